@@ -1,0 +1,107 @@
+// copy and Plan: the two calls this library exists for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <restride/layout.hpp>
+
+namespace restride {
+
+/// A destination: memory and where its elements lie in it.
+struct Tensor {
+  void* data = nullptr;
+  Layout layout;
+};
+
+/// A source. A Tensor converts to one.
+struct ConstTensor {
+  const void* data = nullptr;
+  Layout layout;
+  ConstTensor() = default;
+  ConstTensor(const void* d, const Layout& l) : data(d), layout(l) {}
+  ConstTensor(const Tensor& t) : data(t.data), layout(t.layout) {}  // NOLINT: implicit on purpose
+};
+
+/// Where memory lies and kernels run. `kAuto` finds it from the pointers.
+enum class DeviceKind : std::uint8_t { kAuto, kCpu, kCuda };
+std::string_view name(DeviceKind device) noexcept;
+
+/// A thread pool of the caller's: `parallel(context, tasks, body, body_arg)` calls `body(body_arg, i)` once
+/// for every i in [0, tasks), on any threads, and returns when all are done. It must not throw.
+struct Executor {
+  void (*parallel)(void* context, int tasks, void (*body)(void* body_arg, int task), void* body_arg) = nullptr;
+  void* context = nullptr;
+  int threads = 1;  ///< how many tasks it runs side by side
+};
+
+/// How to plan and to run; the default is right for almost everybody.
+struct Options {
+  DeviceKind device = DeviceKind::kAuto;
+  int cuda_device = -1;   ///< for a Plan made without pointers; -1 is the current device
+  int threads = 0;        ///< CPU: 0 takes RESTRIDE_NUM_THREADS, then the cores this process may use; never more than pay
+  const Executor* executor = nullptr;  ///< CPU: run on the caller's pool instead of ours; must outlive the run
+  void* stream = nullptr; ///< CUDA: a cudaStream_t; null is the legacy default stream
+  /// Force a family by name ("tile"), for tests and measurements. Errors: ArgumentError when it does not apply.
+  std::string_view family = {};
+  bool measure = false;   ///< time the candidates once and keep the best (allocates scratch; opt-in)
+};
+
+/// Copies every element of `src` to the element of `dst` at the same position in C order.
+///
+/// Shape: element counts must agree; shapes may differ (elements pair in C order, as a reshape would).
+/// Strides: bytes, any sign on both sides; zero only in `src`. Pointers need no alignment.
+/// Alias: dst may not overlap src (the identical view is a no-op) and may not write an element twice.
+/// Cast: when the elements differ they are converted as docs/casts.md says; equal elements move bits untouched.
+/// Stream: on CUDA the copy is ordered on `options.stream` and does not synchronise; on the CPU it is done on return.
+/// Errors: ShapeError, OverlapError, CastError, ArgumentError, RangeError, DeviceError -- before a byte is written.
+/// Cost: one read and one write of every byte, plus a cache look-up of about 50 ns; the first call of a kind plans.
+/// Example: examples/quickstart.cc
+/// Source: the cpy/contiguous kernels of ggml (sizes and byte strides on both sides), generalised.
+void copy(const Tensor& dst, const ConstTensor& src, const Options& options = {});
+
+/// A decision, made once: how elements of one layout get into another. Immutable; run it from any thread.
+///
+/// A plan fits any data pointers at least as aligned as promised to it (default: as the element needs).
+/// Cost: making one takes microseconds; running one adds tens of nanoseconds to the copy.
+class Plan {
+ public:
+  /// Errors: as `copy`, except overlap of src and dst, which is a matter of pointers: see `run`.
+  /// `dst_align`, `src_align`: powers of two in bytes that divide the data pointers to come.
+  Plan(const Layout& dst, const Layout& src, const Options& options = {}, std::int64_t dst_align = 0,
+       std::int64_t src_align = 0);
+
+  /// Runs on memory. Never throws, allocates, prints, synchronises or clears another's CUDA error.
+  /// The caller promises what `copy` checks: alignment as promised, no overlap of dst and src.
+  /// Returns 0, or the cudaError_t of the launch.
+  int run(void* dst, const void* src) const noexcept;
+  /// The same on another stream or pool, or with fewer threads.
+  int run(void* dst, const void* src, const Options& options) const noexcept;
+
+  Layout dst() const;
+  Layout src() const;
+  std::string_view family() const noexcept;
+  DeviceKind device() const noexcept;
+  int threads() const noexcept;
+
+  /// Canonical form, choice, parameters, predicted bytes, sectors and time, and what lost and why.
+  std::string explain() const;
+  /// One JSON object; `deserialize` makes the same plan from it. Errors: ParseError.
+  std::string serialize() const;
+  static Plan deserialize(std::string_view json);
+
+  struct Impl;
+  explicit Plan(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  const Impl& impl() const noexcept { return *impl_; }
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// The version of the library, "0.1.0".
+std::string_view version() noexcept;
+
+}  // namespace restride

@@ -1,0 +1,7 @@
+// restride: copy a strided N-d tensor into any other layout at the speed of a plain copy.
+#pragma once
+
+#include <restride/copy.hpp>
+#include <restride/dtype.hpp>
+#include <restride/error.hpp>
+#include <restride/layout.hpp>

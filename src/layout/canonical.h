@@ -1,0 +1,70 @@
+// The canonical form: the one description of a copy that planning, maps and kernels see.
+//
+// Built once from (dst layout, src layout) by `canonicalize` in five steps (ARCHITECTURE.md, "Canonical form"):
+// refine shapes, drop extent-1 modes, make destination strides positive, sort and merge, set the unit.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <restride/layout.hpp>
+
+namespace restride::layout {
+
+/// A mode both sides walk together. Strides in bytes; dst_stride > 0, src_stride any (0 repeats).
+struct CopyMode {
+  std::int64_t extent = 1;
+  std::int64_t dst_stride = 0;
+  std::int64_t src_stride = 0;
+  friend constexpr bool operator==(const CopyMode&, const CopyMode&) = default;
+};
+
+/// Two 64-mode shapes refine to at most 127 modes.
+inline constexpr int kMaxCopyModes = 2 * kMaxRank;
+using CopyModes = detail::FixedVector<CopyMode, kMaxCopyModes>;
+
+struct Canonical {
+  /// Innermost first: sorted by dst_stride ascending, neighbours that are contiguous on both sides merged,
+  /// no extent-1 mode. Empty means one unit. When `two_sided`, src_stride is unset and `src_modes` holds
+  /// the source's own modes (innermost first): element i of one list is element i of the other.
+  CopyModes modes;
+  bool two_sided = false;
+  CopyModes src_modes;
+
+  /// Bytes one unit moves. Without a cast both are equal: a power of two 1..16 that divides every stride,
+  /// offset and promised alignment. With a cast they are the sizes of the two dtypes.
+  std::int32_t dst_unit = 1;
+  std::int32_t src_unit = 1;
+  bool cast = false;
+  DType dst_dtype = DType::kU8;  ///< meaningful with a cast only
+  DType src_dtype = DType::kU8;
+
+  /// From the data pointers to the first unit of the canonical walk.
+  std::int64_t dst_offset = 0;
+  std::int64_t src_offset = 0;
+  /// Largest power of two (<= 128) known to divide data pointer + offset on a side.
+  std::int32_t dst_align = 1;
+  std::int32_t src_align = 1;
+
+  std::int64_t units = 0;  ///< number of units; 0: nothing to do
+  std::int64_t dst_bytes() const noexcept { return units * dst_unit; }
+  std::int64_t src_bytes() const noexcept { return units * src_unit; }
+  int rank() const noexcept { return static_cast<int>(modes.size()); }
+};
+
+/// Errors: ShapeError (element counts), CastError, OverlapError (dst writes an element twice), RangeError.
+/// dst_align/src_align: powers of two promised to divide the data pointers; 1 promises nothing.
+Canonical canonicalize(const Layout& dst, const Layout& src, std::int64_t dst_align, std::int64_t src_align);
+
+/// "unit 4: (64,3136,8) dst (4,256,802816) src (12544,4,802816)", innermost first, strides in bytes.
+std::string to_string(const Canonical& c);
+
+/// Throws OverlapError when two index tuples of the layout name overlapping bytes. Exact for the layouts that
+/// nested strides describe; interleaved ones are decided by a bounded search that errs on refusing.
+void require_one_to_one(const Layout& dst);
+
+/// True when the bytes that dst writes and those that src reads may intersect, for these data pointers.
+/// Exact for disjoint ranges and for interleaved layouts of one common stride (x[::2] against x[1::2]).
+bool may_overlap(const void* dst_data, const Layout& dst, const void* src_data, const Layout& src);
+
+}  // namespace restride::layout

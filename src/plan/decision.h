@@ -1,0 +1,108 @@
+// A decision as data: what families bid, which won, with which parameters, and why the others lost.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <restride/copy.hpp>
+#include <restride/detail/fixed_vector.hpp>
+
+namespace restride::plan {
+
+// X(enumerator, name): one name everywhere: registry, map, kernel file, test, bench, docs, explain.
+#define RESTRIDE_FAMILIES(X) \
+  X(kNoop, "noop")           \
+  X(kRun, "run")             \
+  X(kRows, "rows")           \
+  X(kTile, "tile")           \
+  X(kPacked, "packed")       \
+  X(kGather, "gather")
+
+enum class Family : std::uint8_t {
+#define RESTRIDE_X(e, n) e,
+  RESTRIDE_FAMILIES(RESTRIDE_X)
+#undef RESTRIDE_X
+};
+
+constexpr std::string_view name(Family f) noexcept {
+  constexpr std::string_view kNames[] = {
+#define RESTRIDE_X(e, n) n,
+      RESTRIDE_FAMILIES(RESTRIDE_X)
+#undef RESTRIDE_X
+  };
+  return kNames[static_cast<int>(f)];
+}
+
+// X(enumerator, name): every parameter a family may choose, on any device. Sizes carry their unit.
+#define RESTRIDE_PARAMS(X)                                                                       \
+  X(kRowMode, "row_mode")          /* canonical mode that is fast in dst inside the tile */      \
+  X(kColMode, "col_mode")          /* canonical mode that is fast in src inside the tile */      \
+  X(kTileRows, "tile_rows")        /* units of row_mode a tile holds */                          \
+  X(kTileCols, "tile_cols")        /* units of col_mode a tile holds */                          \
+  X(kSrcSet, "src_set")            /* bit mask: modes inside a tile for the source's sake */     \
+  X(kDstSet, "dst_set")            /* bit mask: modes inside a tile for the destination's sake */\
+  X(kVectorBytes, "vector_bytes")  /* bytes one load or store moves */                           \
+  X(kStages, "stages")             /* tiles in flight per block or thread */                     \
+  X(kOrder, "order")               /* 0: neighbouring tiles along dst, 1: along src */           \
+  X(kStream, "stream")             /* CPU: 1 when stores bypass the caches */                    \
+  X(kThreads, "threads")           /* CPU: threads; CUDA: threads a block */                     \
+  X(kBlocks, "blocks")             /* CUDA: blocks launched */                                   \
+  X(kEngine, "engine")             /* CUDA: 0 ordinary loads and stores, 1 bulk tensor copies */ \
+  X(kIndexBits, "index_bits")      /* CUDA: 32 where every offset provably fits, else 64 */      \
+  X(kBlockUnits, "block_units")    /* units one task moves */
+
+enum class ParamId : std::uint8_t {
+#define RESTRIDE_X(e, n) e,
+  RESTRIDE_PARAMS(RESTRIDE_X)
+#undef RESTRIDE_X
+};
+
+constexpr std::string_view name(ParamId p) noexcept {
+  constexpr std::string_view kNames[] = {
+#define RESTRIDE_X(e, n) n,
+      RESTRIDE_PARAMS(RESTRIDE_X)
+#undef RESTRIDE_X
+  };
+  return kNames[static_cast<int>(p)];
+}
+
+struct Param {
+  ParamId id{};
+  std::int64_t value = 0;
+  friend bool operator==(const Param&, const Param&) = default;
+};
+using Params = detail::FixedVector<Param, 12>;
+
+/// What a candidate is expected to cost. Sectors are the memory's smallest transfer: 64-byte lines on the
+/// CPU, 32-byte sectors on a GPU.
+struct Prediction {
+  std::int64_t read_bytes = 0;      ///< useful
+  std::int64_t written_bytes = 0;   ///< useful
+  std::int64_t read_sectors = 0;    ///< touched
+  std::int64_t written_sectors = 0; ///< touched
+  double time_ns = 0;
+};
+
+/// One family's offer, or its refusal.
+struct Candidate {
+  Family family = Family::kGather;
+  bool applies = false;
+  Params params;
+  Prediction predicted;
+  std::string_view reason;  ///< static text: why it refuses, lost, or won
+
+  std::int64_t get(ParamId id, std::int64_t fallback = 0) const noexcept {
+    for (const Param& p : params)
+      if (p.id == id) return p.value;
+    return fallback;
+  }
+};
+
+/// The outcome of planning: printable, comparable, serialisable.
+struct Decision {
+  DeviceKind device = DeviceKind::kCpu;
+  Candidate chosen;
+  detail::FixedVector<Candidate, 12> others;  ///< best first, refusals last
+};
+
+}  // namespace restride::plan
