@@ -1,0 +1,14 @@
+# restride_highway: the SIMD library of the CPU kernels, as every source that includes it must see it.
+find_package(hwy CONFIG QUIET)
+if(NOT TARGET hwy::hwy)
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy>=1.0.3)
+  add_library(hwy::hwy ALIAS PkgConfig::hwy)
+endif()
+
+# Every dispatched file is compiled once per target that is kept: the baseline (plain C++ in Highway 1.0.3,
+# SSE2 later), SSE4, AVX2 and AVX-512 on x86-64. SSSE3 alone is left out: it would serve machines of 2006-2008
+# at the price of one more copy of every kernel.
+add_library(restride_highway INTERFACE)
+target_link_libraries(restride_highway INTERFACE hwy::hwy)
+target_compile_definitions(restride_highway INTERFACE HWY_DISABLED_TARGETS=HWY_SSSE3)
