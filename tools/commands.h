@@ -1,0 +1,38 @@
+// The subcommands of `restride`, one row each.
+//
+// To add one: write tools/NAME_command.cc with `void add_NAME_command(CLI::App& app)`, which adds the
+// subcommand and sets its callback, and put a row into RESTRIDE_COMMANDS. A callback reports failure by
+// throwing; main.cc prints the message and turns it into the exit code.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+// X(name): in the order in which --help lists them.
+#define RESTRIDE_COMMANDS(X) \
+  X(info)                    \
+  X(completion)
+
+namespace restride::tools {
+
+#define RESTRIDE_X(name) void add_##name##_command(CLI::App& app);
+RESTRIDE_COMMANDS(RESTRIDE_X)
+#undef RESTRIDE_X
+
+/// Exit codes of the command; a signal adds 128, as shells do.
+enum ExitCode : int { kOk = 0, kFailure = 1, kUsage = 2 };
+
+/// Options that contradict each other or cannot be read: exit code 2.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Ends the command with this code and no further message.
+struct Exit {
+  int code = kOk;
+};
+
+}  // namespace restride::tools

@@ -1,0 +1,67 @@
+// The command `restride`: parses the line, runs one subcommand, turns errors into messages and exit codes.
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include <restride/restride.hpp>
+
+#include "tools/commands.h"
+
+namespace {
+
+constexpr const char* kDescription =
+    "Copies strided N-d tensors into any other layout at the speed of a plain copy,\n"
+    "and shows why it is that fast.";
+
+constexpr const char* kExamples = R"(
+Examples:
+  restride copy images.npy chw.npy --axes 0,3,1,2
+  restride copy images.npy chw.npy --rearrange 'b h w c -> b c h w' --dtype f16
+  restride copy model.safetensors:lm_head head.npy --axes 1,0
+  restride explain 'f32 (64,512,512,3) -> (0,3,1,2)'
+
+Exit codes: 0 done; 1 the data or the machine said no; 2 the command line was wrong;
+128 + N when signal N ended it. `man restride` tells more.)";
+
+int fail(const char* message, int code) {
+  std::fprintf(stderr, "restride: error: %s\n", message);
+  return code;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{kDescription, "restride"};
+  app.footer(kExamples);
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("restride ") + std::string(restride::version()), "Print the version");
+#define RESTRIDE_X(name) restride::tools::add_##name##_command(app);
+  RESTRIDE_COMMANDS(RESTRIDE_X)
+#undef RESTRIDE_X
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {  // --help, --version
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    std::fprintf(stderr, "restride: error: %s\nTry 'restride%s --help'.\n", e.what(),
+                 app.get_subcommands().empty() ? "" : (" " + app.get_subcommands().front()->get_name()).c_str());
+    return restride::tools::kUsage;
+  }
+  return restride::tools::kOk;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace restride::tools;
+  try {
+    return run(argc, argv);
+  } catch (const Exit& e) {
+    return e.code;
+  } catch (const UsageError& e) {
+    return fail(e.what(), kUsage);
+  } catch (const std::bad_alloc&) {
+    return fail("out of memory; give a smaller --buffer-mib or raise the memory limit", kFailure);
+  } catch (const std::exception& e) {
+    return fail(e.what(), kFailure);
+  }
+}
