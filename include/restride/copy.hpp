@@ -7,9 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include <restride/detail/visibility.hpp>
 #include <restride/layout.hpp>
 
-namespace restride {
+namespace restride RESTRIDE_PUBLIC {
 
 /// A destination: memory and where its elements lie in it.
 struct Tensor {

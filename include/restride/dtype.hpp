@@ -9,7 +9,9 @@
 #include <string>
 #include <string_view>
 
-namespace restride {
+#include <restride/detail/visibility.hpp>
+
+namespace restride RESTRIDE_PUBLIC {
 
 /// What a cast may do with a dtype. `kBytes` elements are opaque: they move, they never convert.
 enum class DTypeKind : std::uint8_t { kBool, kUnsigned, kSigned, kFloat, kComplex, kBytes };

@@ -4,7 +4,9 @@
 #include <stdexcept>
 #include <string>
 
-namespace restride {
+#include <restride/detail/visibility.hpp>
+
+namespace restride RESTRIDE_PUBLIC {
 
 /// What went wrong, for callers that branch on it; the values are those of the C ABI's status codes.
 enum class ErrorCode : int {

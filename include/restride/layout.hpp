@@ -20,10 +20,11 @@
 #include <utility>
 
 #include <restride/detail/fixed_vector.hpp>
+#include <restride/detail/visibility.hpp>
 #include <restride/dtype.hpp>
 #include <restride/error.hpp>
 
-namespace restride {
+namespace restride RESTRIDE_PUBLIC {
 
 /// The highest rank a layout may have.
 inline constexpr int kMaxRank = 64;

@@ -1,0 +1,23 @@
+# How every target of the project is compiled: warnings, sanitizers, and clear words for a missing package.
+
+# restride_compile_options(TARGET): warnings for our own code; errors only for developers, so that a new
+# compiler's new warning never breaks a user's build.
+function(restride_compile_options target)
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra>
+    $<$<AND:$<BOOL:${RESTRIDE_DEV}>,$<COMPILE_LANGUAGE:C,CXX>>:-Werror>)
+endfunction()
+
+# restride_find(NAME DEBIAN_PACKAGE PURPOSE): find_package that names the remedy.
+macro(restride_find name debian_package purpose)
+  find_package(${name} QUIET)
+  if(NOT ${name}_FOUND)
+    message(FATAL_ERROR "${purpose} needs ${name}, which was not found. Install it "
+                        "(Debian, Ubuntu: apt-get install ${debian_package}) or point ${name}_DIR at it.")
+  endif()
+endmacro()
+
+if(RESTRIDE_SANITIZE)
+  add_compile_options(-fsanitize=${RESTRIDE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+  add_link_options(-fsanitize=${RESTRIDE_SANITIZE})
+endif()

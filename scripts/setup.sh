@@ -1,0 +1,103 @@
+# Sourced by ./dev: finds out what is missing and installs it. Nothing is installed twice or silently.
+# shellcheck shell=bash
+
+JOBS=${JOBS:-$(nproc)}
+VENV=$PWD/.venv
+LOG=$PWD/build/dev.log
+
+say() { printf '\033[1m== %s\033[0m\n' "$*"; }
+die() { printf 'dev: %s\n' "$*" >&2; exit 1; }
+
+# Runs a command with its output in the log; shows the log only when it fails.
+quiet() {  # TITLE COMMAND...
+  say "$1"
+  mkdir -p "$(dirname "$LOG")"
+  "${@:2}" >"$LOG" 2>&1 || { cat "$LOG" >&2; die "failed: ${*:2}"; }
+}
+
+# ---- distribution packages
+
+installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q '^install ok installed'; }
+
+packages_of() {  # GROUP...: the packages of scripts/packages.txt in any of the groups
+  local name groups group
+  while read -r name groups _; do
+    [[ -z $name || $name == \#* ]] && continue
+    for group in "$@"; do
+      [[ ,$groups, == *,$group,* ]] && printf '%s\n' "$name" && break
+    done
+  done <scripts/packages.txt
+}
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then "$@"
+  elif command -v sudo >/dev/null; then sudo -- "$@"
+  else die "root or sudo is needed to run: $*"; fi
+}
+
+need() {  # GROUP...: installs the groups' missing packages
+  local missing=() name
+  command -v dpkg-query >/dev/null || return 0  # not Debian's family: CMake names what it misses
+  while read -r name; do
+    provided "$name" || installed "$name" || missing+=("$name")
+  done < <(packages_of "$@")
+  [ ${#missing[@]} -gt 0 ] || return 0
+  say "install with apt-get:"
+  for name in "${missing[@]}"; do grep -E "^$name " scripts/packages.txt; done
+  [ -z "${RESTRIDE_NO_INSTALL:-}" ] || die "RESTRIDE_NO_INSTALL is set; install these yourself: ${missing[*]}"
+  apt_get update && apt_get install -y --no-install-recommends "${missing[@]}"
+}
+
+# A tool that is there from elsewhere (a newer cmake, another Python) needs no package.
+provided() {
+  case $1 in
+    g++ | cmake | clang) command -v "$1" >/dev/null ;;
+    ninja-build) command -v ninja >/dev/null ;;
+    python3) command -v python3 >/dev/null ;;
+    python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
+    *) return 1 ;;
+  esac
+}
+
+apt_get() {
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o APT::Update::Error-Mode=any "$@" ||
+    die "apt-get $1 failed. Without a network, install by hand: $(packages_of build test | xargs)"
+}
+
+# ---- Python packages, into the private environment .venv
+
+need_python() {  # PACKAGE...
+  local missing=() name
+  [ -x "$VENV/bin/python" ] || python3 -m venv "$VENV" || die "cannot make $VENV: is python3-venv installed?"
+  for name in "$@"; do
+    "$VENV/bin/python" -c "import importlib.metadata as m, sys; r = sys.argv[1].split('==')
+sys.exit(0 if m.version(r[0]) == (r[1:] or [m.version(r[0])])[0] else 1)" "$name" 2>/dev/null || missing+=("$name")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  say "install from PyPI into .venv: ${missing[*]}"
+  [ -z "${RESTRIDE_NO_INSTALL:-}" ] || die "RESTRIDE_NO_INSTALL is set; .venv lacks: ${missing[*]}"
+  "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check "${missing[@]}" ||
+    die "pip could not install ${missing[*]} (is there a network?)"
+}
+
+# ---- CUDA
+
+has_gpu() { [ -e /dev/nvidia0 ] || [ -e /dev/nvidiactl ]; }
+find_nvcc() { command -v nvcc || { [ -x /usr/local/cuda/bin/nvcc ] && echo /usr/local/cuda/bin/nvcc; }; }
+
+need_cuda() { :; }
+
+cuda_note() {
+  [ "${RESTRIDE_CUDA:-}" != OFF ] || { say "RESTRIDE_CUDA=OFF: GPU kernels are not compiled"; return 0; }
+  find_nvcc >/dev/null ||
+    say "CUDA compiler not found: GPU kernels are not compiled; RESTRIDE_CUDA=ON forces it (nvcc from PyPI)"
+}
+
+# One argument a line.
+cmake_arguments() {
+  if command -v ccache >/dev/null; then
+    printf '%s\n' -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
+  fi
+  [ -z "${RESTRIDE_CUDA:-}" ] || echo "-DRESTRIDE_CUDA=$RESTRIDE_CUDA"
+  echo -Wno-dev
+}
