@@ -66,6 +66,12 @@ constexpr std::string_view name(ParamId p) noexcept {
   return kNames[static_cast<int>(p)];
 }
 
+inline constexpr int kParamCount = 0
+#define RESTRIDE_X(e, n) +1
+    RESTRIDE_PARAMS(RESTRIDE_X)
+#undef RESTRIDE_X
+    ;
+
 struct Param {
   ParamId id{};
   std::int64_t value = 0;

@@ -1,0 +1,42 @@
+// copy: check the pointers, find the plan, run it.
+#include <fmt/format.h>
+
+#include "src/api/plan_impl.h"
+#include "src/base/checked.h"
+#include "src/launch/team.h"
+
+namespace restride {
+namespace {
+
+/// The promise a pointer makes by itself.
+std::int64_t alignment_of(const void* p) noexcept {
+  return power_of_two_divisor(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p)), 128);
+}
+
+/// True when dst and src name the same bytes in the same order: nothing to do.
+bool identical(const layout::Canonical& c, const void* dst, const void* src) noexcept {
+  if (c.cast || c.two_sided) return false;
+  if (static_cast<const std::byte*>(dst) + c.dst_offset != static_cast<const std::byte*>(src) + c.src_offset) return false;
+  for (const layout::CopyMode& m : c.modes)
+    if (m.dst_stride != m.src_stride) return false;
+  return true;
+}
+
+}  // namespace
+
+void copy(const Tensor& dst, const ConstTensor& src, const Options& options) {
+  std::shared_ptr<const Plan::Impl> keep_alive;
+  const Plan::Impl& plan = api::cached_plan(dst.layout, src.layout, options, alignment_of(dst.data), alignment_of(src.data), &keep_alive);
+  if (plan.canonical.units == 0) return;
+  if (dst.data == nullptr || src.data == nullptr)
+    throw ArgumentError(fmt::format("{} is null but holds {} elements; give it memory", dst.data == nullptr ? "dst.data" : "src.data",
+                                    dst.layout.elements()));
+  if (layout::may_overlap(dst.data, dst.layout, src.data, src.layout)) {
+    if (identical(plan.canonical, dst.data, src.data)) return;
+    throw OverlapError(fmt::format("dst {} overlaps src {}; copy through a temporary, or give dst other memory", to_string(dst.layout),
+                                   to_string(src.layout)));
+  }
+  api::run_plan(plan, dst.data, src.data, options.executor, plan.threads, options.stream);
+}
+
+}  // namespace restride

@@ -1,0 +1,112 @@
+// Plans in words and as JSON.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "src/api/plan_impl.h"
+
+namespace restride {
+namespace {
+
+using nlohmann::json;
+using plan::Candidate;
+
+constexpr int kFormat = 1;
+
+std::string params_of(const Candidate& k) {
+  std::string out;
+  for (const plan::Param& p : k.params) out += fmt::format("{}{}={}", out.empty() ? "" : " ", plan::name(p.id), p.value);
+  return out;
+}
+
+std::string line_of(const Candidate& k, const char* sector) {
+  if (!k.applies) return fmt::format("{:<7} does not apply: {}", plan::name(k.family), k.reason);
+  std::string out = fmt::format("{:<7} {:.4g} us", plan::name(k.family), k.predicted.time_ns / 1000);
+  if (!k.params.empty()) out += fmt::format("  [{}]", params_of(k));
+  out += fmt::format("  {} + {} {} for {} + {} bytes", k.predicted.read_sectors, k.predicted.written_sectors, sector,
+                     k.predicted.read_bytes, k.predicted.written_bytes);
+  if (!k.reason.empty()) out += fmt::format("  ({})", k.reason);
+  return out;
+}
+
+template <class Id, class Count>
+std::optional<Id> by_name(std::string_view text, Count count) {
+  for (int i = 0; i < count; ++i)
+    if (plan::name(static_cast<Id>(i)) == text) return static_cast<Id>(i);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string Plan::explain() const {
+  const Impl& p = *impl_;
+  const bool cpu = p.decision.device == DeviceKind::kCpu;
+  const char* sector = cpu ? "lines" : "sectors";
+  std::string out = fmt::format("src        {}\ndst        {}\n", to_string(p.src), to_string(p.dst));
+  out += fmt::format("canonical  {}\n", layout::to_string(p.canonical));
+  out += fmt::format("device     {}", name(p.decision.device));
+  out += cpu ? fmt::format(", {} thread{}\n", p.threads, p.threads == 1 ? "" : "s") : "\n";
+  out += fmt::format("chosen     {}\n", line_of(p.decision.chosen, sector));
+  for (std::size_t i = 0; i < p.decision.others.size(); ++i)
+    out += fmt::format("{:<10} {}\n", i == 0 ? "others" : "", line_of(p.decision.others[i], sector));
+  return out;
+}
+
+std::string Plan::serialize() const {
+  const Impl& p = *impl_;
+  json params = json::object();
+  for (const plan::Param& q : p.decision.chosen.params) params[std::string(plan::name(q.id))] = q.value;
+  const json out = {{"restride_plan", kFormat},
+                    {"dst", to_string(p.dst)},
+                    {"src", to_string(p.src)},
+                    {"dst_align", p.dst_align},
+                    {"src_align", p.src_align},
+                    {"device", name(p.decision.device)},
+                    {"threads", p.threads},
+                    {"family", plan::name(p.decision.chosen.family)},
+                    {"params", params}};
+  return out.dump();
+}
+
+Plan Plan::deserialize(std::string_view text) {
+  const auto fail = [](const std::string& what) -> ParseError {
+    return ParseError(fmt::format("plan: {}; use the text that Plan::serialize made", what));
+  };
+  const json in = json::parse(text, nullptr, false);
+  if (in.is_discarded() || !in.is_object()) throw fail("no JSON object");
+  const auto integer = [&](const char* key) {
+    if (!in.contains(key) || !in[key].is_number_integer()) throw fail(fmt::format("no integer '{}'", key));
+    return in[key].get<std::int64_t>();
+  };
+  const auto string = [&](const char* key) {
+    if (!in.contains(key) || !in[key].is_string()) throw fail(fmt::format("no text '{}'", key));
+    return in[key].get<std::string>();
+  };
+  if (integer("restride_plan") != kFormat) throw fail(fmt::format("format {} is not {}", integer("restride_plan"), kFormat));
+  const Layout dst = parse_layout(string("dst"));
+  const Layout src = parse_layout(string("src"));
+  const auto family = by_name<plan::Family>(string("family"), static_cast<int>(plan::Family::kGather) + 1);
+  if (!family) throw fail(fmt::format("'{}' is no family", string("family")));
+  const std::int64_t threads = integer("threads");
+  if (threads < 1 || threads > 4096) throw fail(fmt::format("{} threads", threads));
+  if (!in.contains("params") || !in["params"].is_object()) throw fail("no object 'params'");
+  plan::Params params;
+  for (const auto& [key, value] : in["params"].items()) {
+    const auto id = by_name<plan::ParamId>(key, plan::kParamCount);
+    if (!id || !value.is_number_integer() || params.full()) throw fail(fmt::format("'{}' is no integer parameter", key));
+    params.push_back({*id, value.get<std::int64_t>()});
+  }
+  Options options;
+  if (*family != plan::Family::kNoop) options.family = plan::name(*family);
+  options.threads = static_cast<int>(threads);
+  const std::string device = string("device");
+  if (device == "cuda") options.device = DeviceKind::kCuda;
+  else if (device != "cpu") throw fail(fmt::format("'{}' is no device", device));
+  // Plan afresh with the family forced, then put the recorded parameters in place of the planner's.
+  const auto fresh = api::make_plan(dst, src, options, integer("dst_align"), integer("src_align"));
+  plan::Decision decision = fresh->decision;
+  decision.chosen.params = params;
+  return Plan(api::make_plan_from(dst, src, integer("dst_align"), integer("src_align"), static_cast<int>(threads), decision));
+}
+
+}  // namespace restride

@@ -1,0 +1,123 @@
+// Plan: validate, decide, prepare, run.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/api/plan_impl.h"
+#include "src/base/checked.h"
+#include "src/launch/cpu_prepare.h"
+#include "src/launch/team.h"
+#include "src/plan/cpu_planner.h"
+
+namespace restride {
+
+std::string_view name(DeviceKind device) noexcept {
+  switch (device) {
+    case DeviceKind::kCpu: return "cpu";
+    case DeviceKind::kCuda: return "cuda";
+    default: return "auto";
+  }
+}
+
+namespace api {
+namespace {
+
+/// One run of a CPU plan, as the tasks of a team see it.
+struct Share {
+  const kernels::cpu::CpuArgs& args;
+  std::byte* dst;
+  const std::byte* src;
+  std::int64_t tasks_each;
+
+  static void body(void* self, int i) {
+    const Share& s = *static_cast<const Share*>(self);
+    const std::int64_t begin = i * s.tasks_each;
+    const std::int64_t end = std::min(begin + s.tasks_each, s.args.tasks);
+    if (begin < end) s.args.kernel(s.args, s.dst, s.src, begin, end);
+  }
+};
+
+}  // namespace
+
+int threads_that_pay(const layout::Canonical& c, int allowed) noexcept {
+  const std::int64_t bytes = c.dst_bytes() + c.src_bytes();
+  return static_cast<int>(std::clamp<std::int64_t>(bytes / plan::kBytesPerThread, 1, allowed));
+}
+
+std::shared_ptr<Plan::Impl> make_plan_from(const Layout& dst, const Layout& src, std::int64_t dst_align, std::int64_t src_align,
+                                           int threads, const plan::Decision& decision) {
+  auto p = std::make_shared<Plan::Impl>();
+  p->dst = dst;
+  p->src = src;
+  p->dst_align = dst_align;
+  p->src_align = src_align;
+  p->threads = threads;
+  p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAnywhere);
+  p->decision = decision;
+  p->cpu = launch::prepare_cpu(p->canonical, decision);
+  return p;
+}
+
+std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align,
+                                      std::int64_t src_align) {
+  if (options.threads < 0) throw ArgumentError(fmt::format("threads = {}; use 0 for the default or a positive count", options.threads));
+  if (options.device == DeviceKind::kCuda)
+    throw DeviceError("this library was built without CUDA; build with RESTRIDE_CUDA=ON, or copy on the CPU");
+  auto p = std::make_shared<Plan::Impl>();
+  p->dst = dst;
+  p->src = src;
+  p->dst_align = dst_align;
+  p->src_align = src_align;
+  p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAnywhere);
+  p->decision = plan::plan_cpu(p->canonical, plan::CpuMachine{}, options.family);
+  p->threads = threads_that_pay(p->canonical, launch::threads_allowed(options));
+  p->cpu = launch::prepare_cpu(p->canonical, p->decision);
+  return p;
+}
+
+int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* executor, int threads, void* /*stream*/) noexcept {
+  if (p.canonical.units == 0) return 0;
+  auto* to = static_cast<std::byte*>(dst) + p.canonical.dst_offset;
+  const auto* from = static_cast<const std::byte*>(src) + p.canonical.src_offset;
+  const std::int64_t groups = (p.cpu.tasks + p.cpu.align_tasks - 1) / p.cpu.align_tasks;
+  const auto team = static_cast<int>(std::min<std::int64_t>(threads, groups));
+  if (team <= 1) {
+    p.cpu.kernel(p.cpu, to, from, 0, p.cpu.tasks);
+    return 0;
+  }
+  Share share{p.cpu, to, from, (groups + team - 1) / team * p.cpu.align_tasks};
+  launch::run_tasks(executor, team, Share::body, &share);
+  return 0;
+}
+
+}  // namespace api
+
+namespace {
+
+std::int64_t promised(std::int64_t align) {
+  if (align == 0) return 1;
+  if (align < 0 || (align & (align - 1)) != 0) throw ArgumentError(fmt::format("an alignment of {} bytes; promise a power of two", align));
+  return align;
+}
+
+}  // namespace
+
+Plan::Plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align, std::int64_t src_align)
+    : impl_(api::make_plan(dst, src, options, promised(dst_align), promised(src_align))) {}
+
+int Plan::run(void* dst, const void* src) const noexcept { return api::run_plan(*impl_, dst, src, nullptr, impl_->threads, nullptr); }
+
+int Plan::run(void* dst, const void* src, const Options& options) const noexcept {
+  int threads = impl_->threads;
+  if (options.threads > 0 || options.executor != nullptr)
+    threads = api::threads_that_pay(impl_->canonical, launch::threads_allowed(options));
+  return api::run_plan(*impl_, dst, src, options.executor, threads, options.stream);
+}
+
+Layout Plan::dst() const { return impl_->dst; }
+Layout Plan::src() const { return impl_->src; }
+std::string_view Plan::family() const noexcept { return plan::name(impl_->decision.chosen.family); }
+DeviceKind Plan::device() const noexcept { return impl_->decision.device; }
+int Plan::threads() const noexcept { return impl_->threads; }
+
+}  // namespace restride

@@ -1,0 +1,115 @@
+// The plan cache behind copy: bounded, thread-safe, least recently used out first.
+//
+// A thread's last few plans sit in a direct-mapped table of its own, so a repeated copy takes no lock. Behind
+// it a mutex guards the process's plans.
+#include <array>
+#include <mutex>
+#include <vector>
+
+#include "src/api/plan_impl.h"
+#include "src/launch/team.h"
+
+namespace restride::api {
+namespace {
+
+constexpr std::size_t kCapacity = 256;
+constexpr std::size_t kLocal = 8;
+
+std::uint64_t mix(std::uint64_t h, std::uint64_t v) noexcept {
+  h ^= v;
+  h *= 0x9e3779b97f4a7c15ULL;
+  return h ^ (h >> 29);
+}
+
+std::uint64_t mix(std::uint64_t h, const Layout& l) noexcept {
+  h = mix(h, static_cast<std::uint64_t>(l.element.size_bytes) << 8 | static_cast<std::uint64_t>(l.element.dtype));
+  h = mix(h, static_cast<std::uint64_t>(l.offset_bytes));
+  for (const Mode& m : l.modes) h = mix(h, static_cast<std::uint64_t>(m.extent) * 0xff51afd7ed558ccdULL + static_cast<std::uint64_t>(m.stride_bytes));
+  return h;
+}
+
+struct Key {
+  std::uint64_t hash = 0;
+  std::int64_t dst_align = 0;
+  std::int64_t src_align = 0;
+  int threads = 0;
+  DeviceKind device = DeviceKind::kAuto;
+  int cuda_device = -1;
+
+  bool fits(const Plan::Impl& p, const Layout& dst, const Layout& src) const noexcept { return p.dst == dst && p.src == src; }
+  friend bool operator==(const Key&, const Key&) = default;
+};
+
+struct Entry {
+  Key key;
+  std::uint64_t used = 0;
+  std::shared_ptr<const Plan::Impl> plan;
+};
+
+class Cache {
+ public:
+  std::shared_ptr<const Plan::Impl> find(const Key& key, const Layout& dst, const Layout& src) {
+    const std::lock_guard lock(mutex_);
+    for (Entry& e : entries_)
+      if (e.key == key && key.fits(*e.plan, dst, src)) {
+        e.used = ++clock_;
+        return e.plan;
+      }
+    return nullptr;
+  }
+  void put(const Key& key, const std::shared_ptr<const Plan::Impl>& plan) {
+    const std::lock_guard lock(mutex_);
+    if (entries_.size() < kCapacity) {
+      entries_.push_back({key, ++clock_, plan});
+      return;
+    }
+    Entry* oldest = &entries_[0];
+    for (Entry& e : entries_)
+      if (e.used < oldest->used) oldest = &e;
+    *oldest = {key, ++clock_, plan};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::uint64_t clock_ = 0;
+  std::vector<Entry> entries_;
+};
+
+Cache& cache() {
+  static Cache* instance = new Cache;  // never destroyed: copies in static destructors stay safe
+  return *instance;
+}
+
+thread_local std::array<Entry, kLocal> local_plans;
+
+}  // namespace
+
+const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align,
+                              std::int64_t src_align, std::shared_ptr<const Plan::Impl>* keep_alive) {
+  if (!options.family.empty() || options.measure) {
+    *keep_alive = make_plan(dst, src, options, dst_align, src_align);
+    return **keep_alive;
+  }
+  Key key;
+  key.hash = mix(mix(0, dst), src);
+  key.dst_align = dst_align;
+  key.src_align = src_align;
+  key.threads = launch::threads_allowed(options);
+  key.device = options.device;
+  key.cuda_device = options.cuda_device;
+  Entry& local = local_plans[key.hash % kLocal];
+  if (local.key == key && local.plan && key.fits(*local.plan, dst, src)) {
+    *keep_alive = local.plan;  // a copy made by one of this copy's own tasks may take the slot
+    return **keep_alive;
+  }
+  std::shared_ptr<const Plan::Impl> plan = cache().find(key, dst, src);
+  if (!plan) {
+    plan = make_plan(dst, src, options, dst_align, src_align);
+    cache().put(key, plan);
+  }
+  local = {key, 0, plan};
+  *keep_alive = std::move(plan);
+  return **keep_alive;
+}
+
+}  // namespace restride::api

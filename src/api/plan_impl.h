@@ -1,0 +1,43 @@
+// What a Plan holds.
+#pragma once
+
+#include <restride/copy.hpp>
+
+#include "src/kernels/cpu/args.h"
+#include "src/layout/canonical.h"
+#include "src/plan/decision.h"
+
+namespace restride {
+
+struct Plan::Impl {
+  Layout dst;
+  Layout src;
+  std::int64_t dst_align = 1;
+  std::int64_t src_align = 1;
+  int threads = 1;            ///< CPU: tasks a run is split into
+  layout::Canonical canonical;
+  plan::Decision decision;
+  kernels::cpu::CpuArgs cpu;
+};
+
+namespace api {
+
+/// Plans; the one place where layouts become a decision and a decision becomes arguments.
+std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align,
+                                      std::int64_t src_align);
+/// A plan whose decision is given: replay.
+std::shared_ptr<Plan::Impl> make_plan_from(const Layout& dst, const Layout& src, std::int64_t dst_align, std::int64_t src_align,
+                                           int threads, const plan::Decision& decision);
+
+/// Threads worth using for this much data: none for small work.
+int threads_that_pay(const layout::Canonical& c, int allowed) noexcept;
+
+/// Runs on memory; see Plan::run.
+int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* executor, int threads, void* stream) noexcept;
+
+/// The plan for these layouts from a bounded, thread-safe cache, made when it is not there.
+const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align,
+                              std::int64_t src_align, std::shared_ptr<const Plan::Impl>* keep_alive);
+
+}  // namespace api
+}  // namespace restride

@@ -1,0 +1,28 @@
+// Integer arithmetic that says when it leaves 63 bits, for sizes that come from outside.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace restride {
+
+/// a * b into *out; false when the product does not fit.
+[[nodiscard]] constexpr bool checked_mul(std::int64_t a, std::int64_t b, std::int64_t* out) noexcept {
+  return !__builtin_mul_overflow(a, b, out);
+}
+[[nodiscard]] constexpr bool checked_add(std::int64_t a, std::int64_t b, std::int64_t* out) noexcept {
+  return !__builtin_add_overflow(a, b, out);
+}
+
+/// |a| as unsigned: right for the most negative value too.
+constexpr std::uint64_t magnitude(std::int64_t a) noexcept {
+  return a < 0 ? ~static_cast<std::uint64_t>(a) + 1 : static_cast<std::uint64_t>(a);
+}
+
+/// Largest power of two that divides v, at most `cap` (a power of two); `cap` for v == 0.
+constexpr std::int64_t power_of_two_divisor(std::int64_t v, std::int64_t cap) noexcept {
+  const int zeros = std::countr_zero(static_cast<std::uint64_t>(v) | static_cast<std::uint64_t>(cap));
+  return std::int64_t{1} << zeros;
+}
+
+}  // namespace restride

@@ -1,0 +1,48 @@
+// What a CPU kernel is given: one POD of named fields, filled by the planner, and bases for both sides.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "src/kernels/cpu/nest.h"
+
+namespace restride::kernels::cpu {
+
+/// Converts n contiguous elements, or (with strides in a loop) one: see kernels/cpu/cast.h.
+using ConvertRun = void (*)(void* dst, const void* src, std::size_t n);
+
+struct CpuArgs;
+
+/// Moves tasks [begin, end) of a plan. Any split of [0, tasks) over calls and threads writes every byte of dst
+/// once; calls on disjoint ranges write disjoint bytes.
+using CpuKernel = void (*)(const CpuArgs& args, std::byte* dst, const std::byte* src, std::int64_t begin,
+                           std::int64_t end) noexcept;
+
+struct CpuArgs {
+  CpuKernel kernel = nullptr;
+  std::int64_t tasks = 0;
+  std::int64_t align_tasks = 1;  ///< a thread's share is a multiple of this, where it costs nothing
+
+  std::int32_t dst_unit = 1;
+  std::int32_t src_unit = 1;
+  ConvertRun cast_run = nullptr;  ///< null: bits move untouched
+  ConvertRun cast_one = nullptr;
+  bool stream = false;            ///< stores bypass the caches
+
+  std::int64_t units = 0;  ///< run: units; rows: units of a row; gather: all units
+  Nest nest;               ///< modes outside the kernel's own block
+  Nest src_nest;           ///< gather with two sides: the source's own modes
+
+  // rows
+  std::int64_t row_src_stride = 0;  ///< bytes between units of a source row; dst rows are dense
+
+  // tile and packed: see kernels/cpu/tile.h
+  std::int64_t rows = 0;             ///< units along the mode that is fast in dst
+  std::int64_t cols = 0;             ///< units along the mode that is fast in src
+  std::int64_t row_src_stride_bytes = 0;
+  std::int64_t col_dst_stride_bytes = 0;
+  std::int64_t tile_rows = 0;
+  std::int64_t tile_cols = 0;
+};
+
+}  // namespace restride::kernels::cpu

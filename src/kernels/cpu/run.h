@@ -1,0 +1,16 @@
+// Moves: one run, contiguous on both sides, with or without a cast.
+// Applies when: the canonical form has no mode left, or one whose strides are the units.
+// Task map: task t is unit t; a call moves units [begin, end).
+// Buffers: none without a cast; 4 KiB on the stack with one, so that converted lines can be streamed.
+// Traffic: every line read once; written once without being read first when the output is streamed.
+// Source and measured: bench/results, class "contiguous".
+#pragma once
+
+#include "src/kernels/cpu/args.h"
+
+namespace restride::kernels::cpu {
+
+/// Expects units, dst_unit, src_unit, stream, cast_run. The kernel of the instruction set in use.
+CpuKernel run_kernel() noexcept;
+
+}  // namespace restride::kernels::cpu

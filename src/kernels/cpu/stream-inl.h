@@ -1,0 +1,56 @@
+// Writing lines past the caches. Included once per instruction set (Highway's -inl convention).
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#if defined(RESTRIDE_KERNELS_CPU_STREAM_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RESTRIDE_KERNELS_CPU_STREAM_INL_H_
+#undef RESTRIDE_KERNELS_CPU_STREAM_INL_H_
+#else
+#define RESTRIDE_KERNELS_CPU_STREAM_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace restride::kernels::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+inline constexpr std::size_t kLine = 64;
+
+/// Vectors of at most one line.
+using Bytes = hn::CappedTag<std::uint8_t, kLine>;
+
+/// One line, from anywhere to an aligned place, past the caches.
+HWY_INLINE void stream_line(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from) {
+  const Bytes d;
+  const std::size_t step = hn::Lanes(d);
+  for (std::size_t i = 0; i < kLine; i += step) hn::Stream(hn::LoadU(d, from + i), d, to + i);
+}
+
+/// n bytes: the ragged head and tail by ordinary stores, every whole line of `to` past the caches.
+HWY_INLINE void stream_bytes(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from, std::size_t n) {
+  const std::size_t head = (kLine - reinterpret_cast<std::uintptr_t>(to) % kLine) % kLine;
+  if (n < head + kLine) {
+    std::memcpy(to, from, n);
+    return;
+  }
+  if (head != 0) std::memcpy(to, from, head);
+  std::size_t i = head;
+  for (; i + 4 * kLine <= n; i += 4 * kLine) {
+    stream_line(to + i, from + i);
+    stream_line(to + i + kLine, from + i + kLine);
+    stream_line(to + i + 2 * kLine, from + i + 2 * kLine);
+    stream_line(to + i + 3 * kLine, from + i + 3 * kLine);
+  }
+  for (; i + kLine <= n; i += kLine) stream_line(to + i, from + i);
+  if (i < n) std::memcpy(to + i, from + i, n - i);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace restride::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,13 @@
+// From a decision to a CPU kernel's arguments.
+#pragma once
+
+#include "src/kernels/cpu/args.h"
+#include "src/layout/canonical.h"
+#include "src/plan/decision.h"
+
+namespace restride::launch {
+
+/// Errors: ParseError when the decision's parameters do not fit the canonical form (a plan that was edited).
+kernels::cpu::CpuArgs prepare_cpu(const layout::Canonical& c, const plan::Decision& d);
+
+}  // namespace restride::launch

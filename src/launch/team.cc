@@ -1,0 +1,66 @@
+#include "src/launch/team.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+namespace restride::launch {
+namespace {
+
+int cores_of_affinity_mask() noexcept {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+int threads_from_environment() noexcept {
+  const char* text = std::getenv("RESTRIDE_NUM_THREADS");
+  if (text == nullptr) return 0;
+  const long n = std::strtol(text, nullptr, 10);
+  return n > 0 && n <= 4096 ? static_cast<int>(n) : 0;
+}
+
+int default_threads() noexcept {
+  static const int n = [] {
+    const int asked = threads_from_environment();
+    return asked > 0 ? asked : cores_of_affinity_mask();
+  }();
+  return n;
+}
+
+}  // namespace
+
+int threads_allowed(const Options& options) noexcept {
+  if (options.executor != nullptr)
+    return std::max(1, options.threads > 0 ? std::min(options.threads, options.executor->threads) : options.executor->threads);
+#ifdef _OPENMP
+  if (omp_in_parallel() != 0) return 1;
+#endif
+  return options.threads > 0 ? std::min(options.threads, 4096) : default_threads();
+}
+
+void run_tasks(const Executor* executor, int tasks, void (*body)(void*, int), void* arg) noexcept {
+  if (tasks <= 1) {
+    if (tasks == 1) body(arg, 0);
+    return;
+  }
+  if (executor != nullptr) {
+    executor->parallel(executor->context, tasks, body, arg);
+    return;
+  }
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(tasks) schedule(static, 1)
+  for (int i = 0; i < tasks; ++i) body(arg, i);
+#else
+  for (int i = 0; i < tasks; ++i) body(arg, i);
+#endif
+}
+
+}  // namespace restride::launch

@@ -1,0 +1,18 @@
+// Threads for a copy: how many pay, and running tasks on them.
+#pragma once
+
+#include <cstdint>
+
+#include <restride/copy.hpp>
+
+namespace restride::launch {
+
+/// Threads this process may use: options.threads, else the executor's, else RESTRIDE_NUM_THREADS (read once),
+/// else the cores of its affinity mask; 1 inside somebody's OpenMP parallel region.
+int threads_allowed(const Options& options) noexcept;
+
+/// Runs body(arg, i) for i in [0, tasks), tasks <= threads of the team, and returns when all are done.
+/// On the executor if there is one, else on OpenMP's team.
+void run_tasks(const Executor* executor, int tasks, void (*body)(void* arg, int task), void* arg) noexcept;
+
+}  // namespace restride::launch

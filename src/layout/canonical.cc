@@ -1,0 +1,176 @@
+// The five steps to the canonical form.
+#include "src/layout/canonical.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "src/base/checked.h"
+#include "src/layout/describe.h"
+
+namespace restride::layout {
+namespace {
+
+using Side = detail::FixedVector<Mode, kMaxRank>;
+
+/// A side's modes innermost first, extent-1 modes dropped, neighbours in one stride merged.
+Side own_modes(const Layout& l) {
+  Side out;
+  for (std::size_t i = l.modes.size(); i-- > 0;) {
+    const Mode& m = l.modes[i];
+    if (m.extent == 1) continue;
+    if (!out.empty() && m.stride_bytes == out.back().stride_bytes * out.back().extent) out.back().extent *= m.extent;
+    else out.push_back(m);
+  }
+  return out;
+}
+
+/// Cuts both sides into common modes; false when an extent of one side divides no extent of the other.
+bool refine(Side dst, Side src, CopyModes* out) {
+  std::size_t d = 0;
+  std::size_t s = 0;
+  while (d < dst.size() && s < src.size()) {
+    const std::int64_t take = std::min(dst[d].extent, src[s].extent);
+    if (dst[d].extent % take != 0 || src[s].extent % take != 0) return false;
+    out->push_back({take, dst[d].stride_bytes, src[s].stride_bytes});
+    const auto advance = [take](Side& side, std::size_t& at) {
+      side[at].extent /= take;
+      side[at].stride_bytes *= take;
+      if (side[at].extent == 1) ++at;
+    };
+    advance(dst, d);
+    advance(src, s);
+  }
+  return true;
+}
+
+void make_dst_positive(Canonical& c) {
+  for (CopyMode& m : c.modes) {
+    if (m.dst_stride >= 0) continue;
+    c.dst_offset += (m.extent - 1) * m.dst_stride;
+    c.src_offset += (m.extent - 1) * m.src_stride;
+    m.dst_stride = -m.dst_stride;
+    m.src_stride = -m.src_stride;
+  }
+}
+
+void sort_and_merge(CopyModes& modes) {
+  for (std::size_t i = 1; i < modes.size(); ++i) {  // insertion: few modes, mostly sorted
+    const CopyMode m = modes[i];
+    std::size_t at = i;
+    for (; at > 0 && modes[at - 1].dst_stride > m.dst_stride; --at) modes[at] = modes[at - 1];
+    modes[at] = m;
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < modes.size(); ++i) {
+    CopyMode& last = modes[kept];
+    if (modes[i].dst_stride == last.dst_stride * last.extent && modes[i].src_stride == last.src_stride * last.extent)
+      last.extent *= modes[i].extent;
+    else
+      modes[++kept] = modes[i];
+  }
+  modes.resize(modes.empty() ? 0 : kept + 1);
+}
+
+/// Widens the innermost common run to units of up to 16 bytes, or splits an element into smaller ones.
+void set_unit(Canonical& c, std::int64_t element_bytes, UnitRule rule) {
+  std::int64_t run = element_bytes;
+  const bool has_run = !c.two_sided && !c.modes.empty() && c.modes[0].dst_stride == element_bytes &&
+                       c.modes[0].src_stride == element_bytes;
+  if (has_run) run *= c.modes[0].extent;
+  std::int64_t unit = power_of_two_divisor(run, 16);
+  if (rule == UnitRule::kAligned) {
+    unit = std::min<std::int64_t>({unit, c.dst_align, c.src_align});
+    for (std::size_t i = has_run ? 1 : 0; i < c.modes.size(); ++i) {
+      unit = power_of_two_divisor(c.modes[i].dst_stride, unit);
+      if (!c.two_sided) unit = power_of_two_divisor(c.modes[i].src_stride, unit);
+    }
+    for (const CopyMode& m : c.src_modes) unit = power_of_two_divisor(m.src_stride, unit);
+  }
+  if (has_run) c.modes.erase(0);
+  if (run > unit) {
+    const std::int64_t parts = run / unit;
+    c.modes.insert(0, {parts, unit, c.two_sided ? 0 : unit});
+    if (c.two_sided) c.src_modes.insert(0, {parts, 0, unit});
+  }
+  c.dst_unit = c.src_unit = static_cast<std::int32_t>(unit);
+}
+
+}  // namespace
+
+Canonical canonicalize(const Layout& dst, const Layout& src, std::int64_t dst_align, std::int64_t src_align, UnitRule rule) {
+  validate(dst);
+  validate(src);
+  if (dst.elements() != src.elements())
+    throw ShapeError(fmt::format("dst {} holds {} elements but src {} has {}; make the counts equal or broadcast src",
+                                 to_string(dst), dst.elements(), to_string(src), src.elements()));
+  if (!castable(dst.element, src.element)) {
+    const bool bytes = dst.element.dtype == DType::kBytes || src.element.dtype == DType::kBytes;
+    throw CastError(fmt::format("{} cannot become {}: {}", to_string(src.element), to_string(dst.element),
+                                bytes ? "opaque bytes move, they never convert; reinterpret one side as the other's element"
+                                      : "complex to real drops the imaginary part; copy a real view of the part you want"));
+  }
+  for (std::int64_t a : {dst_align, src_align})
+    if (a < 1 || (a & (a - 1)) != 0) throw ArgumentError(fmt::format("an alignment of {} bytes; promise a power of two", a));
+
+  Canonical c;
+  if (dst.elements() == 0) return c;
+  require_one_to_one(dst);
+  c.dst_offset = dst.offset_bytes;
+  c.src_offset = src.offset_bytes;
+  const Side dst_side = own_modes(dst);
+  const Side src_side = own_modes(src);
+  if (refine(dst_side, src_side, &c.modes)) {
+    make_dst_positive(c);
+    sort_and_merge(c.modes);
+  } else {
+    c.two_sided = true;
+    c.modes.clear();
+    for (const Mode& m : dst_side) c.modes.push_back({m.extent, m.stride_bytes, 0});
+    for (const Mode& m : src_side) c.src_modes.push_back({m.extent, 0, m.stride_bytes});
+  }
+  c.dst_align = static_cast<std::int32_t>(power_of_two_divisor(c.dst_offset, std::min<std::int64_t>(dst_align, 128)));
+  c.src_align = static_cast<std::int32_t>(power_of_two_divisor(c.src_offset, std::min<std::int64_t>(src_align, 128)));
+  c.cast = !(dst.element == src.element);
+  c.units = dst.elements();
+  if (c.cast) {
+    c.dst_dtype = dst.element.dtype;
+    c.src_dtype = src.element.dtype;
+    c.dst_unit = static_cast<std::int32_t>(dst.element.size_bytes);
+    c.src_unit = static_cast<std::int32_t>(src.element.size_bytes);
+  } else {
+    set_unit(c, dst.element.size_bytes, rule);
+    c.units = dst.elements() * dst.element.size_bytes / c.dst_unit;
+  }
+  return c;
+}
+
+detail::FixedVector<std::uint8_t, kMaxCopyModes> modes_by_src_stride(const Canonical& c) {
+  detail::FixedVector<std::uint8_t, kMaxCopyModes> order;
+  for (std::size_t i = 0; i < c.modes.size(); ++i) order.push_back(static_cast<std::uint8_t>(i));
+  const auto key = [&](std::uint8_t i) { return magnitude(c.modes[i].src_stride) - 1; };  // 0 wraps to the end
+  std::sort(order.begin(), order.end(),
+            [&](std::uint8_t a, std::uint8_t b) { return key(a) != key(b) ? key(a) < key(b) : a < b; });
+  return order;
+}
+
+std::string to_string(const Canonical& c) {
+  std::vector<std::int64_t> extents, dst, src, src_extents;
+  for (const CopyMode& m : c.modes) {
+    extents.push_back(m.extent);
+    dst.push_back(m.dst_stride);
+    if (!c.two_sided) src.push_back(m.src_stride);
+  }
+  for (const CopyMode& m : c.src_modes) {
+    src_extents.push_back(m.extent);
+    src.push_back(m.src_stride);
+  }
+  const std::string unit = c.cast ? fmt::format("{} -> {}", name(c.src_dtype), name(c.dst_dtype)) : fmt::format("unit {}", c.dst_unit);
+  if (c.units == 0) return "empty";
+  if (c.two_sided)
+    return fmt::format("{}: dst {}:{}b src {}:{}b, innermost first", unit, join(extents), join(dst), join(src_extents), join(src));
+  return fmt::format("{}: {} dst {}b src {}b, innermost first", unit, join(extents), join(dst), join(src));
+}
+
+}  // namespace restride::layout

@@ -1,0 +1,148 @@
+// Does a destination write an element twice; do two views share a byte?
+//
+// Both questions ask for integers v_k in [lo_k, hi_k] with  sum v_k * stride_k + delta  in (-below, above).
+// Sorted by stride, all but the largest few variables are pinned by what the smaller ones can still reach,
+// so a depth-first search answers in a handful of steps for every layout that occurs. A budget bounds the
+// rest; past it the answer is "yes", which refuses.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/base/checked.h"
+#include "src/layout/canonical.h"
+
+namespace restride::layout {
+namespace {
+
+using Wide = __int128;
+
+struct Term {
+  Wide stride = 0;  // > 0
+  Wide lo = 0;
+  Wide hi = 0;
+};
+
+class Search {
+ public:
+  Search(Wide below, Wide above) : below_(below), above_(above) {}
+
+  /// Adds a variable; a negative stride mirrors its range. Equal strides share one variable.
+  void add(std::int64_t stride, std::int64_t lo, std::int64_t hi) {
+    Term t{stride, lo, hi};
+    if (stride < 0) t = {-Wide{stride}, -Wide{hi}, -Wide{lo}};
+    for (Term& other : terms_)
+      if (other.stride == t.stride) {
+        other.lo += t.lo;
+        other.hi += t.hi;
+        return;
+      }
+    terms_.push_back(t);
+  }
+
+  bool hits(Wide delta) {
+    std::sort(terms_.begin(), terms_.end(), [](const Term& a, const Term& b) { return a.stride > b.stride; });
+    min_[terms_.size()] = max_[terms_.size()] = 0;
+    for (std::size_t k = terms_.size(); k-- > 0;) {
+      min_[k] = min_[k + 1] + terms_[k].stride * terms_[k].lo;
+      max_[k] = max_[k + 1] + terms_[k].stride * terms_[k].hi;
+    }
+    budget_ = kBudget;
+    return descend(0, delta);
+  }
+
+ private:
+  static constexpr int kBudget = 20000;
+
+  static Wide floor_div(Wide a, Wide b) { return a / b - ((a % b != 0 && a < 0) ? 1 : 0); }
+
+  bool descend(std::size_t k, Wide sum) {
+    if (--budget_ < 0) return true;
+    if (k == terms_.size()) return sum > -below_ && sum < above_;
+    // sum + v*stride + [min, max of the rest] must meet (-below, above).
+    const Term& t = terms_[k];
+    const Wide first = std::max(t.lo, -floor_div(-(-below_ + 1 - sum - max_[k + 1]), t.stride));
+    const Wide last = std::min(t.hi, floor_div(above_ - 1 - sum - min_[k + 1], t.stride));
+    for (Wide v = first; v <= last; ++v)
+      if (descend(k + 1, sum + v * t.stride)) return true;
+    return false;
+  }
+
+  Wide below_;
+  Wide above_;
+  detail::FixedVector<Term, 2 * kMaxRank> terms_;
+  Wide min_[2 * kMaxRank + 1];
+  Wide max_[2 * kMaxRank + 1];
+  int budget_ = kBudget;
+};
+
+struct Ranked {
+  std::int64_t extent;
+  std::int64_t stride;  // magnitude
+  int mode;
+};
+
+}  // namespace
+
+void require_one_to_one(const Layout& dst) {
+  detail::FixedVector<Ranked, kMaxRank> modes;
+  for (int i = 0; i < dst.rank(); ++i) {
+    const Mode& m = dst.modes[static_cast<std::size_t>(i)];
+    if (m.extent == 0) return;
+    if (m.extent > 1) modes.push_back({m.extent, static_cast<std::int64_t>(magnitude(m.stride_bytes)), i});
+  }
+  std::sort(modes.begin(), modes.end(), [](const Ranked& a, const Ranked& b) { return a.stride < b.stride; });
+
+  // Nested: every mode steps over all that the smaller ones reach. This settles nearly every layout.
+  std::int64_t reach = dst.element.size_bytes;
+  const Ranked* culprit = nullptr;
+  std::int64_t needed = 0;
+  for (const Ranked& m : modes) {
+    if (m.stride < reach && culprit == nullptr) {
+      culprit = &m;
+      needed = reach;
+    }
+    reach += (m.extent - 1) * m.stride;
+  }
+  if (culprit == nullptr) return;
+
+  // Not nested: look for two index tuples less than an element apart. The first differing mode, by size,
+  // may be taken to differ upwards.
+  const std::int64_t size = dst.element.size_bytes;
+  bool twice = false;
+  for (std::size_t k = modes.size(); k-- > 0 && !twice;) {
+    Search search(size, size);
+    for (std::size_t j = 0; j < k; ++j) search.add(std::max<std::int64_t>(modes[j].stride, 1), modes[j].stride == 0 ? 0 : 1 - modes[j].extent,
+                                                   modes[j].stride == 0 ? 0 : modes[j].extent - 1);
+    if (modes[k].stride == 0) twice = true;
+    else {
+      // v_k >= 1: shift by one stride and let the rest run from 0.
+      search.add(modes[k].stride, 0, modes[k].extent - 2);
+      twice = search.hits(modes[k].stride);
+    }
+  }
+  if (!twice) return;
+  const bool whole = size > 0 && needed % size == 0;
+  throw OverlapError(fmt::format(
+      "dst overlaps itself: {} writes bytes {} to {} twice; give mode {} a stride of at least {}{}", to_string(dst),
+      dst.offset_bytes + dst.modes[static_cast<std::size_t>(culprit->mode)].stride_bytes,
+      dst.offset_bytes + dst.modes[static_cast<std::size_t>(culprit->mode)].stride_bytes + size - 1, culprit->mode,
+      whole ? needed / size : needed, whole ? " elements" : " bytes"));
+}
+
+bool may_overlap(const void* dst_data, const Layout& dst, const void* src_data, const Layout& src) {
+  const auto [dst_lo, dst_hi] = byte_range(dst);
+  const auto [src_lo, src_hi] = byte_range(src);
+  if (dst_lo == dst_hi || src_lo == src_hi) return false;
+  const Wide d = static_cast<Wide>(reinterpret_cast<std::uintptr_t>(dst_data));
+  const Wide s = static_cast<Wide>(reinterpret_cast<std::uintptr_t>(src_data));
+  if (d + dst_hi <= s + src_lo || s + src_hi <= d + dst_lo) return false;
+  // A dst byte meets a src byte: dst - src in (-size_dst, size_src).
+  Search search(dst.element.size_bytes, src.element.size_bytes);
+  for (const Mode& m : dst.modes)
+    if (m.extent > 1 && m.stride_bytes != 0) search.add(m.stride_bytes, 0, m.extent - 1);
+  for (const Mode& m : src.modes)
+    if (m.extent > 1 && m.stride_bytes != 0) search.add(m.stride_bytes, 1 - m.extent, 0);
+  return search.hits(d + dst.offset_bytes - s - src.offset_bytes);
+}
+
+}  // namespace restride::layout

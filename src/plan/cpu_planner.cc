@@ -1,0 +1,123 @@
+#include "src/plan/cpu_planner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/base/checked.h"
+
+namespace restride::plan {
+namespace {
+
+using layout::Canonical;
+using layout::CopyMode;
+
+/// Lines a side touches when it walks runs of `run_bytes` that follow each other at random alignment.
+std::int64_t lines_for_runs(std::int64_t bytes, std::int64_t run_bytes, std::int64_t line) {
+  if (run_bytes >= bytes) return bytes / line + 1;
+  const std::int64_t runs = bytes / std::max<std::int64_t>(run_bytes, 1);
+  const std::int64_t lines_per_run = (run_bytes + line - 1) / line + (run_bytes % line != 0 ? 1 : 0);
+  return runs * std::min<std::int64_t>(lines_per_run, run_bytes);
+}
+
+/// Contiguous bytes a side's innermost chain of modes covers.
+std::int64_t run_bytes(const Canonical& c, bool dst_side) {
+  const auto stride = [&](const CopyMode& m) { return dst_side ? m.dst_stride : m.src_stride; };
+  std::int64_t run = dst_side ? c.dst_unit : c.src_unit;
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (const CopyMode& m : c.modes)
+      if (m.extent > 1 && static_cast<std::int64_t>(magnitude(stride(m))) == run && run < (INT64_MAX >> 8) / m.extent) {
+        run *= m.extent;
+        grew = true;
+        break;
+      }
+  }
+  return run;
+}
+
+Candidate base_bid(Family family, const Canonical& c, const CpuMachine& m) {
+  Candidate k;
+  k.family = family;
+  k.predicted.read_bytes = c.src_bytes();
+  k.predicted.written_bytes = c.dst_bytes();
+  if (!c.two_sided) {
+    k.predicted.read_sectors = lines_for_runs(c.src_bytes(), run_bytes(c, false), m.line_bytes);
+    k.predicted.written_sectors = lines_for_runs(c.dst_bytes(), run_bytes(c, true), m.line_bytes);
+  }
+  return k;
+}
+
+double stream_ns(const Candidate& k, const CpuMachine& m) {
+  return static_cast<double>((k.predicted.read_sectors + k.predicted.written_sectors) * m.line_bytes) / m.stream_bytes_per_ns;
+}
+
+Candidate bid_run(const Canonical& c, const CpuMachine& m) {
+  Candidate k = base_bid(Family::kRun, c, m);
+  const bool one_run = !c.two_sided && (c.modes.empty() || (c.modes.size() == 1 && c.modes[0].dst_stride == c.dst_unit &&
+                                                            c.modes[0].src_stride == c.src_unit));
+  if (!one_run) {
+    k.reason = "the copy is not one run contiguous on both sides";
+    return k;
+  }
+  k.applies = true;
+  k.predicted.time_ns = stream_ns(k, m);
+  k.params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
+  return k;
+}
+
+Candidate bid_gather(const Canonical& c, const CpuMachine& m) {
+  Candidate k = base_bid(Family::kGather, c, m);
+  k.applies = true;
+  if (c.two_sided) {
+    k.predicted.read_sectors = k.predicted.written_sectors = c.units;
+    k.reason = "the shapes have no common refinement, so each side is walked by itself";
+  } else {
+    k.reason = "right for every layout, one unit at a time";
+  }
+  k.predicted.time_ns = stream_ns(k, m) + static_cast<double>(c.units) * (m.unit_ns + 0.4);
+  return k;
+}
+
+}  // namespace
+
+Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_view forced) {
+  Decision d;
+  d.device = DeviceKind::kCpu;
+  if (c.units == 0) {
+    d.chosen.family = Family::kNoop;
+    d.chosen.applies = true;
+    d.chosen.reason = "nothing to copy";
+    return d;
+  }
+  detail::FixedVector<Candidate, 12> bids;
+  bids.push_back(bid_run(c, machine));
+  bids.push_back(bid_gather(c, machine));
+
+  std::size_t best = bids.size();
+  for (std::size_t i = 0; i < bids.size(); ++i) {
+    if (!bids[i].applies) continue;
+    if (!forced.empty()) {
+      if (name(bids[i].family) == forced) best = i;
+    } else if (best == bids.size() || bids[i].predicted.time_ns < bids[best].predicted.time_ns) {
+      best = i;
+    }
+  }
+  if (best == bids.size()) {
+    for (const Candidate& k : bids)
+      if (name(k.family) == forced)
+        throw ArgumentError(fmt::format("family '{}' does not apply to {}: {}; leave the choice to the planner", forced,
+                                        layout::to_string(c), k.reason));
+    throw ArgumentError(fmt::format("'{}' is no family; use run, rows, tile, packed or gather", forced));
+  }
+  d.chosen = bids[best];
+  bids.erase(best);
+  std::sort(bids.begin(), bids.end(), [](const Candidate& a, const Candidate& b) {
+    if (a.applies != b.applies) return a.applies;
+    return a.applies ? a.predicted.time_ns < b.predicted.time_ns : a.family < b.family;
+  });
+  for (const Candidate& k : bids) d.others.push_back(k);
+  return d;
+}
+
+}  // namespace restride::plan

@@ -1,0 +1,29 @@
+// The CPU planner: families bid for a canonical copy; the cheapest bid wins. Deterministic, allocates nothing.
+#pragma once
+
+#include <string_view>
+
+#include "src/layout/canonical.h"
+#include "src/plan/decision.h"
+
+namespace restride::plan {
+
+/// What the cost model knows of a CPU. The defaults describe a current server core; predictions are for
+/// choosing among families, so only their ratios matter.
+struct CpuMachine {
+  std::int64_t line_bytes = 64;
+  std::int64_t l1_bytes = 48 << 10;
+  std::int64_t l2_bytes = 1 << 20;
+  double stream_bytes_per_ns = 16.0;   ///< read + written, one thread, non-temporal stores
+  double line_ns = 4.0;                ///< a line that is touched in part, or out of order
+  double unit_ns = 0.6;                ///< address arithmetic, load and store of one unit moved by itself
+  std::int64_t stream_from_bytes = 4 << 20;  ///< outputs from here on bypass the caches
+};
+
+/// Errors: ArgumentError when `forced` names no family, or one that does not apply (with its reason).
+Decision plan_cpu(const layout::Canonical& c, const CpuMachine& machine, std::string_view forced = {});
+
+/// Bytes of data below which another thread costs more than it brings.
+inline constexpr std::int64_t kBytesPerThread = 256 << 10;
+
+}  // namespace restride::plan
