@@ -1,0 +1,42 @@
+// From a decision to a running kernel on a GPU. Host only: no CUDA headers.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+
+#include "src/layout/canonical.h"
+#include "src/maps/gather.h"
+#include "src/maps/packed.h"
+#include "src/maps/rows.h"
+#include "src/maps/tile.h"
+#include "src/plan/decision.h"
+
+struct CUstream_st;  // cudaStream_t is a pointer to it
+
+namespace restride::cuda {
+
+/// Which instance of a family's kernel to launch: bytes a unit has on each side, and the family's own variant.
+struct KernelKey {
+  plan::Family family = plan::Family::kNoop;
+  std::uint8_t src_unit = 1, dst_unit = 1;
+  std::uint8_t variant = 0;       ///< rows: RowsKind; tile: shape; packed: bytes of a word of dst
+  bool cast = false;
+  DType src_dtype = DType::kU8, dst_dtype = DType::kU8;
+};
+
+/// A prepared launch: one POD of named fields for one kernel. Made once a plan, used for every run.
+struct CudaArgs {
+  KernelKey key;
+  std::variant<std::monostate, maps::RowsArgs, maps::TileArgs, maps::PackedArgs, maps::GatherArgs> args;
+};
+
+/// The arguments of the kernel that `decision` chose for `c`. Host arithmetic only; builds without CUDA.
+CudaArgs prepare_cuda(const layout::Canonical& c, const plan::Decision& decision);
+
+/// Enqueues the copy on `stream`. `dst` and `src` are the tensors' data pointers on the current device.
+///
+/// Allocates nothing, does not synchronise, may be captured in a graph, neither reads nor clears the last error.
+/// Returns a cudaError_t: 0 when enqueued.
+int launch(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
+
+}  // namespace restride::cuda

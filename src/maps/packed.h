@@ -1,0 +1,119 @@
+// The index map of the packed family: the tile is a set of modes, so that both sides move long pieces although their
+// innermost modes are short.
+//
+// The modes of a tile fall in four groups. Leading modes of dst, dense there, form its *runs*; the tile's other modes
+// count the runs ("rows"). Leading modes of src, dense there, form its *pieces*; the tile's other modes count the
+// pieces. A mode may be in a run and in a piece. Pieces lie in shared memory as they lie in src; the byte where unit p
+// of row r is found is `run_table[p] + row_table[r]`, so both tables are made once and serve all tiles of a block.
+// At most one mode of a run and one of a piece (each the outermost) is cut; the last tile along it is shorter.
+#pragma once
+
+#include <cstdint>
+
+#include "src/maps/walk.h"
+
+namespace restride::maps {
+
+inline constexpr int kMaxPackedModes = 20;
+inline constexpr int kPackedThreads = 256;
+
+/// Modes of one group, innermost first, and what a step along each adds.
+struct PackedModes {
+  std::int32_t rank = 0;
+  std::uint32_t extent[kMaxPackedModes] = {};
+  std::int64_t dst_stride[kMaxPackedModes] = {};  ///< bytes
+  std::int64_t src_stride[kMaxPackedModes] = {};  ///< bytes
+  std::uint32_t piece_step[kMaxPackedModes] = {}; ///< pieces a step advances by; 0 for modes inside a piece
+};
+
+struct PackedArgs {
+  Walk batch;                       ///< modes outside the tile
+  std::uint32_t tiles = 0;          ///< cuts of both cut modes times the batch
+  base::FastDiv cuts_d, cuts_s;     ///< tiles along the cut mode of the runs, of the pieces (1 when they are the same)
+  std::int64_t d_dst_step = 0, d_src_step = 0;  ///< bytes from one cut to the next
+  std::int64_t s_dst_step = 0, s_src_step = 0;
+  std::int32_t d_extent = 1, d_chunk = 1;  ///< of the cut modes; 1 and 1 where nothing is cut
+  std::int32_t s_extent = 1, s_chunk = 1;
+  bool same_cut = false;            ///< the run and the piece end in the same mode
+  std::int32_t run_units = 0, rows = 0, pieces = 0, piece_bytes = 0;  ///< of a whole tile
+  /// Of one index of a cut mode: what a shorter last tile multiplies. rows_per_s and pieces_per_d are 0 where the
+  /// count does not depend on the cut.
+  std::int32_t run_per_d = 0, pieces_per_d = 0, rows_per_s = 0, piece_per_s = 0;
+  std::int64_t dst_offset = 0, src_offset = 0, src_first = 0, src_last = 0;
+  PackedModes run_modes;            ///< the modes of a run
+  PackedModes row_modes;            ///< the tile's other modes, seen from dst
+  PackedModes piece_modes;          ///< the tile's other modes, seen from src
+  std::int32_t piece_pitch = 0;     ///< bytes from piece to piece in shared memory, a multiple of 16
+  std::int32_t pad_pieces = 0;      ///< 16 bytes more after so many pieces; 0: never
+  base::FastDiv piece_words;        ///< aligned words that cover a piece
+  base::FastDiv run_words;          ///< words of vector_bytes that cover a run
+  bool dst_aligned = false;         ///< every run starts on a word
+  std::int32_t tile_bytes = 0;      ///< shared memory of the pieces
+  std::int32_t shared_bytes = 0;    ///< with the tables
+  std::uint32_t blocks = 0;
+  std::uint8_t src_dtype = 0, dst_dtype = 0;
+};
+
+/// Offsets and valid counts of one tile.
+struct PackedPlace {
+  std::int64_t dst = 0, src = 0;
+  std::int32_t run_units = 0, rows = 0, pieces = 0, piece_bytes = 0;
+};
+
+RESTRIDE_HD constexpr std::int32_t least(std::int32_t a, std::int32_t b) { return a < b ? a : b; }
+
+RESTRIDE_HD constexpr PackedPlace packed_place(const PackedArgs& a, std::uint32_t tile) {
+  const std::uint32_t rest = a.cuts_d.quotient(tile);
+  const auto d = static_cast<std::int32_t>(tile - rest * a.cuts_d.divisor);
+  const std::uint32_t batch = a.cuts_s.quotient(rest);
+  const auto s = static_cast<std::int32_t>(rest - batch * a.cuts_s.divisor);
+  const Offsets at = offsets(a.batch, batch);
+  const std::int32_t valid_d = least(a.d_chunk, a.d_extent - d * a.d_chunk);
+  const std::int32_t valid_s = a.same_cut ? valid_d : least(a.s_chunk, a.s_extent - s * a.s_chunk);
+  PackedPlace p;
+  p.dst = a.dst_offset + at.dst + d * a.d_dst_step + s * a.s_dst_step;
+  p.src = a.src_offset + at.src + d * a.d_src_step + s * a.s_src_step;
+  p.run_units = a.run_per_d * valid_d;
+  p.piece_bytes = a.piece_per_s * valid_s;
+  p.rows = a.rows_per_s != 0 ? a.rows_per_s * valid_s : a.rows;
+  p.pieces = a.pieces_per_d != 0 ? a.pieces_per_d * valid_d : a.pieces;
+  return p;
+}
+
+/// What index tuple number `n` of a group adds up to. `inside` = bytes within a piece.
+struct PackedSum {
+  std::int64_t dst = 0, src = 0;
+  std::int32_t piece = 0, inside = 0;
+  std::int64_t piece_src = 0;
+};
+
+RESTRIDE_HD constexpr PackedSum packed_sum(const PackedModes& modes, std::uint32_t n) {
+  PackedSum sum;
+  for (int m = 0; m < modes.rank; ++m) {
+    const std::uint32_t rest = n / modes.extent[m];
+    const std::uint32_t digit = n - rest * modes.extent[m];
+    n = rest;
+    const std::int64_t src = static_cast<std::int64_t>(digit) * modes.src_stride[m];
+    sum.dst += static_cast<std::int64_t>(digit) * modes.dst_stride[m];
+    sum.src += src;
+    sum.piece += static_cast<std::int32_t>(digit * modes.piece_step[m]);
+    if (modes.piece_step[m] != 0) sum.piece_src += src;
+    else sum.inside += static_cast<std::int32_t>(src);
+  }
+  return sum;
+}
+
+/// Place in shared memory of a piece whose source lies `piece_src` bytes behind the tile's, less the low four bits of
+/// the tile's own address: congruent to its address modulo 16, so that aligned words stay aligned words.
+RESTRIDE_HD constexpr std::int32_t packed_piece_base(const PackedArgs& a, std::int32_t piece, std::int64_t piece_src) {
+  const std::int32_t pad = a.pad_pieces != 0 ? piece / a.pad_pieces * 16 : 0;
+  return piece * a.piece_pitch + pad + static_cast<std::int32_t>(piece_src & 15);
+}
+
+/// Entry p of the run table.
+RESTRIDE_HD constexpr std::int32_t packed_run_entry(const PackedArgs& a, std::uint32_t p) {
+  const PackedSum sum = packed_sum(a.run_modes, p);
+  return packed_piece_base(a, sum.piece, sum.piece_src) + sum.inside;
+}
+
+}  // namespace restride::maps

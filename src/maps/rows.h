@@ -1,0 +1,69 @@
+// The index map of the rows family (and of run, its case of one row): which unit or word of which row a thread
+// moves at each step.
+//
+// A row is the innermost mode: contiguous in dst, walked at a constant step in src. Threads take a row's words in
+// order, so a warp writes whole sectors. Two shapes of blocks: a chunk of one long row, or several short rows.
+#pragma once
+
+#include <cstdint>
+
+#include "src/maps/walk.h"
+
+namespace restride::maps {
+
+/// How a thread reads what it writes.
+enum class RowsKind : std::uint8_t {
+  kUnit,     ///< one unit a thread; any src_step
+  kForward,  ///< a 16-byte word of dst, from two aligned words of src; src_step = unit
+  kReverse,  ///< the same, units in opposite order; src_step = -unit
+  kCollect,  ///< a word of dst collected from units; any src_step, and the casts
+};
+
+struct RowsArgs {
+  Walk rows;                     ///< over the modes outside the row
+  std::int64_t dst_offset = 0;   ///< of unit 0 of row 0
+  std::int64_t src_offset = 0;
+  std::int64_t src_first = 0;    ///< bytes [first, last) relative to src that belong to the source: words that
+  std::int64_t src_last = 0;     ///< reach beyond are read by the unit
+  std::int64_t src_step = 0;     ///< bytes from unit to unit within a row
+  std::int64_t row_units = 0;
+  std::uint32_t row_count = 1;
+  base::FastDiv pieces;          ///< long rows: blocks a row; short rows: words a row
+  std::uint32_t rows_per_block = 0;  ///< 0: rows are long, a block has a chunk of one
+  std::uint32_t blocks = 0;
+  std::uint32_t block_words = 0; ///< words a block moves: threads times steps
+  std::uint8_t src_dtype = 0, dst_dtype = 0;  ///< with a cast
+};
+
+/// A word to move: number `word` of row `row`; `row` may be past the end in the last block of short rows.
+struct RowsItem {
+  std::uint32_t row = 0;
+  std::int64_t word = 0;
+};
+
+/// `index` is the thread's place among the block's words: step * threads + thread.
+RESTRIDE_HD constexpr RowsItem rows_item(const RowsArgs& a, std::uint32_t block, std::uint32_t index) {
+  if (a.rows_per_block == 0) {
+    const std::uint32_t row = a.pieces.quotient(block);
+    const std::uint32_t chunk = block - row * a.pieces.divisor;
+    return {row, static_cast<std::int64_t>(chunk) * a.block_words + index};
+  }
+  const std::uint32_t local = a.pieces.quotient(index);
+  const std::uint32_t word = index - local * a.pieces.divisor;
+  const std::uint32_t row = local < a.rows_per_block ? block * a.rows_per_block + local : a.row_count;
+  return {row, word};
+}
+
+/// Units of a row that word `word` covers when each word is `count` units and starts on a word boundary of the
+/// address space; `skew` = units by which the row's first unit lies behind such a boundary. May reach outside
+/// [0, row_units): those units are not the row's.
+RESTRIDE_HD constexpr std::int64_t rows_first_unit(std::int64_t word, int count, int skew) {
+  return word * count - skew;
+}
+
+/// Words that cover a row wherever it starts.
+RESTRIDE_HD constexpr std::int64_t rows_words(std::int64_t row_units, int count, int max_skew) {
+  return (row_units + max_skew + count - 1) / count;
+}
+
+}  // namespace restride::maps
