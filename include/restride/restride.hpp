@@ -5,3 +5,4 @@
 #include <restride/dtype.hpp>
 #include <restride/error.hpp>
 #include <restride/layout.hpp>
+#include <restride/mdspan.hpp>

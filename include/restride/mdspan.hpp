@@ -1,0 +1,92 @@
+// mdspan without including it: anything that looks like a strided std::mdspan becomes a Tensor.
+//
+//     std::mdspan m(data, 64, 512);                     // or Kokkos::mdspan, or your own class
+//     restride::copy(restride::tensor(dst), restride::tensor(m));
+//
+// "Looks like" is StridedView below: data_handle(), rank(), extents().extent(r), stride(r) in elements.
+#pragma once
+
+#include <complex>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+#include <restride/copy.hpp>
+
+namespace restride {
+
+/// The element a C++ type is copied as. Specialise it for types of your own: `template <> inline constexpr Element
+/// element_of<my::half> = DType::kF16;`. Without a row, a trivially copyable type is opaque bytes of its size, which
+/// moves but does not convert; `std::byte` is opaque too.
+template <class T>
+inline constexpr Element element_of = [] {
+  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable elements can be moved as bytes");
+  if constexpr (std::is_same_v<T, bool>) {
+    return Element(DType::kBool);
+  } else if constexpr (std::is_integral_v<T> && sizeof(T) <= 8) {
+    constexpr DType kSigned[] = {DType::kI8, DType::kI16, DType::kI32, DType::kI64};
+    constexpr DType kUnsigned[] = {DType::kU8, DType::kU16, DType::kU32, DType::kU64};
+    constexpr int kLog2 = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+    return Element(std::is_signed_v<T> ? kSigned[kLog2] : kUnsigned[kLog2]);
+  } else if constexpr (std::is_same_v<T, float>) {
+    return Element(DType::kF32);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return Element(DType::kF64);
+  } else {
+    return Element::bytes(sizeof(T));
+  }
+}();
+template <>
+inline constexpr Element element_of<std::complex<float>> = DType::kC64;
+template <>
+inline constexpr Element element_of<std::complex<double>> = DType::kC128;
+
+/// A strided view of memory with the members of std::mdspan. Its handle is a plain pointer.
+template <class M>
+concept StridedView = requires(const M& m, std::size_t r) {
+  requires std::is_pointer_v<std::remove_cvref_t<decltype(m.data_handle())>>;
+  requires std::is_object_v<std::remove_pointer_t<std::remove_cvref_t<decltype(m.data_handle())>>>;
+  { M::rank() } -> std::convertible_to<std::size_t>;
+  { m.extents().extent(r) } -> std::convertible_to<std::int64_t>;
+  { m.stride(r) } -> std::convertible_to<std::int64_t>;
+};
+
+/// The layout of a view: its extents, its strides times the element's size.
+/// Errors: ArgumentError (rank above 64; a mapping that says it is not strided), RangeError.
+template <StridedView M>
+Layout layout_of(const M& m) {
+  using T = std::remove_cv_t<std::remove_pointer_t<std::remove_cvref_t<decltype(m.data_handle())>>>;
+  constexpr std::size_t kRank = M::rank();
+  static_assert(kRank <= kMaxRank, "restride takes ranks up to 64");
+  if constexpr (requires { { m.is_strided() } -> std::convertible_to<bool>; }) {
+    if (!m.is_strided()) throw ArgumentError("the mdspan's mapping is not strided: copy it element by element");
+  }
+  std::int64_t extents[kRank == 0 ? 1 : kRank] = {};
+  std::int64_t strides_bytes[kRank == 0 ? 1 : kRank] = {};
+  constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
+  for (std::size_t r = 0; r < kRank; ++r) {
+    extents[r] = static_cast<std::int64_t>(m.extents().extent(r));
+    const auto stride = static_cast<std::int64_t>(m.stride(r));
+    if (stride > std::numeric_limits<std::int64_t>::max() / kSize || stride < std::numeric_limits<std::int64_t>::min() / kSize)
+      throw RangeError("mode " + std::to_string(r) + ": the stride in bytes does not fit 63 bits");
+    strides_bytes[r] = stride * kSize;
+  }
+  return strided(element_of<T>, Extents(extents, kRank), Extents(strides_bytes, kRank));
+}
+
+/// A view as restride's argument: a Tensor, or a ConstTensor where its elements are const. Nothing is copied.
+/// Shape, strides: the view's. Errors: as `layout_of`. Example: examples/mdspan.cc
+template <StridedView M>
+auto tensor(const M& m) {
+  using T = std::remove_pointer_t<std::remove_cvref_t<decltype(m.data_handle())>>;
+  if constexpr (std::is_const_v<T>) {
+    return ConstTensor(m.data_handle(), layout_of(m));
+  } else {
+    return Tensor{m.data_handle(), layout_of(m)};
+  }
+}
+
+}  // namespace restride

@@ -1,0 +1,192 @@
+/* The C ABI of restride: copy a strided N-d tensor into any other layout at the speed of a plain copy.
+ *
+ * C99, no dependencies, callable from anything that calls C. Every structure starts with its own size, so that it
+ * can grow without breaking callers: initialise with RESTRIDE_TENSOR_INIT / RESTRIDE_OPTIONS_INIT and set what you
+ * need. No function lets an exception out. Functions that can fail return a restride_status; the words are in
+ * restride_last_error(). NULL where a pointer is required, ranks and sizes out of range and unknown enum values are
+ * answered by a status, never by a crash; the memory behind valid-looking pointers is the caller's promise.
+ *
+ * Example: examples/c_example.c
+ */
+#ifndef RESTRIDE_RESTRIDE_H
+#define RESTRIDE_RESTRIDE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define RESTRIDE_API __attribute__((visibility("default")))
+#else
+#define RESTRIDE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a call came to. The values are those of restride::ErrorCode and never change. */
+typedef enum restride_status {
+  RESTRIDE_OK = 0,
+  RESTRIDE_INVALID_ARGUMENT = 1, /* a value that no call accepts: NULL, a negative extent, a rank above 64 */
+  RESTRIDE_SHAPE = 2,            /* shapes, axes or extents that do not fit each other */
+  RESTRIDE_OVERLAP = 3,          /* a destination that writes an element twice, or overlaps its source */
+  RESTRIDE_CAST = 4,             /* a conversion that does not exist */
+  RESTRIDE_PARSE = 5,            /* text that does not follow its format */
+  RESTRIDE_RANGE = 6,            /* sizes whose product or byte count does not fit 63 bits */
+  RESTRIDE_DEVICE = 7,           /* wrong device, no device, or a device and host mixture */
+  RESTRIDE_OUT_OF_MEMORY = 8,
+  RESTRIDE_IO = 9,
+  RESTRIDE_UNSUPPORTED = 10, /* valid, but not built into this library (also: a newer header than library) */
+  RESTRIDE_INTERNAL = 11     /* a defect in restride: please report it */
+} restride_status;
+
+/* Element types. The values are those of restride::DType and never change. */
+typedef enum restride_dtype {
+  RESTRIDE_BOOL = 0,
+  RESTRIDE_U8 = 1,
+  RESTRIDE_U16 = 2,
+  RESTRIDE_U32 = 3,
+  RESTRIDE_U64 = 4,
+  RESTRIDE_I8 = 5,
+  RESTRIDE_I16 = 6,
+  RESTRIDE_I32 = 7,
+  RESTRIDE_I64 = 8,
+  RESTRIDE_F16 = 9,
+  RESTRIDE_BF16 = 10,
+  RESTRIDE_F32 = 11,
+  RESTRIDE_F64 = 12,
+  RESTRIDE_F8E4M3 = 13,
+  RESTRIDE_F8E5M2 = 14,
+  RESTRIDE_C64 = 15,
+  RESTRIDE_C128 = 16,
+  RESTRIDE_BYTES = 17 /* opaque elements of element_bytes each: they move, they never convert */
+} restride_dtype;
+
+typedef enum restride_device {
+  RESTRIDE_DEVICE_AUTO = 0, /* found from the pointers */
+  RESTRIDE_DEVICE_CPU = 1,
+  RESTRIDE_DEVICE_CUDA = 2
+} restride_device;
+
+/* Memory and where its elements lie in it. Modes are listed outermost first, as NumPy prints shapes.
+ * A source is never written through `data`. Nothing is kept after a call returns: `extents` and `strides_bytes`
+ * may live on the caller's stack. */
+typedef struct restride_tensor {
+  size_t struct_size;           /* sizeof(restride_tensor) */
+  void *data;                   /* any alignment; NULL only where there is nothing to copy, or to make a plan */
+  int32_t dtype;                /* a restride_dtype */
+  int32_t rank;                 /* 0 to 64 */
+  const int64_t *extents;       /* `rank` values >= 0 */
+  const int64_t *strides_bytes; /* `rank` values in bytes, any sign, 0 in a source only; NULL: contiguous, C order */
+  int64_t element_bytes;        /* RESTRIDE_BYTES: bytes of one element; others: 0, or the dtype's own size */
+  int64_t offset_bytes;         /* of element (0, ..., 0) from `data` */
+  int64_t align_bytes;          /* for plans: a power of two that divides every `data` to come; 0: the element's size
+                                   if that is a power of two up to 16, else 1 */
+} restride_tensor;
+
+#define RESTRIDE_TENSOR_INIT {sizeof(restride_tensor), NULL, RESTRIDE_F32, 0, NULL, NULL, 0, 0, 0}
+
+/* A thread pool of the caller's. `parallel(context, tasks, body, body_arg)` calls body(body_arg, i) once for every i
+ * in [0, tasks), on any threads, and returns when all are done. It must not throw or longjmp. */
+typedef struct restride_executor {
+  void (*parallel)(void *context, int tasks, void (*body)(void *body_arg, int task), void *body_arg);
+  void *context;
+  int threads; /* how many tasks it runs side by side, >= 1 */
+} restride_executor;
+
+/* How to plan and to run. NULL instead of options takes all defaults. */
+typedef struct restride_options {
+  size_t struct_size;                /* sizeof(restride_options) */
+  int32_t device;                    /* a restride_device */
+  int32_t cuda_device;               /* for a plan made without pointers; -1: the current device */
+  int32_t threads;                   /* CPU; 0: RESTRIDE_NUM_THREADS, then the cores this process may use */
+  int32_t measure;                   /* not 0: time the candidates once and keep the best (allocates scratch) */
+  void *stream;                      /* CUDA: a cudaStream_t; NULL: the legacy default stream */
+  const char *family;                /* force a family by name, for tests and measurements; NULL: the planner's */
+  const restride_executor *executor; /* CPU: run on the caller's pool; must outlive the run; NULL: ours */
+} restride_options;
+
+#define RESTRIDE_OPTIONS_INIT {sizeof(restride_options), RESTRIDE_DEVICE_AUTO, -1, 0, 0, NULL, NULL, NULL}
+
+/* A decision made once. Immutable: run it from any number of threads at once. */
+typedef struct restride_plan restride_plan;
+
+/* The version of the library, "0.1.0". Static storage. */
+RESTRIDE_API const char *restride_version(void);
+
+/* "ok", "invalid argument", ...: the words for a status; "unknown status" for other values. Static storage. */
+RESTRIDE_API const char *restride_status_name(restride_status status);
+
+/* What the last call that failed on this thread had to say: what is wrong and the remedy; "" before the first.
+ * Valid until the next failing call on the same thread; long messages are cut at 1023 bytes. */
+RESTRIDE_API const char *restride_last_error(void);
+
+/* Bytes of one element of `dtype`; 0 for RESTRIDE_BYTES and for values that are no dtype. */
+RESTRIDE_API int64_t restride_dtype_size(int32_t dtype);
+
+/* Copies every element of `src` to the element of `dst` at the same position in C order.
+ *
+ * Shape: element counts must agree; shapes may differ (elements pair in C order, as a reshape would).
+ * Strides: bytes, any sign on both sides; zero only in `src`. Pointers need no alignment.
+ * Alias: dst may not overlap src (the identical view is a no-op) and may not write an element twice.
+ * Cast: when the elements differ they are converted as docs/casts.md says; equal elements move bits untouched.
+ * Stream: on CUDA ordered on options->stream and not synchronised; on the CPU done on return.
+ * Errors: as their statuses say; all but RESTRIDE_DEVICE from a failed launch are found before a byte is written.
+ * Cost: one read and one write of every byte; planning is cached. Source: restride::copy in <restride/copy.hpp>. */
+RESTRIDE_API restride_status restride_copy(const restride_tensor *dst, const restride_tensor *src,
+                                           const restride_options *options);
+
+/* Makes a plan for these layouts; the `data` of both are ignored. On failure *plan is NULL.
+ * Errors: as restride_copy, except overlap of src and dst, which is a matter of pointers.
+ * Cost: microseconds. Destroy it with restride_plan_destroy. */
+RESTRIDE_API restride_status restride_plan_create(restride_plan **plan, const restride_tensor *dst,
+                                                  const restride_tensor *src, const restride_options *options);
+
+/* Runs a plan on memory. Never allocates, prints or synchronises. `options` NULL takes the threads, stream and
+ * executor that the plan was made with; otherwise those of `options`.
+ * The caller promises what restride_copy checks: alignment as promised, no overlap of dst and src.
+ * Errors: RESTRIDE_INVALID_ARGUMENT (NULL), RESTRIDE_DEVICE (the launch failed). */
+RESTRIDE_API restride_status restride_plan_run(const restride_plan *plan, void *dst, const void *src,
+                                               const restride_options *options);
+
+/* Frees a plan that no thread is running any more. NULL is fine. */
+RESTRIDE_API void restride_plan_destroy(restride_plan *plan);
+
+/* The four functions below write text into `buffer` as snprintf does: at most `capacity` bytes with the ending NUL,
+ * cut where it does not fit; *length (may be NULL) gets the length of the whole text without the NUL. `buffer` may be
+ * NULL when capacity is 0. */
+
+/* Canonical form, choice, parameters, predicted bytes, sectors and time, and what lost and why. */
+RESTRIDE_API restride_status restride_plan_explain(const restride_plan *plan, char *buffer, size_t capacity,
+                                                   size_t *length);
+
+/* One JSON object; restride_plan_deserialize makes the same plan from it. */
+RESTRIDE_API restride_status restride_plan_serialize(const restride_plan *plan, char *buffer, size_t capacity,
+                                                     size_t *length);
+
+/* The family that won, "tile". */
+RESTRIDE_API restride_status restride_plan_family(const restride_plan *plan, char *buffer, size_t capacity,
+                                                  size_t *length);
+
+/* A tensor's layout in the notation, "f32 (8,64):(64,1)". */
+RESTRIDE_API restride_status restride_layout_print(const restride_tensor *tensor, char *buffer, size_t capacity,
+                                                   size_t *length);
+
+/* On failure *plan is NULL. Errors: RESTRIDE_PARSE, and those of restride_plan_create. */
+RESTRIDE_API restride_status restride_plan_deserialize(restride_plan **plan, const char *json);
+
+/* Reads a layout in the notation into *tensor, whose extents and strides_bytes then point to the two arrays given
+ * here, of `capacity` values each; `data` and `align_bytes` become NULL and 0.
+ * Errors: RESTRIDE_PARSE (the message names the column), RESTRIDE_SHAPE when the rank exceeds `capacity`. */
+RESTRIDE_API restride_status restride_layout_parse(const char *text, restride_tensor *tensor, int64_t *extents,
+                                                   int64_t *strides_bytes, int32_t capacity);
+
+/* The bytes that a tensor's elements occupy, [*first, *last) relative to its `data`; 0 and 0 when it is empty.
+ * Errors: RESTRIDE_RANGE and whatever else is wrong with the layout. */
+RESTRIDE_API restride_status restride_byte_range(const restride_tensor *tensor, int64_t *first, int64_t *last);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RESTRIDE_RESTRIDE_H */

@@ -1,0 +1,315 @@
+// The C ABI: C structures in, the C++ API called, exceptions turned into status codes. It decides nothing itself.
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <utility>
+
+#include <restride/restride.h>
+#include <restride/restride.hpp>
+
+namespace {
+
+using restride::ErrorCode;
+
+// The C values are the C++ values: one table each, and the compiler compares them.
+#define SAME_STATUS(c, cpp) static_assert(int{c} == static_cast<int>(ErrorCode::cpp))
+SAME_STATUS(RESTRIDE_INVALID_ARGUMENT, kInvalidArgument);
+SAME_STATUS(RESTRIDE_SHAPE, kShape);
+SAME_STATUS(RESTRIDE_OVERLAP, kOverlap);
+SAME_STATUS(RESTRIDE_CAST, kCast);
+SAME_STATUS(RESTRIDE_PARSE, kParse);
+SAME_STATUS(RESTRIDE_RANGE, kRange);
+SAME_STATUS(RESTRIDE_DEVICE, kDevice);
+SAME_STATUS(RESTRIDE_OUT_OF_MEMORY, kOutOfMemory);
+SAME_STATUS(RESTRIDE_IO, kIo);
+SAME_STATUS(RESTRIDE_UNSUPPORTED, kUnsupported);
+SAME_STATUS(RESTRIDE_INTERNAL, kInternal);
+#undef SAME_STATUS
+
+#define SAME_DTYPE(c, cpp) static_assert(int{c} == static_cast<int>(restride::DType::cpp))
+SAME_DTYPE(RESTRIDE_BOOL, kBool);
+SAME_DTYPE(RESTRIDE_U8, kU8);
+SAME_DTYPE(RESTRIDE_U16, kU16);
+SAME_DTYPE(RESTRIDE_U32, kU32);
+SAME_DTYPE(RESTRIDE_U64, kU64);
+SAME_DTYPE(RESTRIDE_I8, kI8);
+SAME_DTYPE(RESTRIDE_I16, kI16);
+SAME_DTYPE(RESTRIDE_I32, kI32);
+SAME_DTYPE(RESTRIDE_I64, kI64);
+SAME_DTYPE(RESTRIDE_F16, kF16);
+SAME_DTYPE(RESTRIDE_BF16, kBF16);
+SAME_DTYPE(RESTRIDE_F32, kF32);
+SAME_DTYPE(RESTRIDE_F64, kF64);
+SAME_DTYPE(RESTRIDE_F8E4M3, kF8E4M3);
+SAME_DTYPE(RESTRIDE_F8E5M2, kF8E5M2);
+SAME_DTYPE(RESTRIDE_C64, kC64);
+SAME_DTYPE(RESTRIDE_C128, kC128);
+SAME_DTYPE(RESTRIDE_BYTES, kBytes);
+#undef SAME_DTYPE
+
+static_assert(int{RESTRIDE_DEVICE_AUTO} == static_cast<int>(restride::DeviceKind::kAuto));
+static_assert(int{RESTRIDE_DEVICE_CPU} == static_cast<int>(restride::DeviceKind::kCpu));
+static_assert(int{RESTRIDE_DEVICE_CUDA} == static_cast<int>(restride::DeviceKind::kCuda));
+
+// A fixed buffer: reporting that memory ran out must not need memory.
+thread_local char last_error[1024] = "";
+
+restride_status fail(restride_status status, const char* message) noexcept {
+  std::snprintf(last_error, sizeof last_error, "%s", message);
+  return status;
+}
+
+// Runs `body`; whatever it throws becomes a status and a message.
+template <class Body>
+restride_status guarded(Body body) noexcept {
+  try {
+    body();
+    return RESTRIDE_OK;
+  } catch (const restride::Error& e) {
+    return fail(static_cast<restride_status>(e.code()), e.what());
+  } catch (const std::bad_alloc&) {
+    return fail(RESTRIDE_OUT_OF_MEMORY, "out of memory");
+  } catch (const std::exception& e) {
+    return fail(RESTRIDE_INTERNAL, e.what());
+  } catch (...) {
+    return fail(RESTRIDE_INTERNAL, "an exception of unknown type");
+  }
+}
+
+void require(bool holds, const char* message) {
+  if (!holds) throw restride::ArgumentError(message);
+}
+
+// `size` is what the caller's header says, `known` what this library was built with.
+void check_struct_size(std::size_t size, std::size_t known, const char* what) {
+  if (size == known) return;
+  const std::string sizes = std::to_string(size) + ", this library knows " + std::to_string(known);
+  if (size > known)
+    throw restride::UnsupportedError(std::string(what) + ".struct_size is " + sizes +
+                                     ": the program was built with a newer restride.h; update the library");
+  throw restride::ArgumentError(std::string(what) + ".struct_size is " + sizes + ": initialise the structure with " +
+                                "RESTRIDE_TENSOR_INIT or RESTRIDE_OPTIONS_INIT");
+}
+
+restride::Element element_of(const restride_tensor& t) {
+  require(t.dtype >= 0 && t.dtype <= RESTRIDE_BYTES, "tensor.dtype is no restride_dtype");
+  const auto dtype = static_cast<restride::DType>(t.dtype);
+  if (dtype == restride::DType::kBytes) {
+    require(t.element_bytes >= 1, "tensor.element_bytes must be at least 1 with RESTRIDE_BYTES");
+    return restride::Element::bytes(t.element_bytes);
+  }
+  require(t.element_bytes == 0 || t.element_bytes == restride::size_bytes(dtype),
+          "tensor.element_bytes differs from the dtype's size: leave it 0, or use RESTRIDE_BYTES");
+  return dtype;
+}
+
+restride::Layout layout_of(const restride_tensor* t) {
+  require(t != nullptr, "a tensor is NULL");
+  check_struct_size(t->struct_size, sizeof(restride_tensor), "tensor");
+  require(t->rank >= 0 && t->rank <= restride::kMaxRank, "tensor.rank must be 0 to 64");
+  require(t->rank == 0 || t->extents != nullptr, "tensor.extents is NULL with a rank above 0");
+  const restride::Extents extents(t->extents, static_cast<std::size_t>(t->rank));
+  restride::Layout layout;
+  if (t->strides_bytes != nullptr || t->rank == 0) {
+    layout = restride::strided(element_of(*t), extents, restride::Extents(t->strides_bytes, extents.size()),
+                               t->offset_bytes);
+  } else {
+    layout = restride::contiguous(element_of(*t), extents);
+    layout.offset_bytes = t->offset_bytes;
+    restride::validate(layout);
+  }
+  return layout;
+}
+
+// The promise of a tensor's data; arguments are evaluated in any order, so this looks for NULL too.
+std::int64_t align_of(const restride_tensor* t) {
+  require(t != nullptr, "a tensor is NULL");
+  return t->align_bytes;
+}
+
+// C keeps an executor in a structure of its own; `executor` receives it and must live as long as the result.
+restride::Options options_of(const restride_options* c, restride::Executor& executor) {
+  restride::Options options;
+  if (c == nullptr) return options;
+  check_struct_size(c->struct_size, sizeof(restride_options), "options");
+  require(c->device >= RESTRIDE_DEVICE_AUTO && c->device <= RESTRIDE_DEVICE_CUDA,
+          "options.device is no restride_device");
+  require(c->threads >= 0, "options.threads is negative; 0 lets restride choose");
+  require(c->cuda_device >= -1, "options.cuda_device is below -1; -1 is the current device");
+  options.device = static_cast<restride::DeviceKind>(c->device);
+  options.cuda_device = c->cuda_device;
+  options.threads = c->threads;
+  options.measure = c->measure != 0;
+  options.stream = c->stream;
+  if (c->family != nullptr) options.family = c->family;
+  if (c->executor != nullptr) {
+    require(c->executor->parallel != nullptr, "options.executor->parallel is NULL");
+    require(c->executor->threads >= 1, "options.executor->threads must be at least 1");
+    executor = {c->executor->parallel, c->executor->context, c->executor->threads};
+    options.executor = &executor;
+  }
+  return options;
+}
+
+// snprintf's contract for a text that is already there.
+void write_text(std::string_view text, char* buffer, std::size_t capacity, std::size_t* length) {
+  require(buffer != nullptr || capacity == 0, "buffer is NULL with a capacity above 0");
+  if (length != nullptr) *length = text.size();
+  if (capacity == 0) return;
+  const std::size_t fits = text.size() < capacity ? text.size() : capacity - 1;
+  std::memcpy(buffer, text.data(), fits);
+  buffer[fits] = '\0';
+}
+
+}  // namespace
+
+struct restride_plan {
+  restride::Executor executor;  // options may point to it
+  restride::Options options;    // how to run where the caller gives no options of its own
+  restride::Plan plan;
+
+  explicit restride_plan(restride::Plan p) : plan(std::move(p)) {}
+  restride_plan(const restride_tensor* dst, const restride_tensor* src, const restride_options* o)
+      : options(options_of(o, executor)),
+        plan(layout_of(dst), layout_of(src), options, align_of(dst), align_of(src)) {
+    options.family = {};  // the caller's text may go now
+  }
+  restride_plan(const restride_plan&) = delete;
+  restride_plan& operator=(const restride_plan&) = delete;
+};
+
+extern "C" {
+
+const char* restride_version(void) {
+  // A view of a literal: it ends with a NUL.
+  return restride::version().data();
+}
+
+const char* restride_status_name(restride_status status) {
+  switch (status) {
+    case RESTRIDE_OK: return "ok";
+    case RESTRIDE_INVALID_ARGUMENT: return "invalid argument";
+    case RESTRIDE_SHAPE: return "shapes do not fit";
+    case RESTRIDE_OVERLAP: return "overlap";
+    case RESTRIDE_CAST: return "no such cast";
+    case RESTRIDE_PARSE: return "parse error";
+    case RESTRIDE_RANGE: return "out of range";
+    case RESTRIDE_DEVICE: return "device error";
+    case RESTRIDE_OUT_OF_MEMORY: return "out of memory";
+    case RESTRIDE_IO: return "input or output error";
+    case RESTRIDE_UNSUPPORTED: return "not supported by this library";
+    case RESTRIDE_INTERNAL: return "internal error";
+  }
+  return "unknown status";
+}
+
+const char* restride_last_error(void) { return last_error; }
+
+int64_t restride_dtype_size(int32_t dtype) {
+  return dtype >= 0 && dtype < RESTRIDE_BYTES ? restride::size_bytes(static_cast<restride::DType>(dtype)) : 0;
+}
+
+restride_status restride_copy(const restride_tensor* dst, const restride_tensor* src, const restride_options* options) {
+  return guarded([&] {
+    restride::Executor executor;
+    const restride::Layout dst_layout = layout_of(dst);
+    const restride::Layout src_layout = layout_of(src);
+    restride::copy({dst->data, dst_layout}, {src->data, src_layout}, options_of(options, executor));
+  });
+}
+
+restride_status restride_plan_create(restride_plan** plan, const restride_tensor* dst, const restride_tensor* src,
+                                     const restride_options* options) {
+  if (plan != nullptr) *plan = nullptr;
+  return guarded([&] {
+    require(plan != nullptr, "plan is NULL");
+    *plan = new restride_plan(dst, src, options);
+  });
+}
+
+restride_status restride_plan_run(const restride_plan* plan, void* dst, const void* src,
+                                  const restride_options* options) {
+  int device_error = 0;
+  const restride_status status = guarded([&] {
+    require(plan != nullptr, "plan is NULL");
+    require((dst != nullptr && src != nullptr) || plan->plan.dst().elements() == 0, "dst or src is NULL");
+    if (options == nullptr) {
+      device_error = plan->plan.run(dst, src, plan->options);
+    } else {
+      restride::Executor executor;
+      device_error = plan->plan.run(dst, src, options_of(options, executor));
+    }
+  });
+  if (status != RESTRIDE_OK || device_error == 0) return status;
+  std::snprintf(last_error, sizeof last_error, "the launch failed with CUDA error %d", device_error);
+  return RESTRIDE_DEVICE;
+}
+
+void restride_plan_destroy(restride_plan* plan) { delete plan; }
+
+restride_status restride_plan_explain(const restride_plan* plan, char* buffer, size_t capacity, size_t* length) {
+  return guarded([&] {
+    require(plan != nullptr, "plan is NULL");
+    write_text(plan->plan.explain(), buffer, capacity, length);
+  });
+}
+
+restride_status restride_plan_serialize(const restride_plan* plan, char* buffer, size_t capacity, size_t* length) {
+  return guarded([&] {
+    require(plan != nullptr, "plan is NULL");
+    write_text(plan->plan.serialize(), buffer, capacity, length);
+  });
+}
+
+restride_status restride_plan_family(const restride_plan* plan, char* buffer, size_t capacity, size_t* length) {
+  return guarded([&] {
+    require(plan != nullptr, "plan is NULL");
+    write_text(plan->plan.family(), buffer, capacity, length);
+  });
+}
+
+restride_status restride_plan_deserialize(restride_plan** plan, const char* json) {
+  if (plan != nullptr) *plan = nullptr;
+  return guarded([&] {
+    require(plan != nullptr && json != nullptr, "plan or json is NULL");
+    *plan = new restride_plan(restride::Plan::deserialize(json));
+  });
+}
+
+restride_status restride_layout_print(const restride_tensor* tensor, char* buffer, size_t capacity, size_t* length) {
+  return guarded([&] { write_text(restride::to_string(layout_of(tensor)), buffer, capacity, length); });
+}
+
+restride_status restride_layout_parse(const char* text, restride_tensor* tensor, int64_t* extents,
+                                      int64_t* strides_bytes, int32_t capacity) {
+  return guarded([&] {
+    require(text != nullptr && tensor != nullptr, "text or tensor is NULL");
+    require(capacity == 0 || (extents != nullptr && strides_bytes != nullptr),
+            "extents or strides_bytes is NULL with a capacity above 0");
+    check_struct_size(tensor->struct_size, sizeof(restride_tensor), "tensor");
+    const restride::Layout layout = restride::parse_layout(text);
+    if (layout.rank() > capacity)
+      throw restride::ShapeError("the layout has rank " + std::to_string(layout.rank()) + " and the arrays hold " +
+                                 std::to_string(capacity) + ": give arrays of 64, which any layout fits");
+    for (int i = 0; i < layout.rank(); ++i) {
+      extents[i] = layout.modes[i].extent;
+      strides_bytes[i] = layout.modes[i].stride_bytes;
+    }
+    const bool opaque = layout.element.dtype == restride::DType::kBytes;
+    *tensor = {sizeof(restride_tensor), nullptr, static_cast<int32_t>(layout.element.dtype), layout.rank(), extents,
+               strides_bytes, opaque ? layout.element.size_bytes : 0, layout.offset_bytes, 0};
+  });
+}
+
+restride_status restride_byte_range(const restride_tensor* tensor, int64_t* first, int64_t* last) {
+  return guarded([&] {
+    require(first != nullptr && last != nullptr, "first or last is NULL");
+    const auto [from, to] = restride::byte_range(layout_of(tensor));
+    *first = from;
+    *last = to;
+  });
+}
+
+}  // extern "C"

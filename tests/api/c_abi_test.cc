@@ -1,0 +1,256 @@
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <restride/restride.h>
+#include <restride/restride.hpp>
+
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+restride_tensor f32_tensor(void* data, const Ints& extents, const Ints* strides_bytes = nullptr) {
+  restride_tensor t = RESTRIDE_TENSOR_INIT;
+  t.data = data;
+  t.rank = static_cast<std::int32_t>(extents.size());
+  t.extents = extents.data();
+  t.strides_bytes = strides_bytes == nullptr ? nullptr : strides_bytes->data();
+  return t;
+}
+
+std::string printed(const restride_tensor& t) {
+  std::size_t length = 0;
+  EXPECT_EQ(restride_layout_print(&t, nullptr, 0, &length), RESTRIDE_OK) << restride_last_error();
+  std::string text(length + 1, '?');
+  EXPECT_EQ(restride_layout_print(&t, text.data(), text.size(), nullptr), RESTRIDE_OK);
+  text.resize(length);
+  return text;
+}
+
+// (3,4) transposed into (4,3), both contiguous memory.
+struct Transpose {
+  std::vector<float> in = std::vector<float>(12), out = std::vector<float>(12, -1.0f);
+  Ints extents{4, 3}, src_strides{4, 16};
+  restride_tensor src, dst;
+
+  Transpose() {
+    for (int i = 0; i < 12; ++i) in[static_cast<std::size_t>(i)] = static_cast<float>(i);
+    src = f32_tensor(in.data(), extents, &src_strides);
+    dst = f32_tensor(out.data(), extents);
+  }
+  void expect_done() const {
+    for (std::size_t r = 0; r < 4; ++r)
+      for (std::size_t c = 0; c < 3; ++c) EXPECT_EQ(out[r * 3 + c], in[c * 4 + r]) << r << "," << c;
+  }
+};
+
+TEST(CAbi, CopiesATranspose) {
+  Transpose t;
+  ASSERT_EQ(restride_copy(&t.dst, &t.src, nullptr), RESTRIDE_OK) << restride_last_error();
+  t.expect_done();
+}
+
+TEST(CAbi, RunsAPlanManyTimes) {
+  Transpose t;
+  restride_plan* plan = nullptr;
+  ASSERT_EQ(restride_plan_create(&plan, &t.dst, &t.src, nullptr), RESTRIDE_OK) << restride_last_error();
+  for (int i = 0; i < 3; ++i) {
+    t.out.assign(12, -1.0f);
+    ASSERT_EQ(restride_plan_run(plan, t.out.data(), t.in.data(), nullptr), RESTRIDE_OK);
+    t.expect_done();
+  }
+  std::size_t length = 0;
+  char family[32] = "";
+  EXPECT_EQ(restride_plan_family(plan, family, sizeof family, &length), RESTRIDE_OK);
+  EXPECT_EQ(length, std::strlen(family));
+  EXPECT_GT(length, 0u);
+  EXPECT_EQ(restride_plan_explain(plan, nullptr, 0, &length), RESTRIDE_OK);
+  EXPECT_GT(length, 20u);
+  restride_plan_destroy(plan);
+}
+
+TEST(CAbi, ReplaysASerialisedPlan) {
+  Transpose t;
+  restride_plan* plan = nullptr;
+  ASSERT_EQ(restride_plan_create(&plan, &t.dst, &t.src, nullptr), RESTRIDE_OK) << restride_last_error();
+  std::size_t length = 0;
+  ASSERT_EQ(restride_plan_serialize(plan, nullptr, 0, &length), RESTRIDE_OK) << restride_last_error();
+  std::string json(length + 1, '\0');
+  ASSERT_EQ(restride_plan_serialize(plan, json.data(), json.size(), nullptr), RESTRIDE_OK);
+  restride_plan* again = nullptr;
+  ASSERT_EQ(restride_plan_deserialize(&again, json.c_str()), RESTRIDE_OK) << restride_last_error();
+  ASSERT_EQ(restride_plan_run(again, t.out.data(), t.in.data(), nullptr), RESTRIDE_OK);
+  t.expect_done();
+  restride_plan_destroy(again);
+  restride_plan_destroy(plan);
+}
+
+TEST(CAbi, RunsOnTheCallersPool) {
+  struct Pool {
+    int calls = 0;
+    static void parallel(void* context, int tasks, void (*body)(void*, int), void* body_arg) {
+      ++static_cast<Pool*>(context)->calls;
+      for (int i = 0; i < tasks; ++i) body(body_arg, i);
+    }
+  } pool;
+  // Large enough that two threads pay.
+  const std::int64_t n = 1024;
+  std::vector<float> in(n * n), out(n * n);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i % 8191);
+  const Ints extents{n, n}, src_strides{4, 4 * n};
+  const restride_tensor src = f32_tensor(in.data(), extents, &src_strides), dst = f32_tensor(out.data(), extents);
+  restride_plan* plan = nullptr;
+  {
+    // The structure may go after the plan is made: the plan keeps what it says.
+    const restride_executor executor = {&Pool::parallel, &pool, 2};
+    restride_options options = RESTRIDE_OPTIONS_INIT;
+    options.executor = &executor;
+    options.threads = 2;
+    ASSERT_EQ(restride_plan_create(&plan, &dst, &src, &options), RESTRIDE_OK) << restride_last_error();
+  }
+  ASSERT_EQ(restride_plan_run(plan, out.data(), in.data(), nullptr), RESTRIDE_OK);
+  restride_plan_destroy(plan);
+  EXPECT_GT(pool.calls, 0);
+  for (std::size_t i : {std::size_t{0}, std::size_t{1}, out.size() / 3, out.size() - 1})
+    EXPECT_EQ(out[i], in[(i % n) * n + i / n]);
+}
+
+TEST(CAbi, AnswersNullsWithAStatus) {
+  Transpose t;
+  restride_plan* plan = reinterpret_cast<restride_plan*>(1);
+  EXPECT_EQ(restride_copy(nullptr, &t.src, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(restride_copy(&t.dst, nullptr, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(restride_plan_create(nullptr, &t.dst, &t.src, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(restride_plan_create(&plan, nullptr, &t.src, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(plan, nullptr);
+  EXPECT_EQ(restride_plan_run(nullptr, t.out.data(), t.in.data(), nullptr), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(restride_plan_explain(nullptr, nullptr, 0, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(restride_plan_deserialize(&plan, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(restride_layout_print(nullptr, nullptr, 0, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(restride_layout_print(&t.src, nullptr, 8, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(restride_layout_parse(nullptr, &t.src, nullptr, nullptr, 0), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(restride_byte_range(&t.src, nullptr, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  restride_plan_destroy(nullptr);
+
+  restride_tensor no_data = t.dst;
+  no_data.data = nullptr;
+  EXPECT_EQ(restride_copy(&no_data, &t.src, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  restride_tensor no_extents = t.dst;
+  no_extents.extents = nullptr;
+  EXPECT_EQ(restride_copy(&no_extents, &t.src, nullptr), RESTRIDE_INVALID_ARGUMENT);
+}
+
+TEST(CAbi, AnswersHostileSizesWithAStatus) {
+  Transpose t;
+  restride_tensor bad = t.src;
+  for (std::int32_t rank : {-1, 65, INT32_MAX, INT32_MIN}) {
+    bad.rank = rank;
+    EXPECT_EQ(restride_copy(&t.dst, &bad, nullptr), RESTRIDE_INVALID_ARGUMENT) << rank;
+  }
+  const Ints huge{INT64_MAX, INT64_MAX}, negative{-1, 3};
+  EXPECT_EQ(restride_copy(&t.dst, (bad = f32_tensor(t.in.data(), huge), &bad), nullptr), RESTRIDE_RANGE);
+  EXPECT_EQ(restride_copy(&t.dst, (bad = f32_tensor(t.in.data(), negative), &bad), nullptr),
+            RESTRIDE_INVALID_ARGUMENT);
+  const Ints strides{INT64_MAX, INT64_MIN};
+  EXPECT_EQ(restride_copy(&t.dst, (bad = f32_tensor(t.in.data(), t.extents, &strides), &bad), nullptr), RESTRIDE_RANGE);
+  bad = t.src;
+  bad.offset_bytes = INT64_MAX;
+  EXPECT_EQ(restride_copy(&t.dst, &bad, nullptr), RESTRIDE_RANGE);
+  bad = t.src;
+  bad.dtype = 18;
+  EXPECT_EQ(restride_copy(&t.dst, &bad, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  bad.dtype = RESTRIDE_BYTES;  // with element_bytes 0
+  EXPECT_EQ(restride_copy(&t.dst, &bad, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  for (std::int64_t align : {std::int64_t{-1}, std::int64_t{3}, INT64_MIN}) {
+    bad = t.src;
+    bad.align_bytes = align;
+    restride_plan* plan = nullptr;
+    EXPECT_EQ(restride_plan_create(&plan, &t.dst, &bad, nullptr), RESTRIDE_INVALID_ARGUMENT) << align;
+  }
+}
+
+TEST(CAbi, TellsOldAndNewHeadersApart) {
+  Transpose t;
+  t.src.struct_size = 0;
+  EXPECT_EQ(restride_copy(&t.dst, &t.src, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(restride_last_error()).find("RESTRIDE_TENSOR_INIT"), std::string::npos);
+  t.src.struct_size = sizeof(restride_tensor) + 8;
+  EXPECT_EQ(restride_copy(&t.dst, &t.src, nullptr), RESTRIDE_UNSUPPORTED);
+  EXPECT_NE(std::string(restride_last_error()).find("newer restride.h"), std::string::npos);
+}
+
+TEST(CAbi, RefusesOptionsItDoesNotKnow) {
+  Transpose t;
+  const auto status_with = [&](auto change) {
+    restride_options options = RESTRIDE_OPTIONS_INIT;
+    change(options);
+    return restride_copy(&t.dst, &t.src, &options);
+  };
+  const restride_executor empty = {nullptr, nullptr, 1};
+  EXPECT_EQ(status_with([](auto& o) { o.device = 3; }), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(status_with([](auto& o) { o.threads = -1; }), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(status_with([](auto& o) { o.cuda_device = -2; }), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(status_with([](auto& o) { o.family = "teleport"; }), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(status_with([&](auto& o) { o.executor = &empty; }), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(status_with([](auto& o) { o.struct_size = 1; }), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(status_with([](auto&) {}), RESTRIDE_OK);
+}
+
+TEST(CAbi, KeepsTheMessageOfEachThread) {
+  Transpose t;
+  const Ints other{5};
+  const restride_tensor five = f32_tensor(t.in.data(), other);
+  ASSERT_EQ(restride_copy(&t.dst, &five, nullptr), RESTRIDE_SHAPE);
+  const std::string here = restride_last_error();
+  EXPECT_FALSE(here.empty());
+  std::thread([] { EXPECT_STREQ(restride_last_error(), ""); }).join();
+  ASSERT_EQ(restride_copy(&t.dst, &t.src, nullptr), RESTRIDE_OK);
+  EXPECT_EQ(here, restride_last_error()) << "a success keeps the last failure's words";
+}
+
+TEST(CAbi, PrintsAndParsesLayouts) {
+  Transpose t;
+  EXPECT_EQ(printed(t.src), "f32 (4,3):(1,4)");
+  std::int64_t extents[64], strides[64];
+  restride_tensor parsed = RESTRIDE_TENSOR_INIT;
+  ASSERT_EQ(restride_layout_parse("b12 (2,3):(5,-1)@2", &parsed, extents, strides, 64), RESTRIDE_OK)
+      << restride_last_error();
+  EXPECT_EQ(parsed.element_bytes, 12);
+  EXPECT_EQ(printed(parsed), "b12 (2,3):(5,-1)@2");
+  EXPECT_EQ(restride_layout_parse("f32 (2,3", &parsed, extents, strides, 64), RESTRIDE_PARSE);
+  EXPECT_EQ(restride_layout_parse("f32 (2,3)", &parsed, extents, strides, 1), RESTRIDE_SHAPE);
+  EXPECT_EQ(restride_layout_parse("f32 ()", &parsed, nullptr, nullptr, 0), RESTRIDE_OK) << restride_last_error();
+}
+
+TEST(CAbi, CutsTextAsSnprintfDoes) {
+  Transpose t;
+  char small[5] = "????";
+  std::size_t length = 0;
+  ASSERT_EQ(restride_layout_print(&t.src, small, sizeof small, &length), RESTRIDE_OK);
+  EXPECT_STREQ(small, "f32 ");
+  EXPECT_EQ(length, std::strlen("f32 (4,3):(1,4)"));
+}
+
+TEST(CAbi, SaysWhichBytesATensorOccupies) {
+  const Ints extents{3}, strides{-8};
+  const restride_tensor t = f32_tensor(nullptr, extents, &strides);
+  std::int64_t first = 1, last = 1;
+  ASSERT_EQ(restride_byte_range(&t, &first, &last), RESTRIDE_OK);
+  EXPECT_EQ(first, -16);
+  EXPECT_EQ(last, 4);
+}
+
+TEST(CAbi, KnowsSizesNamesAndItsVersion) {
+  EXPECT_EQ(restride_dtype_size(RESTRIDE_C128), 16);
+  EXPECT_EQ(restride_dtype_size(RESTRIDE_BYTES), 0);
+  EXPECT_EQ(restride_dtype_size(-5), 0);
+  EXPECT_EQ(restride_version(), restride::version());
+  EXPECT_STREQ(restride_status_name(RESTRIDE_OVERLAP), "overlap");
+  EXPECT_STREQ(restride_status_name(static_cast<restride_status>(15)), "unknown status");
+}
+
+}  // namespace
