@@ -1,10 +1,5 @@
 # restride_highway: the SIMD library of the CPU kernels, as every source that includes it must see it.
-find_package(hwy CONFIG QUIET)
-if(NOT TARGET hwy::hwy)
-  find_package(PkgConfig REQUIRED)
-  pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy>=1.0.3)
-  add_library(hwy::hwy ALIAS PkgConfig::hwy)
-endif()
+include(RestrideHighway)
 
 # Every dispatched file is compiled once per target that is kept: the baseline (plain C++ in Highway 1.0.3,
 # SSE2 later), SSE4, AVX2 and AVX-512 on x86-64. SSSE3 alone is left out: it would serve machines of 2006-2008

@@ -1,0 +1,15 @@
+# hwy::hwy, Highway's target: from its CMake package, or from pkg-config where a distribution ships only that.
+# Installed beside restrideConfig.cmake, because users of a static restride link it too.
+find_package(hwy CONFIG QUIET)
+if(NOT TARGET hwy::hwy)
+  find_package(PkgConfig QUIET)
+  if(NOT PkgConfig_FOUND)
+    message(FATAL_ERROR "restride looks for Highway with pkg-config (Debian, Ubuntu: apt-get install pkg-config)")
+  endif()
+  pkg_check_modules(restride_hwy QUIET IMPORTED_TARGET libhwy>=1.0.3)
+  if(NOT restride_hwy_FOUND)
+    message(FATAL_ERROR "restride needs Highway 1.0.3 or newer (Debian, Ubuntu: apt-get install libhwy-dev)")
+  endif()
+  add_library(hwy::hwy INTERFACE IMPORTED)
+  target_link_libraries(hwy::hwy INTERFACE PkgConfig::restride_hwy)
+endif()

@@ -1,0 +1,31 @@
+# Install, export, find_package(restride) and pkg-config.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(restride_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/restride)
+install(TARGETS restride EXPORT restride_targets)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/restride DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT restride_targets FILE restrideTargets.cmake NAMESPACE restride:: DESTINATION ${restride_config_dir})
+
+# A static library's users link what it links; restrideConfig.cmake finds that for them.
+get_target_property(restride_type restride TYPE)
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/restrideConfig.cmake.in restrideConfig.cmake
+                              INSTALL_DESTINATION ${restride_config_dir})
+# Before 1.0 a minor version may change the API.
+write_basic_package_version_file(restrideConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/restrideConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/restrideConfigVersion.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/RestrideHighway.cmake
+        DESTINATION ${restride_config_dir})
+
+# A static library's dependencies are its users' own; a shared one hides them.
+set(restride_pc_libs "-L\${libdir} -lrestride")
+if(restride_type STREQUAL "STATIC_LIBRARY")
+  set(restride_pc_requires "fmt libhwy")
+  string(APPEND restride_pc_libs " -lstdc++ -lpthread")
+  if(OpenMP_CXX_FOUND)
+    string(APPEND restride_pc_libs " ${OpenMP_CXX_FLAGS}")
+  endif()
+endif()
+file(RELATIVE_PATH restride_pc_include /${CMAKE_INSTALL_LIBDIR}/pkgconfig /${CMAKE_INSTALL_INCLUDEDIR})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/restride.pc.in restride.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/restride.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
