@@ -1,0 +1,192 @@
+#include "tools/io/npy.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "tools/io/literal_reader.h"
+
+namespace restride::io {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+// NumPy itself refuses headers above 10,000 characters unless told otherwise; a rank-64 header needs 1,400.
+constexpr std::uint64_t kMaxHeaderBytes = 1 << 20;
+
+struct Header {
+  std::optional<std::string> descr;
+  std::optional<bool> fortran_order;
+  std::optional<std::vector<std::int64_t>> shape;
+};
+
+std::vector<std::int64_t> read_shape(LiteralReader& in) {
+  std::vector<std::int64_t> shape;
+  const char close = in.accept('[') ? ']' : ')';
+  if (close == ')') in.expect('(');
+  while (!in.accept(close)) {
+    shape.push_back(in.integer());
+    if (shape.back() < 0) in.fail(fmt::format("extent {} is negative", shape.back()));
+    if (shape.size() > static_cast<std::size_t>(kMaxRank)) in.fail(fmt::format("more than {} extents", kMaxRank));
+    if (!in.accept(',')) {
+      in.expect(close);
+      break;
+    }
+  }
+  return shape;
+}
+
+Header read_header(std::string_view text) {
+  LiteralReader in(text, ".npy header");
+  Header header;
+  const auto once = [&](bool seen, const std::string& key) {
+    if (seen) in.fail("'" + key + "' appears twice");
+  };
+  in.expect('{');
+  while (!in.accept('}')) {
+    const std::string key = in.string();
+    in.expect(':');
+    if (key == "descr") {
+      once(header.descr.has_value(), key);
+      if (in.peek() == '[' || in.peek() == '(')
+        throw UnsupportedError(
+            "the elements are records with named fields, which restride cannot name; save one field "
+            "(np.save(file, a['field'])) or move whole records as bytes (np.save(file, a.view('V12')) for 12 of them)");
+      header.descr = in.string();
+    } else if (key == "fortran_order") {
+      once(header.fortran_order.has_value(), key);
+      header.fortran_order = in.boolean();
+    } else if (key == "shape") {
+      once(header.shape.has_value(), key);
+      header.shape = read_shape(in);
+    } else {
+      in.fail("unknown key '" + printable(key) + "'");
+    }
+    if (!in.accept(',')) {
+      in.expect('}');
+      break;
+    }
+  }
+  in.expect_end();
+  if (!header.descr || !header.fortran_order || !header.shape)
+    in.fail("'descr', 'fortran_order' and 'shape' are all needed");
+  return header;
+}
+
+Layout layout_of(const Element& element, Extents extents, bool fortran_order, std::int64_t offset) {
+  Layout layout = contiguous(element, extents);  // checks that the byte count fits
+  if (fortran_order) {
+    std::int64_t stride = element.size_bytes;
+    for (Mode& mode : layout.modes) {
+      mode.stride_bytes = stride;
+      stride *= std::max<std::int64_t>(mode.extent, 1);
+    }
+  }
+  layout.offset_bytes = offset;
+  validate(layout);
+  return layout;
+}
+
+}  // namespace
+
+NpyDtype parse_npy_dtype(std::string_view descr) {
+  const auto known = [](DType t) { return NpyDtype{t, 0, false}; };
+  // What ml_dtypes calls its types; np.save writes the last as "<f1" and the others as "<V2" and "<V1".
+  if (descr == "bfloat16") return known(DType::kBF16);
+  if (descr == "float8_e4m3fn") return known(DType::kF8E4M3);
+  if (descr == "float8_e5m2") return known(DType::kF8E5M2);
+
+  const auto unknown = [&] {
+    return ParseError(fmt::format("'{}' is no NumPy dtype; expected the like of '<f4', '|u1' or '<c8'", printable(descr)));
+  };
+  if (descr.size() < 2) throw unknown();
+  const char order = std::string_view("<>|=").find(descr[0]) == std::string_view::npos ? '|' : descr[0];
+  std::string_view rest = descr.substr(order == descr[0] ? 1 : 0);
+  if (rest.empty()) throw unknown();
+  const char kind = rest[0];
+  rest.remove_prefix(1);
+  if (kind == 'O') throw UnsupportedError("the elements are Python objects; convert them first (a.astype('f4'), say)");
+
+  std::int64_t size = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
+  const std::string_view unit = rest.substr(static_cast<std::size_t>(end - rest.data()));
+  if (error != std::errc{} || (!unit.empty() && kind != 'M' && kind != 'm')) throw unknown();
+  if (size < 0 || size > INT32_MAX / 4) throw unknown();
+
+  static constexpr struct { char kind; int size; DType dtype; } kRows[] = {
+      {'b', 1, DType::kBool}, {'u', 1, DType::kU8},   {'u', 2, DType::kU16}, {'u', 4, DType::kU32},
+      {'u', 8, DType::kU64},  {'i', 1, DType::kI8},   {'i', 2, DType::kI16}, {'i', 4, DType::kI32},
+      {'i', 8, DType::kI64},  {'f', 2, DType::kF16},  {'f', 4, DType::kF32}, {'f', 8, DType::kF64},
+      {'c', 8, DType::kC64},  {'c', 16, DType::kC128}, {'f', 1, DType::kF8E5M2}};
+  for (const auto& row : kRows)
+    if (row.kind == kind && row.size == size) {
+      const std::int64_t word = kind == 'c' ? size / 2 : size;
+      return {row.dtype, order == '>' && word > 1 ? word : 0, false};
+    }
+  // Everything else moves untouched, its byte order with it: the output carries the same dtype string.
+  if (std::string_view("SaVUMmfc").find(kind) == std::string_view::npos) throw unknown();
+  const std::int64_t bytes = kind == 'U' ? 4 * size : size;
+  if (bytes == 0) throw UnsupportedError(fmt::format("elements of dtype '{}' have no bytes", printable(descr)));
+  return {Element::bytes(bytes), 0, true};
+}
+
+std::string npy_dtype(const Element& element) {
+  switch (element.dtype) {
+    case DType::kBool: return "|b1";
+    case DType::kU8: return "|u1";
+    case DType::kI8: return "|i1";
+    case DType::kBF16: return "<V2";
+    case DType::kF8E4M3: return "<V1";
+    case DType::kF8E5M2: return "<f1";
+    case DType::kBytes: return fmt::format("|V{}", element.size_bytes);
+    default: break;
+  }
+  const DTypeKind k = kind(element.dtype);
+  const char letter = k == DTypeKind::kUnsigned ? 'u' : k == DTypeKind::kSigned ? 'i' : k == DTypeKind::kFloat ? 'f' : 'c';
+  return fmt::format("<{}{}", letter, element.size_bytes);
+}
+
+ArrayEntry parse_npy(const ByteSource& source) {
+  const std::vector<std::uint8_t> start = source.read(0, 8);
+  if (!std::equal(kMagic.begin(), kMagic.end(), start.begin(), [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; }))
+    throw ParseError("no .npy file: it does not begin with \\x93NUMPY");
+  const int major = start[6], minor = start[7];
+  if (major < 1 || major > 3 || minor != 0)
+    throw UnsupportedError(fmt::format(".npy version {}.{} is not known (1.0, 2.0 and 3.0 are); save it anew with NumPy", major, minor));
+  const int length_bytes = major == 1 ? 2 : 4;
+  const std::uint64_t header_start = 8 + static_cast<std::uint64_t>(length_bytes);
+  const std::uint64_t header_bytes = load_le(source.read(8, static_cast<std::uint64_t>(length_bytes)).data(), length_bytes);
+  if (header_bytes > kMaxHeaderBytes)
+    throw ParseError(fmt::format(".npy header of {} bytes; more than {} are refused", header_bytes, kMaxHeaderBytes));
+  const std::vector<std::uint8_t> text = source.read(header_start, header_bytes);
+
+  const Header header = read_header({reinterpret_cast<const char*>(text.data()), text.size()});
+  const NpyDtype dtype = parse_npy_dtype(*header.descr);
+  ArrayEntry entry;
+  entry.layout = layout_of(dtype.element, *header.shape, *header.fortran_order, static_cast<std::int64_t>(header_start + header_bytes));
+  entry.swap_bytes = dtype.swap_bytes;
+  if (dtype.opaque) entry.npy_descr = *header.descr;
+  require_within(entry.layout, source.size(), ".npy data");
+  return entry;
+}
+
+std::string npy_header(std::string_view descr, Extents extents, bool fortran_order) {
+  std::string shape;
+  for (const std::int64_t n : extents) shape += fmt::format(shape.empty() ? "{}," : " {},", n);
+  if (extents.size() > 1) shape.pop_back();
+  const std::string dict = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': ({}), }}", descr, fortran_order ? "True" : "False", shape);
+  const bool wide = dict.size() + 10 + 64 > 0xffff;
+  const std::size_t fixed = wide ? 12 : 10;
+  const std::size_t total = (fixed + dict.size() + 1 + 63) / 64 * 64;
+  std::string out(kMagic);
+  out += wide ? '\2' : '\1';
+  out += '\0';
+  append_le(out, total - fixed, wide ? 4 : 2);
+  out += dict;
+  out.append(total - out.size() - 1, ' ');
+  return out + '\n';
+}
+
+}  // namespace restride::io

@@ -1,0 +1,36 @@
+// NumPy's .npy: a magic, a Python dictionary as text, the elements.
+// Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html (versions 1.0, 2.0 and 3.0).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tools/io/array_entry.h"
+#include "tools/io/byte_source.h"
+
+namespace restride::io {
+
+/// What NumPy's dtype string says about an element.
+struct NpyDtype {
+  Element element;
+  std::int64_t swap_bytes = 0;  ///< as in ArrayEntry
+  bool opaque = false;          ///< moves, but restride cannot convert it ("<U5", "|V12", "<M8[ns]")
+};
+
+/// Reads "<f4", ">c16", "|V12", "bfloat16" ...
+/// Errors: ParseError (no dtype at all), UnsupportedError (Python objects, zero-sized elements).
+NpyDtype parse_npy_dtype(std::string_view descr);
+
+/// NumPy's dtype string for an element; bf16 and f8 as np.save writes ml_dtypes' types ("<V2", "<V1", "<f1").
+std::string npy_dtype(const Element& element);
+
+/// Reads the header and checks that the data lie within the source.
+/// Fortran order becomes strides; big-endian elements are reported in swap_bytes.
+/// Errors: ParseError, RangeError, UnsupportedError (records with fields, Python objects).
+ArrayEntry parse_npy(const ByteSource& source);
+
+/// The header in front of contiguous data: version 1.0 where it fits, padded to a multiple of 64 bytes.
+/// `descr` as npy_dtype or ArrayEntry::npy_descr give it.
+std::string npy_header(std::string_view descr, Extents extents, bool fortran_order);
+
+}  // namespace restride::io

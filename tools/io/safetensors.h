@@ -1,0 +1,22 @@
+// safetensors: an 8-byte length, a JSON header, the tensors.
+// Format: https://huggingface.co/docs/safetensors (the limits below are the reference reader's).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/io/array_entry.h"
+#include "tools/io/byte_source.h"
+
+namespace restride::io {
+
+/// Every tensor of the file, in the order of their names, each checked to lie within it.
+/// Errors: ParseError (a length beyond the file or 100 MB, bad JSON, nesting, offsets that do not fit the shape),
+/// RangeError, UnsupportedError (a dtype that restride has no name for).
+std::vector<ArrayEntry> parse_safetensors(const ByteSource& source);
+
+/// The header in front of one contiguous tensor, padded to a multiple of 8 bytes.
+/// Errors: UnsupportedError when the format has no name for the element, ArgumentError for a name that is no UTF-8.
+std::string safetensors_header(const std::string& name, const Element& element, Extents extents);
+
+}  // namespace restride::io
