@@ -173,9 +173,8 @@ ArrayEntry parse_npy(const ByteSource& source) {
 }
 
 std::string npy_header(std::string_view descr, Extents extents, bool fortran_order) {
-  std::string shape;
-  for (const std::int64_t n : extents) shape += fmt::format(shape.empty() ? "{}," : " {},", n);
-  if (extents.size() > 1) shape.pop_back();
+  std::string shape = fmt::format("{}", fmt::join(extents, ", "));
+  if (extents.size() == 1) shape += ',';  // how Python writes a tuple of one
   const std::string dict = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': ({}), }}", descr, fortran_order ? "True" : "False", shape);
   const bool wide = dict.size() + 10 + 64 > 0xffff;
   const std::size_t fixed = wide ? 12 : 10;

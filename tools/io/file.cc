@@ -1,0 +1,110 @@
+#include "tools/io/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace restride::io {
+
+Fd& Fd::operator=(Fd&& o) noexcept {
+  std::swap(fd_, o.fd_);
+  return *this;
+}
+
+Fd::~Fd() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+std::string errno_message(const std::string& doing, const std::string& path) {
+  return "cannot " + doing + " " + path + ": " + std::strerror(errno);
+}
+
+InputFile::InputFile(const std::string& path)
+    // Opening a pipe would wait for its writer; O_NONBLOCK lets the check below refuse it instead.
+    : InputFile(Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), path) {}
+
+InputFile::InputFile(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {
+  struct stat st {};
+  if (!fd_ || ::fstat(fd_.get(), &st) != 0) throw IoError(errno_message("open", path_));
+  if (S_ISDIR(st.st_mode)) throw IoError("cannot read " + path_ + ": it is a directory");
+  if (!S_ISREG(st.st_mode))
+    throw IoError("cannot read " + path_ + ": it is no regular file; a pipe or device cannot be mapped, so save it to a file first");
+  size_ = static_cast<std::uint64_t>(st.st_size);
+  device_ = st.st_dev;
+  inode_ = st.st_ino;
+}
+
+bool InputFile::is_same_file(const std::string& path) const {
+  struct stat st {};
+  return ::stat(path.c_str(), &st) == 0 && st.st_dev == device_ && st.st_ino == inode_;
+}
+
+void InputFile::do_read(std::uint64_t offset, std::span<std::uint8_t> out) const {
+  while (!out.empty()) {
+    const ssize_t n = ::pread(fd_.get(), out.data(), out.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw IoError(errno_message("read", path_));
+    if (n == 0) throw IoError("cannot read " + path_ + ": it became shorter while it was read");
+    out = out.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+}
+
+Mapping::Mapping(const InputFile& file, std::uint64_t first, std::uint64_t last) {
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  page_first_ = first / page * page;
+  bytes_ = last - page_first_;
+  void* p = ::mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file.fd(), static_cast<off_t>(page_first_));
+  if (p != MAP_FAILED) base_ = static_cast<const std::uint8_t*>(p);
+}
+
+Mapping& Mapping::operator=(Mapping&& o) noexcept {
+  std::swap(base_, o.base_);
+  std::swap(page_first_, o.page_first_);
+  std::swap(bytes_, o.bytes_);
+  return *this;
+}
+
+Mapping::~Mapping() {
+  if (base_ != nullptr) ::munmap(const_cast<std::uint8_t*>(base_), bytes_);
+}
+
+void Mapping::drop() const noexcept {
+  if (base_ != nullptr) ::madvise(const_cast<std::uint8_t*>(base_), bytes_, MADV_DONTNEED);
+}
+
+Fd nameless_file() {
+  const char* chosen = std::getenv("TMPDIR");
+  for (const std::string& dir : {std::string(chosen ? chosen : "/var/tmp"), std::string("/var/tmp"), std::string("/tmp")}) {
+    Fd fd(::open(dir.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    if (fd) return fd;
+    std::string name = dir + "/restride-XXXXXX";
+    Fd named(::mkostemp(name.data(), O_CLOEXEC));
+    if (!named) continue;
+    ::unlink(name.c_str());
+    return named;
+  }
+  throw IoError(errno_message("make a temporary file in", chosen ? chosen : "/tmp") + "; set TMPDIR to a directory with room");
+}
+
+void write_fully(int fd, std::uint64_t offset, Bytes bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      const bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+      throw IoError(errno_message("write", path) + (full ? "; free some space or name a target elsewhere" : ""));
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+}
+
+}  // namespace restride::io

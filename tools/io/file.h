@@ -1,0 +1,83 @@
+// An open file to read from: positioned reads for parsers, mapped pieces for kernels.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "tools/io/byte_source.h"
+
+namespace restride::io {
+
+/// Owns a file descriptor.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
+  Fd& operator=(Fd&& o) noexcept;
+  ~Fd();
+  int get() const noexcept { return fd_; }
+  explicit operator bool() const noexcept { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+/// "cannot read x.npy: Permission denied", from errno.
+[[nodiscard]] std::string errno_message(const std::string& doing, const std::string& path);
+
+/// A regular file. Its size is taken once, when it is opened.
+class InputFile final : public ByteSource {
+ public:
+  /// Errors: IoError (missing, unreadable, or a directory, pipe or device, which cannot be mapped).
+  explicit InputFile(const std::string& path);
+  /// Takes over an open file; `path` is for messages.
+  InputFile(Fd fd, std::string path);
+
+  std::uint64_t size() const noexcept override { return size_; }
+  const std::string& path() const noexcept { return path_; }
+  int fd() const noexcept { return fd_.get(); }
+  /// True when `path` names this very file.
+  bool is_same_file(const std::string& path) const;
+
+ private:
+  void do_read(std::uint64_t offset, std::span<std::uint8_t> out) const override;
+  Fd fd_;
+  std::string path_;
+  std::uint64_t size_ = 0;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+};
+
+/// Bytes [first, last) of a file, mapped read-only. Reading pages that the file has lost raises SIGBUS, which
+/// signals.h turns into a message and an exit.
+class Mapping {
+ public:
+  Mapping() = default;
+  /// On failure the mapping is empty and errno is set.
+  Mapping(const InputFile& file, std::uint64_t first, std::uint64_t last);
+  Mapping(Mapping&& o) noexcept { *this = std::move(o); }
+  Mapping& operator=(Mapping&& o) noexcept;
+  ~Mapping();
+  explicit operator bool() const noexcept { return base_ != nullptr; }
+  /// Where byte 0 of the file would lie.
+  const std::uint8_t* origin() const noexcept { return base_ - page_first_; }
+  /// Gives the pages back to the kernel; they are read again when touched.
+  void drop() const noexcept;
+
+ private:
+  const std::uint8_t* base_ = nullptr;
+  std::uint64_t page_first_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+/// A file without a name in $TMPDIR, else /var/tmp, else /tmp; gone when closed. Errors: IoError.
+Fd nameless_file();
+
+/// Writes all of `bytes` at `offset`. Errors: IoError, with the remedy when the disk is full.
+void write_fully(int fd, std::uint64_t offset, Bytes bytes, const std::string& path);
+
+}  // namespace restride::io

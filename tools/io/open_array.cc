@@ -1,0 +1,135 @@
+#include "tools/io/open_array.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "tools/io/npy.h"
+#include "tools/io/safetensors.h"
+#include "tools/io/zip.h"
+
+namespace restride::io {
+namespace {
+
+bool is_regular_file(const std::string& path) {
+  struct stat st {};
+  return ::stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode);
+}
+
+// What may become an archive: named like one and no directory.
+bool is_archive_name(const std::string& path) {
+  struct stat st {};
+  const bool directory = ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
+  return !directory && (path.ends_with(".npz") || path.ends_with(".safetensors"));
+}
+
+/// The entry that `wanted` names, also without its ".npy"; the only one when nothing is wanted.
+template <class Entry>
+const Entry& choose(const std::vector<Entry>& entries, const std::string& wanted, const std::string& path) {
+  std::vector<const Entry*> found;
+  for (const Entry& e : entries)
+    if (wanted.empty() || e.name == wanted || e.name == wanted + ".npy") found.push_back(&e);
+  if (found.size() == 1) return *found[0];
+  if (entries.empty()) throw ArgumentError(path + " holds no arrays");
+  if (found.size() > 1 && !wanted.empty()) throw ParseError(fmt::format("{} holds '{}' more than once", path, printable(wanted)));
+  std::string names;
+  for (std::size_t i = 0; i < std::min<std::size_t>(entries.size(), 12); ++i) names += (i ? ", " : "") + printable(entries[i].name);
+  if (entries.size() > 12) names += fmt::format(" and {} more", entries.size() - 12);
+  throw ArgumentError(wanted.empty() ? fmt::format("{} holds {} arrays; name one, as in '{}:{}'. It has {}", path, entries.size(), path,
+                                                   printable(entries[0].name), names)
+                                     : fmt::format("{} holds no '{}'; it has {}", path, printable(wanted), names));
+}
+
+OpenArray open_npz(InputFile file, const std::string& wanted) {
+  const std::vector<ZipMember> members = read_zip_directory(file);
+  const ZipMember& member = choose(members, wanted, file.path());
+  const std::string shown = file.path() + ":" + member.name;
+  const std::uint64_t data = zip_member_data(file, member);
+  if (!member.deflated) {
+    ArrayEntry entry = parse_npy(SubSource(file, data, member.bytes));
+    entry.layout.offset_bytes += static_cast<std::int64_t>(data);
+    entry.name = member.name;
+    return {std::move(file), std::move(entry), shown};
+  }
+  Fd unpacked = nameless_file();
+  std::uint64_t at = 0;
+  inflate_zip_member(file, member, [&](Bytes piece) {
+    write_fully(unpacked.get(), at, piece, "the temporary file for " + shown + " (TMPDIR says where)");
+    at += piece.size();
+  });
+  InputFile plain(std::move(unpacked), shown);
+  ArrayEntry entry = parse_npy(plain);
+  entry.name = member.name;
+  return {std::move(plain), std::move(entry), shown};
+}
+
+OpenArray open_safetensors(InputFile file, const std::string& wanted) {
+  const std::vector<ArrayEntry> entries = parse_safetensors(file);
+  ArrayEntry entry = choose(entries, wanted, file.path());
+  std::string shown = file.path() + ":" + entry.name;
+  return {std::move(file), std::move(entry), std::move(shown)};
+}
+
+OpenArray open_raw(InputFile file, const OpenOptions& options) {
+  ArrayEntry entry;
+  entry.layout = *options.raw_layout;
+  if (options.raw_offset_bytes < 0 || __builtin_add_overflow(entry.layout.offset_bytes, options.raw_offset_bytes, &entry.layout.offset_bytes))
+    throw ArgumentError(fmt::format("offset {} is negative or too large", options.raw_offset_bytes));
+  validate(entry.layout);
+  require_within(entry.layout, file.size(), file.path());
+  std::string shown = file.path();
+  return {std::move(file), std::move(entry), std::move(shown)};
+}
+
+OpenArray open_by_content(const PathAndMember& where, const OpenOptions& options) {
+  InputFile file(where.path);
+  if (options.raw_layout) return open_raw(std::move(file), options);
+  std::array<std::uint8_t, 6> magic{};
+  file.read(0, std::span(magic).first(std::min<std::uint64_t>(magic.size(), file.size())));
+  const std::string_view head(reinterpret_cast<const char*>(magic.data()), magic.size());
+  if (head == "\x93NUMPY") {
+    if (!where.member.empty()) throw ArgumentError(where.path + " is one array; leave out ':" + where.member + "'");
+    ArrayEntry entry = parse_npy(file);
+    return {std::move(file), std::move(entry), where.path};
+  }
+  if (head.starts_with("PK\3\4") || head.starts_with("PK\5\6")) return open_npz(std::move(file), where.member);
+  if (where.path.ends_with(".safetensors")) return open_safetensors(std::move(file), where.member);
+  if (where.path.ends_with(".npy") || where.path.ends_with(".npz"))
+    throw ParseError(where.path + " is damaged: it does not begin as its name says");
+  throw ArgumentError(where.path + " is no .npy, .npz or .safetensors file; say how its bytes lie: --in-layout 'f32 (480,640,3)'");
+}
+
+}  // namespace
+
+PathAndMember split_spec(const std::string& spec) {
+  if (is_regular_file(spec)) return {spec, ""};
+  for (const char separator : {':', '/'})
+    for (std::size_t at = spec.find(separator); at != std::string::npos; at = spec.find(separator, at + 1)) {
+      const std::string path = spec.substr(0, at);
+      if (at + 1 < spec.size() && (is_regular_file(path) || is_archive_name(path))) return {path, spec.substr(at + 1)};
+    }
+  return {spec, ""};
+}
+
+OpenArray open_array(const std::string& spec, const OpenOptions& options) {
+  const PathAndMember where = split_spec(spec);
+  OpenArray array = [&] {
+    try {
+      return open_by_content(where, options);
+    } catch (const ParseError& e) {
+      throw ParseError(where.path + ": " + e.what());
+    } catch (const UnsupportedError& e) {
+      throw UnsupportedError(where.path + ": " + e.what());
+    }
+  }();
+  if (options.reinterpret) {
+    array.entry.layout = reinterpret(array.entry.layout, *options.reinterpret);
+    array.entry.npy_descr.clear();
+  }
+  return array;
+}
+
+}  // namespace restride::io

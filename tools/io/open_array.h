@@ -1,0 +1,37 @@
+// From what the user writes to an array in an open file: "a.npy", "a.npz:weights", "m.safetensors:lm_head", "raw.bin".
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "tools/io/array_entry.h"
+#include "tools/io/file.h"
+
+namespace restride::io {
+
+struct OpenArray {
+  InputFile file;     ///< the file to map; for a deflated member the nameless one it was unpacked into
+  ArrayEntry entry;   ///< its layout's offset counts from the start of `file`
+  std::string shown;  ///< how messages and reports name it
+};
+
+struct OpenOptions {
+  std::optional<Layout> raw_layout;    ///< the bytes are raw and lie like this
+  std::int64_t raw_offset_bytes = 0;   ///< where they begin in the file
+  std::optional<Element> reinterpret;  ///< what the elements really are: same size, same bits
+};
+
+/// The format is told by the first bytes, not the name. A member is named behind ':' or '/'; a file with a
+/// single one needs no name.
+/// Errors: IoError, ParseError, UnsupportedError, ArgumentError (no such member, several and none named).
+OpenArray open_array(const std::string& spec, const OpenOptions& options = {});
+
+/// Splits "file.npz:member" or "file.npz/member" at the first place where the left part is a regular file or, for
+/// outputs, ends in .npz or .safetensors.
+struct PathAndMember {
+  std::string path;
+  std::string member;
+};
+PathAndMember split_spec(const std::string& spec);
+
+}  // namespace restride::io

@@ -1,0 +1,137 @@
+#include "tools/io/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+
+#include "tools/io/signals.h"
+
+namespace restride::io {
+namespace {
+
+std::string resolve(const std::string& path) {
+  char* real = ::realpath(path.c_str(), nullptr);
+  if (real == nullptr) return path;  // does not exist yet
+  std::string out(real);
+  std::free(real);
+  return out;
+}
+
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+[[noreturn]] void refuse_existing(const std::string& path) {
+  throw IoError(path + " exists; give --force to replace it");
+}
+
+// RENAME_NOREPLACE by number: glibc has the wrapper only since 2.28, and some file systems lack it (EINVAL).
+int rename_without_replacing(const char* from, const char* to) {
+  if (::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 1u) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -1;
+  if (::link(from, to) != 0) return -1;
+  ::unlink(from);
+  return 0;
+}
+
+}  // namespace
+
+OutputFile::OutputFile(const std::string& path, bool overwrite)
+    : path_(path), target_(resolve(path)), directory_(directory_of(target_)), overwrite_(overwrite) {
+  struct stat st {};
+  mode_t mode = 0666;  // the umask applies
+  const bool exists = ::stat(target_.c_str(), &st) == 0;
+  if (exists) {
+    if (S_ISDIR(st.st_mode)) throw IoError("cannot write " + path + ": it is a directory; name a file in it");
+    if (!S_ISREG(st.st_mode))
+      throw IoError("cannot write " + path + ": it is no regular file, so the output could not appear whole; write to a file");
+    if (!overwrite) refuse_existing(path);
+    mode = st.st_mode & 07777;
+  }
+  fd_ = Fd(::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
+  if (!fd_) {
+    if (errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == EROFS || errno == ENOSPC || errno == EDQUOT)
+      throw IoError(errno_message("write to directory", directory_));
+    open_named();
+  }
+  if (exists) ::fchmod(fd_.get(), mode);
+}
+
+void OutputFile::open_named() {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    temporary_ = target_ + ".restride-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
+    set_temporary(temporary_);
+    fd_ = Fd(::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666));
+    if (fd_) return;
+    clear_temporary();
+    const int reason = errno;
+    temporary_.clear();
+    errno = reason;
+    if (reason != EEXIST) throw IoError(errno_message("write", path_));
+  }
+  throw IoError("cannot write " + path_ + ": no free temporary name beside it");
+}
+
+OutputFile::~OutputFile() {
+  if (temporary_.empty()) return;
+  ::unlink(temporary_.c_str());
+  clear_temporary();
+}
+
+void OutputFile::reserve(std::uint64_t bytes) {
+  if (bytes == 0) return;
+  if (::fallocate(fd_.get(), 0, 0, static_cast<off_t>(bytes)) == 0) return;
+  if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
+    throw IoError(errno_message("write", path_) + " (" + std::to_string(bytes) + " bytes are needed); free some space or name a target elsewhere");
+  // Other file systems cannot reserve; the writes will tell.
+}
+
+void OutputFile::commit(bool sync) {
+  if (sync && ::fsync(fd_.get()) != 0) throw IoError(errno_message("write", path_));
+  if (overwrite_)
+    publish_over();
+  else
+    publish_new();
+  temporary_.clear();
+  clear_temporary();
+  if (!sync) return;
+  // The name is in the directory: until that is on the device too, a power cut may take the file.
+  const Fd directory(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory) ::fsync(directory.get());
+}
+
+void OutputFile::publish_new() {
+  int result = 0;
+  if (temporary_.empty()) {
+    const std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
+    result = ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW);
+  } else {
+    result = rename_without_replacing(temporary_.c_str(), target_.c_str());
+  }
+  if (result == 0) return;
+  if (errno == EEXIST) refuse_existing(path_);
+  throw IoError(errno_message("give the output its name", path_));
+}
+
+void OutputFile::publish_over() {
+  if (temporary_.empty()) {  // linkat replaces nothing, so the file gets a temporary name first
+    const std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
+    const std::string name = target_ + ".restride-" + std::to_string(::getpid());
+    set_temporary(name);
+    if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+      clear_temporary();
+      throw IoError(errno_message("give the output its name", path_));
+    }
+    temporary_ = name;
+  }
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) throw IoError(errno_message("replace", path_));
+}
+
+}  // namespace restride::io

@@ -1,0 +1,76 @@
+#include "tools/io/save_array.h"
+
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include "tools/io/npy.h"
+#include "tools/io/open_array.h"
+#include "tools/io/safetensors.h"
+#include "tools/io/zip.h"
+
+namespace restride::io {
+namespace {
+
+Bytes bytes_of(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
+
+std::uint32_t add_to_crc(std::uint32_t crc, Bytes bytes) {
+  return static_cast<std::uint32_t>(crc32_z(crc, bytes.data(), bytes.size()));
+}
+
+std::string npy_head(const ArraySpec& a, Extents extents) {
+  return npy_header(a.npy_descr.empty() ? npy_dtype(a.layout.element) : a.npy_descr, extents, a.fortran_order);
+}
+
+}  // namespace
+
+ArrayWriter::ArrayWriter(const std::string& spec, const ArraySpec& array, bool overwrite) {
+  const PathAndMember where = split_spec(spec);
+  path_ = where.path;
+  data_bytes_ = static_cast<std::uint64_t>(array.layout.bytes());
+  std::vector<std::int64_t> extents;
+  for (const Mode& mode : array.layout.modes) extents.push_back(mode.extent);
+  const auto ends = [&](std::string_view suffix) { return path_.ends_with(suffix); };
+
+  if (ends(".npy")) {
+    head_ = npy_head(array, extents);
+  } else if (ends(".npz")) {
+    zip_member_ = (where.member.empty() ? "arr_0" : where.member) + (where.member.ends_with(".npy") ? "" : ".npy");
+    if (zip_member_.size() > 0xffff) throw ArgumentError("the member's name is longer than 65535 bytes");
+    const std::string npy = npy_head(array, extents);
+    crc32_ = add_to_crc(0, bytes_of(npy));
+    member_bytes_ = npy.size() + data_bytes_;
+    head_ = zip_local_header(zip_member_, member_bytes_) + npy;
+  } else if (ends(".safetensors")) {
+    head_ = safetensors_header(where.member.empty() ? "tensor" : where.member, array.layout.element, extents);
+  } else if (!ends(".raw") && !ends(".bin")) {
+    throw ArgumentError(fmt::format("{}: its ending names no format; end it in .npy, .npz, .safetensors, .raw or .bin", path_));
+  }
+  if (array.fortran_order && !ends(".npy") && !ends(".npz"))
+    throw ArgumentError(fmt::format("{}: only .npy and .npz can say that the first mode is the fastest; leave out --order F", path_));
+  if (!where.member.empty() && !ends(".npz") && !ends(".safetensors"))
+    throw ArgumentError(fmt::format("{} holds one array without a name; leave out ':{}'", path_, where.member));
+
+  file_ = std::make_unique<OutputFile>(path_, overwrite);
+  file_->reserve(head_.size() + data_bytes_);
+  file_->write(0, bytes_of(head_));
+}
+
+void ArrayWriter::write(std::uint64_t offset, Bytes bytes) {
+  if (!zip_member_.empty()) crc32_ = add_to_crc(crc32_, bytes);
+  file_->write(head_.size() + offset, bytes);
+}
+
+void ArrayWriter::commit(bool sync) {
+  if (!zip_member_.empty()) {
+    std::string crc;
+    append_le(crc, crc32_, 4);
+    file_->write(zip_crc_offset, bytes_of(crc));
+    file_->write(head_.size() + data_bytes_, bytes_of(zip_end(zip_member_, member_bytes_, crc32_)));
+  }
+  file_->commit(sync);
+}
+
+}  // namespace restride::io

@@ -1,0 +1,38 @@
+// Copies between files of any size in bounded memory: a piece of the output at a time, each from mapped input.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include <restride/copy.hpp>
+
+#include "tools/io/file.h"
+
+namespace restride::io {
+
+struct StreamOptions {
+  Options copy;                           ///< planning and threads, as for restride::copy
+  std::uint64_t buffer_bytes = 256 << 20; ///< of output held at a time, and of input pages looked at meanwhile
+  /// Called now and then with output bytes done and in all.
+  std::function<void(std::uint64_t, std::uint64_t)> progress;
+};
+
+struct StreamReport {
+  std::uint64_t pieces = 0;        ///< output pieces written
+  std::uint64_t buffer_bytes = 0;  ///< really used; less than asked for when memory is short
+  double copy_seconds = 0;         ///< in restride::copy, page faults of the input included
+  double write_seconds = 0;
+};
+
+/// Writes the elements of `src`, which lie in `file`, as `dst` lays them out, through `write(offset, bytes)` in
+/// ascending order without gaps.
+///
+/// Shape: extents must be equal. Strides: any in `src`; `dst` must be dense and positive (offset 0), in any order.
+/// `swap_bytes`: size of the big-endian words in the file, 0 for none.
+/// Errors: those of restride::copy, MemoryError, what `write` throws. A file that shrinks meanwhile: see signals.h.
+/// Cost: each output piece reads only input pages that it needs; transposing n bytes through a buffer of b reads
+/// pages up to max(1, page / (row of the piece)) times.
+StreamReport stream_copy(const InputFile& file, const Layout& src, std::int64_t swap_bytes, const Layout& dst,
+                         const std::function<void(std::uint64_t, Bytes)>& write, const StreamOptions& options);
+
+}  // namespace restride::io

@@ -1,0 +1,147 @@
+// Reading: directory, member positions, inflating.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include "tools/io/zip.h"
+
+namespace restride::io {
+namespace {
+
+constexpr std::uint32_t kLocalHeader = 0x04034b50, kCentralHeader = 0x02014b50, kEnd = 0x06054b50;
+constexpr std::uint32_t kEnd64 = 0x06064b50, kEnd64Locator = 0x07064b50;
+constexpr std::uint64_t kMaxDirectoryBytes = 256 << 20;
+// Deflate cannot shrink data further than this; a directory that claims more lies.
+constexpr std::uint64_t kMaxDeflateRatio = 1032;
+
+[[noreturn]] void fail(const std::string& problem) { throw ParseError("zip archive: " + problem); }
+
+struct Directory {
+  std::uint64_t entries = 0, bytes = 0, offset = 0;
+};
+
+Directory find_directory(const ByteSource& source) {
+  constexpr std::uint64_t kEndBytes = 22, kMaxComment = 0xffff;
+  if (source.size() < kEndBytes) fail("shorter than any archive; it is truncated or no .npz");
+  const std::uint64_t tail_bytes = std::min(source.size(), kEndBytes + kMaxComment);
+  const std::uint64_t tail_start = source.size() - tail_bytes;
+  const std::vector<std::uint8_t> tail = source.read(tail_start, tail_bytes);
+  std::uint64_t at = tail_bytes - kEndBytes + 1;
+  const std::uint8_t* end = nullptr;
+  while (at-- > 0 && end == nullptr)
+    if (load_le(&tail[at], 4) == kEnd && at + kEndBytes + load_le(&tail[at + 20], 2) <= tail_bytes) end = &tail[at];
+  if (end == nullptr) fail("no directory at its end; it is truncated or no .npz");
+  const std::uint64_t end_offset = tail_start + static_cast<std::uint64_t>(end - tail.data());
+
+  Directory d{load_le(end + 10, 2), load_le(end + 12, 4), load_le(end + 16, 4)};
+  if (load_le(end + 4, 2) != load_le(end + 6, 2)) throw UnsupportedError("zip archive: split over several files");
+  if (d.entries != 0xffff && d.bytes != 0xffffffff && d.offset != 0xffffffff) return d;
+  if (end_offset < 20) return d;
+  const std::vector<std::uint8_t> locator = source.read(end_offset - 20, 20);
+  if (load_le(locator.data(), 4) != kEnd64Locator) return d;  // 65,535 members and no 64-bit record: allowed
+  const std::vector<std::uint8_t> end64 = source.read(load_le(&locator[8], 8), 56);
+  if (load_le(end64.data(), 4) != kEnd64) fail("its 64-bit end record is not where it should be");
+  return {load_le(&end64[32], 8), load_le(&end64[40], 8), load_le(&end64[48], 8)};
+}
+
+// Replaces sizes that are saturated in the 32-bit fields by those of the 64-bit extra field.
+void apply_zip64(ZipMember& m, Bytes extra) {
+  while (extra.size() >= 4) {
+    const std::uint64_t id = load_le(extra.data(), 2), size = load_le(extra.data() + 2, 2);
+    extra = extra.subspan(4);
+    if (size > extra.size()) fail("an extra field longer than its header");
+    Bytes field = extra.first(size);
+    extra = extra.subspan(size);
+    if (id != 1) continue;
+    for (std::uint64_t* value : {&m.bytes, &m.packed_bytes, &m.header_offset}) {
+      if (*value != 0xffffffff) continue;
+      if (field.size() < 8) fail("a 64-bit extra field that is too short");
+      *value = load_le(field.data(), 8);
+      field = field.subspan(8);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ZipMember> read_zip_directory(const ByteSource& source) {
+  const Directory d = find_directory(source);
+  if (d.bytes > kMaxDirectoryBytes) fail(fmt::format("a directory of {} bytes; more than {} are refused", d.bytes, kMaxDirectoryBytes));
+  const std::vector<std::uint8_t> directory = source.read(d.offset, d.bytes);
+  std::vector<ZipMember> members;
+  Bytes rest = directory;
+  for (std::uint64_t i = 0; i < d.entries; ++i) {
+    constexpr std::size_t kFixed = 46;
+    if (rest.size() < kFixed || load_le(rest.data(), 4) != kCentralHeader) fail(fmt::format("directory entry {} is damaged", i));
+    const std::size_t name = load_le(&rest[28], 2), extra = load_le(&rest[30], 2), comment = load_le(&rest[32], 2);
+    if (rest.size() - kFixed < name + extra + comment) fail(fmt::format("directory entry {} is longer than the directory", i));
+    ZipMember m;
+    m.name.assign(reinterpret_cast<const char*>(rest.data() + kFixed), name);
+    if (load_le(&rest[8], 2) & 1) throw UnsupportedError("zip archive: member '" + printable(m.name) + "' is encrypted");
+    m.deflated = load_le(&rest[10], 2) == 8;
+    m.crc32 = static_cast<std::uint32_t>(load_le(&rest[16], 4));
+    m.packed_bytes = load_le(&rest[20], 4);
+    m.bytes = load_le(&rest[24], 4);
+    m.header_offset = load_le(&rest[42], 4);
+    apply_zip64(m, rest.subspan(kFixed + name, extra));
+    members.push_back(std::move(m));
+    rest = rest.subspan(kFixed + name + extra + comment);
+  }
+  return members;
+}
+
+std::uint64_t zip_member_data(const ByteSource& source, const ZipMember& member) {
+  const std::string what = "member '" + printable(member.name) + "'";
+  constexpr std::uint64_t kFixed = 30;
+  const std::vector<std::uint8_t> header = source.read(member.header_offset, kFixed);
+  if (load_le(header.data(), 4) != kLocalHeader) fail(what + " is not where the directory says");
+  const std::uint64_t method = load_le(&header[8], 2);
+  if (method != 0 && method != 8)
+    throw UnsupportedError(fmt::format("zip archive: {} is compressed by method {}; save it with numpy.savez or savez_compressed", what, method));
+  if ((method == 8) != member.deflated) fail(what + ": header and directory name different compression");
+  if (method == 0 && member.packed_bytes != member.bytes) fail(what + " is stored, but its two sizes differ");
+  // No overflow: the header was read, so header_offset + kFixed lies within the source.
+  const std::uint64_t data = member.header_offset + kFixed + load_le(&header[26], 2) + load_le(&header[28], 2);
+  if (data > source.size() || member.packed_bytes > source.size() - data)
+    fail(fmt::format("{} needs {} bytes at {}, but the file has {}", what, member.packed_bytes, data, source.size()));
+  if (member.deflated && member.bytes / kMaxDeflateRatio > member.packed_bytes)
+    fail(fmt::format("{} claims to unpack {} bytes into {}, which deflate cannot", what, member.packed_bytes, member.bytes));
+  return data;
+}
+
+void inflate_zip_member(const ByteSource& source, const ZipMember& member,
+                        const std::function<void(std::span<const std::uint8_t>)>& sink) {
+  const std::string what = "member '" + printable(member.name) + "'";
+  std::uint64_t at = zip_member_data(source, member);
+  std::uint64_t packed_left = member.packed_bytes, left = member.bytes;
+  constexpr std::size_t kPiece = 256 << 10;
+  std::vector<std::uint8_t> in(std::min<std::uint64_t>(kPiece, packed_left)), out(kPiece);
+
+  z_stream z{};
+  if (inflateInit2(&z, -MAX_WBITS) != Z_OK) throw MemoryError("zlib found no memory to unpack " + what);
+  const std::unique_ptr<z_stream, decltype(&inflateEnd)> owner(&z, &inflateEnd);
+  uLong crc = crc32(0, nullptr, 0);
+  for (int status = Z_OK; status != Z_STREAM_END;) {
+    if (z.avail_in == 0 && packed_left > 0) {
+      const std::size_t n = std::min<std::uint64_t>(in.size(), packed_left);
+      source.read(at, std::span(in).first(n));
+      at += n, packed_left -= n;
+      z.next_in = in.data(), z.avail_in = static_cast<uInt>(n);
+    }
+    z.next_out = out.data(), z.avail_out = static_cast<uInt>(out.size());
+    status = inflate(&z, Z_NO_FLUSH);
+    const std::size_t got = out.size() - z.avail_out;
+    if (status != Z_OK && status != Z_STREAM_END) fail(what + ": its compressed data are damaged or end too early");
+    if (got > left) fail(what + " unpacks to more bytes than its directory says");
+    left -= got;
+    crc = crc32(crc, out.data(), static_cast<uInt>(got));
+    sink(std::span<const std::uint8_t>(out).first(got));
+  }
+  if (left != 0) fail(fmt::format("{} unpacks to {} bytes fewer than its directory says", what, left));
+  if (crc != member.crc32) fail(what + ": the checksum does not fit; the file is damaged");
+}
+
+}  // namespace restride::io
