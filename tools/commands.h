@@ -12,6 +12,8 @@
 
 // X(name): in the order in which --help lists them.
 #define RESTRIDE_COMMANDS(X) \
+  X(copy)                    \
+  X(explain)                 \
   X(info)                    \
   X(completion)
 

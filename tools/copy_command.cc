@@ -1,0 +1,144 @@
+// `restride copy IN OUT`: an array from one file into another, in another layout and dtype.
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <restride/restride.hpp>
+
+#include "tools/commands.h"
+#include "tools/io/open_array.h"
+#include "tools/io/save_array.h"
+#include "tools/io/signals.h"
+#include "tools/io/stream_copy.h"
+#include "tools/progress.h"
+#include "tools/view_options.h"
+
+namespace restride::tools {
+namespace {
+
+constexpr const char* kExamples = R"(
+Files:
+  x.npy                 NumPy, versions 1 to 3, both memory orders, both byte orders
+  x.npz:NAME            a member, stored or deflated; written files have one, stored
+  x.safetensors:NAME    a tensor
+  x.raw, x.bin          bare elements; reading needs --in-layout
+
+Examples:
+  restride copy images.npy chw.npy --axes 0,3,1,2
+  restride copy images.npy chw16.npy --rearrange 'b h w c -> b c h w' --dtype f16
+  restride copy video.npy patches.npy --rearrange 'f (h p) (w q) c -> (f h w) (p q c)' --size p=16 --size q=16
+  restride copy model.safetensors:wte.weight wte.npy --axes 1,0
+  restride copy camera.raw image.npy --in-layout 'u16 (1080,1920):(2048,1)' --in-offset 512
+  restride copy big.npy crop.npy --slice '8:16392,::2' --flip 1
+
+OUT appears whole or not at all, and replaces nothing without --force. Memory stays within a few
+times --buffer-mib however large the files are.)";
+
+struct CopyArguments {
+  std::string in, out;
+  std::string in_layout, in_dtype;
+  std::int64_t in_offset = 0;
+  std::int64_t buffer_mib = 256;
+  bool force = false, json = false, quiet = false, no_sync = false;
+  ViewOptions view;
+  RunOptions run;
+};
+
+io::OpenOptions open_options(const CopyArguments& a) {
+  io::OpenOptions options;
+  if (!a.in_layout.empty()) options.raw_layout = parse_layout(a.in_layout);
+  options.raw_offset_bytes = a.in_offset;
+  if (!a.in_dtype.empty()) options.reinterpret = element_named(a.in_dtype);
+  return options;
+}
+
+// An element that restride only moves keeps NumPy's name for it; other formats have none.
+std::string descr_to_keep(const io::ArrayEntry& entry, const Element& out) {
+  return out == entry.layout.element ? entry.npy_descr : "";
+}
+
+void print_report(const CopyArguments& a, const io::OpenArray& in, const CopyRequest& request, const Plan& plan, const io::StreamReport& done,
+                  double seconds) {
+  const std::int64_t bytes = request.src.bytes() + request.dst.bytes();
+  if (!a.json) {
+    fmt::print("{}: {} -> {}\n{} by {}, {:.2f} s, {:.2f} GB/s read and written\n", a.out, to_string(in.entry.layout), to_string(request.result),
+               fmt::format("{:.1f} MB", static_cast<double>(request.dst.bytes()) / 1e6), plan.family(), seconds,
+               static_cast<double>(bytes) / seconds / 1e9);
+    return;
+  }
+  nlohmann::ordered_json report;
+  report["input"] = in.shown;
+  report["output"] = a.out;
+  report["input_layout"] = to_string(in.entry.layout);
+  report["output_layout"] = to_string(request.result);
+  report["src"] = to_string(request.src);
+  report["dst"] = to_string(request.dst);
+  report["device"] = name(plan.device());
+  report["family"] = plan.family();
+  report["threads"] = plan.threads();
+  report["bytes"] = bytes;
+  report["seconds"] = seconds;
+  report["gbps"] = static_cast<double>(bytes) / seconds / 1e9;
+  report["copy_seconds"] = done.copy_seconds;
+  report["write_seconds"] = done.write_seconds;
+  report["pieces"] = done.pieces;
+  report["buffer_bytes"] = done.buffer_bytes;
+  fmt::print("{}\n", report.dump(2));
+}
+
+void run_copy(const CopyArguments& a) {
+  const auto start = std::chrono::steady_clock::now();
+  io::install_signal_handlers();
+  const io::OpenArray in = io::open_array(a.in, open_options(a));
+  const CopyRequest request = apply(a.view, in.entry.layout);
+  if (in.file.is_same_file(io::split_spec(a.out).path))
+    throw ArgumentError(a.out + " is the file that is read; write to another name and rename it");
+  Options options = to_options(a.run);
+  if (options.device == DeviceKind::kAuto) options.device = DeviceKind::kCpu;  // files lie in host memory
+  const Plan plan(request.dst, request.src, options);  // refuses what cannot be copied before a file is made
+
+  io::ArrayWriter writer(a.out, {request.result, descr_to_keep(in.entry, request.result.element), request.fortran_order}, a.force);
+  io::StreamReport done;
+  {
+    Progress progress(!a.quiet);
+    io::StreamOptions stream;
+    stream.copy = options;
+    stream.buffer_bytes = static_cast<std::uint64_t>(a.buffer_mib) << 20;
+    stream.progress = [&](std::uint64_t now, std::uint64_t all) { progress.update(now, all); };
+    done = io::stream_copy(in.file, request.src, in.entry.swap_bytes, request.dst,
+                           [&](std::uint64_t offset, io::Bytes bytes) { writer.write(offset, bytes); }, stream);
+  }
+  writer.commit(!a.no_sync);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (a.json || !a.quiet) print_report(a, in, request, plan, done, seconds);
+}
+
+}  // namespace
+
+void add_copy_command(CLI::App& app) {
+  auto a = std::make_shared<CopyArguments>();
+  CLI::App* sub = app.add_subcommand("copy", "Copy an array from file to file into another layout or dtype");
+  sub->footer(kExamples);
+  sub->add_option("IN", a->in, "File to read")->required();
+  sub->add_option("OUT", a->out, "File to write; its ending names the format")->required();
+  add_view_options(*sub, a->view, true);
+
+  const std::string input = "The input";
+  sub->add_option("--in-layout", a->in_layout, "Read bare bytes that lie so: 'f32 (480,640,3)' or with strides 'f32 (480,640):(1024,1)'")->group(input);
+  sub->add_option("--in-offset", a->in_offset, "Bytes to skip before them")->group(input);
+  sub->add_option("--in-dtype", a->in_dtype, "What the elements really are (same size, same bits): bf16 for NumPy's V2")->group(input);
+
+  add_run_options(*sub, a->run);
+  const std::string output = "The output";
+  sub->add_flag("--force,-f", a->force, "Replace OUT when it exists")->group(output);
+  sub->add_flag("--no-sync", a->no_sync, "Do not wait for the device: faster, but a power cut may lose OUT")->group(output);
+  sub->add_option("--buffer-mib", a->buffer_mib, "MiB of output held at a time")->capture_default_str()->check(CLI::Range(1, 1 << 20))->group(output);
+  sub->add_flag("--json", a->json, "Report as JSON")->group(output);
+  sub->add_flag("--quiet,-q", a->quiet, "No report, no progress bar")->group(output);
+  sub->callback([a] { run_copy(*a); });
+}
+
+}  // namespace restride::tools

@@ -1,0 +1,150 @@
+// `restride explain`: what a copy becomes, which family takes it, what lost and why.
+#include <cctype>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <restride/restride.hpp>
+
+#include "src/api/plan_impl.h"
+#include "tools/commands.h"
+#include "tools/io/open_array.h"
+#include "tools/view_options.h"
+
+namespace restride::tools {
+namespace {
+
+constexpr const char* kExamples = R"(
+What it takes:
+  'LAYOUT -> (AXES)'    permuted into a contiguous tensor:  'f32 (64,512,512,3) -> (0,3,1,2)'
+  'LAYOUT -> DTYPE'     converted into a contiguous tensor: 'f32 (64,512) -> f16'
+  'LAYOUT -> LAYOUT'    any two of equal element count:     'f32 (4,4):(1,4) -> f32 (16)'
+  LAYOUT or a file      with --axes, --rearrange, --slice ... as `restride copy` takes them
+
+A layout is a dtype, extents and strides in elements, outermost first: f32 (8,64):(64,1).
+Without strides it is contiguous; `b` behind them makes them bytes.
+
+Examples:
+  restride explain 'f32 (64,512,512,3) -> (0,3,1,2)'
+  restride explain 'u8 (1080,1920,3):(6144,3,1) -> u8 (3,1080,1920)' --threads 1
+  restride explain images.npy --rearrange 'b h w c -> b c h w' --dtype f16 --json)";
+
+struct ExplainArguments {
+  std::string what;
+  bool json = false;
+  ViewOptions view;
+  RunOptions run;
+};
+
+struct Sides {
+  Layout dst, src;
+};
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::int64_t> parse_axes(std::string_view text) {
+  std::vector<std::int64_t> axes;
+  std::string inner(text.substr(1, text.size() - 2));
+  for (const std::string& word : CLI::detail::split(inner, ',')) {
+    std::int64_t axis = 0;
+    if (!CLI::detail::lexical_cast(std::string(trim(word)), axis))
+      throw UsageError(fmt::format("'{}' is no list of axes; write the like of (0,3,1,2)", text));
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
+Sides parse_arrow(const std::string& what, std::size_t arrow, const ExplainArguments& a) {
+  if (any(a.view)) throw UsageError("with '->' the right side says it all; leave out --axes, --slice, --dtype ...");
+  const Layout src = parse_layout(trim(std::string_view(what).substr(0, arrow)));
+  const std::string_view right = trim(std::string_view(what).substr(arrow + 2));
+  if (const std::optional<Element> element = parse_element(right)) {
+    ViewOptions view;
+    view.dtype = std::string(right);
+    const CopyRequest r = apply(view, src);
+    return {r.dst, r.src};
+  }
+  if (right.size() >= 2 && right.front() == '(' && right.back() == ')' && right.find(':') == std::string_view::npos) {
+    ViewOptions view;
+    view.axes = parse_axes(right);
+    if (view.axes.size() != static_cast<std::size_t>(src.rank()))
+      throw ShapeError(fmt::format("{} has {} modes, but {} names {}; to reshape, write a dtype in front: '{} {}'", to_string(src), src.rank(),
+                                   right, view.axes.size(), to_string(src.element), right));
+    const CopyRequest r = apply(view, src);
+    return {r.dst, r.src};
+  }
+  return {parse_layout(right), src};
+}
+
+Sides sides_of(const ExplainArguments& a) {
+  const std::size_t arrow = a.what.find("->");
+  if (arrow != std::string::npos) return parse_arrow(a.what, arrow, a);
+  // A layout has a blank and a parenthesis; whatever else it is, it should be a file.
+  const bool looks_like_layout = a.what.find('(') != std::string::npos && a.what.find('.') == std::string::npos;
+  const Layout input = looks_like_layout ? parse_layout(a.what) : io::open_array(a.what).entry.layout;
+  const CopyRequest r = apply(a.view, input);
+  return {r.dst, r.src};
+}
+
+nlohmann::ordered_json candidate_json(const plan::Candidate& k) {
+  nlohmann::ordered_json out;
+  out["family"] = plan::name(k.family);
+  out["applies"] = k.applies;
+  if (!k.reason.empty()) out["reason"] = k.reason;
+  if (!k.applies) return out;
+  nlohmann::ordered_json params = nlohmann::ordered_json::object();
+  for (const plan::Param& p : k.params) params[std::string(plan::name(p.id))] = p.value;
+  out["params"] = params;
+  out["predicted_ns"] = k.predicted.time_ns;
+  out["read_bytes"] = k.predicted.read_bytes;
+  out["written_bytes"] = k.predicted.written_bytes;
+  out["read_sectors"] = k.predicted.read_sectors;
+  out["written_sectors"] = k.predicted.written_sectors;
+  return out;
+}
+
+void print_json(const Plan& plan) {
+  const plan::Decision& decision = plan.impl().decision;
+  nlohmann::ordered_json out;
+  out["src"] = to_string(plan.src());
+  out["dst"] = to_string(plan.dst());
+  out["device"] = name(plan.device());
+  out["threads"] = plan.threads();
+  out["chosen"] = candidate_json(decision.chosen);
+  out["others"] = nlohmann::ordered_json::array();
+  for (const plan::Candidate& k : decision.others) out["others"].push_back(candidate_json(k));
+  out["plan"] = nlohmann::ordered_json::parse(plan.serialize());
+  fmt::print("{}\n", out.dump(2));
+}
+
+void run_explain(const ExplainArguments& a) {
+  const Sides sides = sides_of(a);
+  // Memory of one's own is aligned to a cache line at least, as every allocator of large blocks does.
+  constexpr std::int64_t kAlign = 64;
+  const Plan plan(sides.dst, sides.src, to_options(a.run), kAlign, kAlign);
+  if (a.json)
+    print_json(plan);
+  else
+    fmt::print("{}", plan.explain());
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& app) {
+  auto a = std::make_shared<ExplainArguments>();
+  CLI::App* sub = app.add_subcommand("explain", "Show how a copy would be done, and why so");
+  sub->footer(kExamples);
+  sub->add_option("WHAT", a->what, "'LAYOUT -> ...', a layout or a file")->required();
+  add_view_options(*sub, a->view, true);
+  add_run_options(*sub, a->run);
+  sub->add_flag("--json", a->json, "As JSON, with the plan that Plan::deserialize replays");
+  sub->callback([a] { run_explain(*a); });
+}
+
+}  // namespace restride::tools

@@ -1,0 +1,35 @@
+// What the machine is, as far as copies care. Read from the operating system; nothing is measured.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace restride::tools {
+
+struct Cache {
+  int level = 0;
+  std::string type;  ///< "data", "unified"
+  std::int64_t bytes = 0;
+  int line_bytes = 0;
+  int shared_by = 1;  ///< hardware threads
+};
+
+struct Machine {
+  std::string processor;
+  int cores = 1;         ///< hardware threads that are online
+  int usable_cores = 1;  ///< those this process may run on
+  int numa_nodes = 1;
+  int threads = 1;       ///< what a large copy takes by default
+  std::string threads_from;
+  std::vector<std::string> built_isas;  ///< worst first
+  std::string chosen_isa;
+  std::vector<Cache> caches;
+  std::int64_t memory_bytes = 0;
+  std::vector<std::string> cuda_devices;
+  std::string no_cuda_because;
+};
+
+Machine describe_machine();
+
+}  // namespace restride::tools
