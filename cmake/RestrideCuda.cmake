@@ -1,4 +1,5 @@
-# Finds the CUDA compiler. Sets RESTRIDE_HAS_CUDA; says in one line what will be built and how to change it.
+# Finds the CUDA compiler and says how GPU code is compiled. Sets RESTRIDE_HAS_CUDA and, with it,
+# CMAKE_CUDA_ARCHITECTURES and RESTRIDE_CUDA_SHOWN, the same in words; says in one line what will be built and how to change it.
 
 set(RESTRIDE_HAS_CUDA OFF)
 if(NOT RESTRIDE_CUDA STREQUAL "OFF")
@@ -20,3 +21,36 @@ if(NOT RESTRIDE_CUDA STREQUAL "OFF")
                         "(`RESTRIDE_CUDA=ON ./dev build` takes one from PyPI).")
   endif()
 endif()
+
+if(RESTRIDE_HAS_CUDA)
+  # A placeholder keeps CMake from probing for a GPU; the list is settled once the compiler's version is known.
+  set(RESTRIDE_CUDA_ARCHITECTURES "" CACHE STRING
+      "GPU architectures, as CMAKE_CUDA_ARCHITECTURES takes them; empty: sm_80, sm_90, sm_100 and the newest PTX")
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 80)
+    set(restride_architectures_are_ours ON)
+  endif()
+  enable_language(CUDA)
+  if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.4)
+    message(FATAL_ERROR "CUDA ${CMAKE_CUDA_COMPILER_VERSION} is too old: 12.4 is the oldest that restride is made for. "
+                        "Install a newer toolkit, or build with RESTRIDE_CUDA=OFF.")
+  endif()
+  if(RESTRIDE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES ${RESTRIDE_CUDA_ARCHITECTURES})
+  elseif(restride_architectures_are_ours AND CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.8)
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual)  # 12.8 is the first to know sm_100
+  elseif(restride_architectures_are_ours)
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 100-real 100-virtual)
+  endif()
+  find_package(CUDAToolkit REQUIRED)
+  list(JOIN CMAKE_CUDA_ARCHITECTURES " " RESTRIDE_CUDA_SHOWN)
+  message(STATUS "CUDA ${CMAKE_CUDA_COMPILER_VERSION}: GPU kernels for ${RESTRIDE_CUDA_SHOWN}")
+endif()
+
+# restride_cuda_options(TARGET): how .cu sources are compiled. CMake 3.22 to 3.25 know no CUDA20 for every nvcc, so the
+# option is given as it is.
+function(restride_cuda_options target)
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra>
+    $<$<AND:$<BOOL:${RESTRIDE_DEV}>,$<COMPILE_LANGUAGE:CUDA>>:-Werror=all-warnings>)
+endfunction()

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <restride/copy.hpp>
+#include <restride/device.hpp>
 #include <restride/dtype.hpp>
 #include <restride/error.hpp>
 #include <restride/layout.hpp>

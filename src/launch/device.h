@@ -1,0 +1,43 @@
+// The CUDA driver and its devices as the rest of the library sees them. No CUDA headers; device_cuda.cc implements
+// it, device_none.cc answers for a library built without CUDA.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <restride/copy.hpp>
+
+#include "src/kernels/cuda/launch.h"
+#include "src/launch/target.h"
+#include "src/plan/cuda_planner.h"
+
+namespace restride::launch {
+
+/// What CUDA knows of a pointer. Initialises nothing: as long as nobody in the process has used CUDA, every pointer
+/// is the host's. Leaves the runtime's last error alone.
+/// Cost: about 100 ns; a few without a driver.
+Place place_of(const void* pointer) noexcept;
+
+/// The device of a stream; -1 when it cannot be told (a default stream, or a driver before 12.8).
+int device_of_stream(void* stream) noexcept;
+
+/// The calling thread's current device; -1 without one.
+int current_device() noexcept;
+
+/// Throws DeviceError, with the reason, unless `device` is the number of a usable GPU.
+void require_device(int device);
+
+/// What planning knows of a device, read once. `device` has passed require_device.
+const plan::CudaMachine& machine_of(int device);
+
+/// Enqueues on a stream of `device`, which is made current for the call and then put back.
+/// Returns a cudaError_t. A failure of ours is not left behind as the runtime's last error.
+int run_cuda(int device, const cuda::CudaArgs& args, void* dst, const void* src, void* stream) noexcept;
+
+/// CUDA's words for what run_cuda returned.
+std::string error_text(int status);
+
+/// What run_cuda returns where no GPU can be used: cudaErrorNoDevice.
+inline constexpr int kNoDeviceError = 100;
+
+}  // namespace restride::launch

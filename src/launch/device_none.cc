@@ -1,0 +1,32 @@
+// A library without CUDA: there is no device, and it says why.
+#include <restride/device.hpp>
+#include <restride/error.hpp>
+
+#include "src/launch/device.h"
+
+namespace restride {
+namespace {
+constexpr const char* kReason = "this library was built without CUDA; build it with RESTRIDE_CUDA=ON";
+}  // namespace
+
+CudaStatus cuda_status() {
+  CudaStatus status;
+  status.reason = kReason;
+  return status;
+}
+
+namespace launch {
+
+Place place_of(const void* pointer) noexcept { return {pointer == nullptr ? MemoryKind::kNone : MemoryKind::kHost, -1}; }
+int device_of_stream(void*) noexcept { return -1; }
+int current_device() noexcept { return -1; }
+void require_device(int) { throw DeviceError(std::string("no GPU: ") + kReason + ", or copy on the CPU"); }
+const plan::CudaMachine& machine_of(int) {
+  static const plan::CudaMachine model;
+  return model;
+}
+int run_cuda(int, const cuda::CudaArgs&, void*, const void*, void*) noexcept { return kNoDeviceError; }
+std::string error_text(int) { return kReason; }
+
+}  // namespace launch
+}  // namespace restride
