@@ -1,0 +1,125 @@
+#include "tools/bench/bench.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tools/bench/machine.h"
+#include "tools/bench/report.h"
+#include "tools/bench/shipped.h"
+
+namespace restride::bench {
+namespace {
+
+bool matches(const CaseSpec& spec, const std::vector<std::string>& patterns) {
+  if (patterns.empty()) return true;
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+    const auto hit = [&](const std::string& text) {
+      return text.find(pattern) != std::string::npos || fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
+    };
+    return hit(spec.name) || hit(spec.case_class);
+  });
+}
+
+std::vector<CaseSpec> load(const Settings& settings, std::vector<std::string>& warnings) {
+  const std::vector<std::string> files =
+      settings.case_files.empty() ? std::vector<std::string>{"field", "ttc57"} : settings.case_files;
+  std::vector<CaseSpec> out;
+  for (const std::string& file : files) {
+    const auto shipped = shipped_cases(file);
+    CaseFile loaded = shipped ? parse_case_file(*shipped, file) : load_case_file(file);
+    warnings.insert(warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
+    for (CaseSpec& spec : loaded.cases) {
+      if (spec.case_class.empty()) spec.case_class = shipped_class(spec.name);
+      out.push_back(std::move(spec));
+    }
+  }
+  return out;
+}
+
+/// The case once for each element asked for; casts and given strides keep their own.
+std::vector<CaseSpec> variants(const CaseSpec& spec, const std::vector<Element>& elements) {
+  if (elements.empty()) return {spec};
+  std::vector<CaseSpec> out;
+  for (const Element& element : elements) {
+    CaseSpec variant = with_element(spec, element);
+    if (std::none_of(out.begin(), out.end(), [&](const CaseSpec& s) { return s.name == variant.name; }))
+      out.push_back(std::move(variant));
+  }
+  return out;
+}
+
+std::unique_ptr<Device> make_device(const Settings& settings, int threads) {
+  return settings.device == "cuda" ? make_cuda_device() : make_cpu_device(threads);
+}
+
+int list(const std::vector<Case>& cases) {
+  for (const Case& c : cases)
+    fmt::print("{:<30} {:<24} {} -> {}{}\n", c.spec.name, c.spec.case_class, to_string(c.src.layout), to_string(c.dst.layout),
+               c.scaled ? "  (cut to size)" : "");
+  return 0;
+}
+
+void write_results(const Settings& settings, const std::vector<CaseResult>& results, const nlohmann::json& machine) {
+  if (settings.json_path.empty()) return;
+  write_file(settings.json_path, to_json(results, machine, commit(), settings.command).dump(1) + "\n");
+}
+
+}  // namespace
+
+std::vector<Case> select_cases(const Settings& settings, std::vector<std::string>& warnings) {
+  std::vector<Element> elements;
+  for (const std::string& name : settings.dtypes) {
+    const auto element = parse_element(name);
+    if (!element) throw ArgumentError(fmt::format("--dtype {} is no dtype; try f32, u8, c128 or b12", name));
+    elements.push_back(*element);
+  }
+  std::vector<Case> out;
+  for (const CaseSpec& loaded : load(settings, warnings)) {
+    for (const CaseSpec& spec : variants(loaded, elements)) {
+      if (!matches(spec, settings.only)) continue;
+      const CaseSpec sized = settings.max_mib > 0 ? scale_to(spec, static_cast<std::int64_t>(settings.max_mib * 1048576)) : spec;
+      Case c = build_case(sized);
+      c.scaled = sized.shape != spec.shape || sized.broadcast != spec.broadcast;
+      out.push_back(std::move(c));
+    }
+  }
+  if (out.empty()) throw ArgumentError("no case matches --only; `restride bench --list` prints them all");
+  return out;
+}
+
+int run(const Settings& settings) {
+  std::vector<std::string> warnings;
+  const std::vector<Case> cases = select_cases(settings, warnings);
+  for (const std::string& warning : warnings) fmt::print(stderr, "restride bench: {}\n", warning);
+  if (settings.list) return list(cases);
+
+  const std::vector<int> threads = settings.device == "cuda"  ? std::vector<int>{1}
+                                   : settings.threads.empty() ? std::vector<int>{usable_cores()}
+                                                              : settings.threads;
+  std::vector<CaseResult> results;
+  nlohmann::json machine;
+  fmt::print("{}\n", table_heading());
+  for (const int count : threads) {
+    const std::unique_ptr<Device> device = make_device(settings, count);
+    machine = device->describe();
+    machine.update(describe_run());
+    machine["peers"] = settings.run.peers ? device->peer_names() : std::vector<std::string>{};
+    for (const Case& c : cases) {
+      results.push_back(run_case(c, *device, settings.run));
+      fmt::print("{}\n", table_row(results.back()));
+      std::fflush(stdout);
+      write_results(settings, results, machine);  // after every case: a long run that is stopped keeps what it has
+    }
+  }
+  fmt::print("\n{}\n", summary_table(summarize_classes(results)));
+  const bool failed = std::any_of(results.begin(), results.end(), [](const CaseResult& r) { return !r.error.empty() && !r.skipped; });
+  return failed ? 1 : 0;
+}
+
+}  // namespace restride::bench

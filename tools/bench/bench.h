@@ -1,0 +1,32 @@
+// `restride bench` behind its command line: cases in, table and result file out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/bench/case.h"
+#include "tools/bench/runner.h"
+
+namespace restride::bench {
+
+struct Settings {
+  std::vector<std::string> case_files;  ///< paths or shipped names; empty: field and ttc57
+  std::vector<std::string> only;        ///< substrings or globs of names or classes; empty: all
+  std::vector<int> threads;             ///< empty: the cores this process may use
+  std::vector<std::string> dtypes;      ///< elements to run cases without a cast with; empty: their own
+  double max_mib = 0;                   ///< 0: no cap
+  std::string device = "cpu";
+  std::string json_path;
+  std::string command;                  ///< as typed, for the result file
+  bool list = false;
+  RunSettings run;
+};
+
+/// The cases that the settings name: loaded, filtered, given their classes, elements and sizes.
+/// Errors: IoError, ParseError, ShapeError, ArgumentError.
+std::vector<Case> select_cases(const Settings& settings, std::vector<std::string>& warnings);
+
+/// Runs the benchmark. Returns 0, or 1 when a case failed or its output was wrong.
+int run(const Settings& settings);
+
+}  // namespace restride::bench

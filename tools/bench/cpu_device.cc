@@ -1,0 +1,95 @@
+#include "tools/bench/cpu_device.h"
+
+#include <cstring>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/bench/check.h"
+#include "tools/bench/machine.h"
+#include "tools/bench/plain_copy.h"
+#include "tools/bench/timing.h"
+
+namespace restride::bench {
+namespace {
+
+constexpr std::int64_t kPageBytes = 4096;
+// Work below this is not worth a second thread: waking one costs what copying it costs.
+constexpr std::int64_t kThreadBytes = 1 << 20;
+
+using Copy = void (*)(void*, const void*, std::int64_t);
+
+void copy_memcpy(void* dst, const void* src, std::int64_t bytes) { std::memcpy(dst, src, static_cast<std::size_t>(bytes)); }
+void copy_stream(void* dst, const void* src, std::int64_t bytes) { copy_streaming(dst, src, bytes); }
+
+}  // namespace
+
+CpuDevice::CpuDevice(int threads) : team_(threads), cache_bytes_(last_level_cache_bytes()) {}
+
+nlohmann::json CpuDevice::describe() const {
+  nlohmann::json out = describe_cpu();
+  out["streaming_copy"] = streaming_isa();
+  return out;
+}
+
+Options CpuDevice::options() const {
+  Options out;
+  out.device = DeviceKind::kCpu;
+  out.threads = team_.size();
+  return out;
+}
+
+void CpuDevice::reserve(std::int64_t side_bytes, int slots) {
+  side_bytes_ = side_bytes;
+  slots_ = slots;
+  // Room for the guards, and an end on a page, so that every slot starts on one as a fresh allocation does.
+  pitch_bytes_ = (side_bytes + 2 * kGuardBytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  src_.reserve(pitch_bytes_ * slots);
+  dst_.reserve(pitch_bytes_ * slots);
+}
+
+Slot CpuDevice::slot(int index) {
+  const std::int64_t at = (index % slots_) * pitch_bytes_ + kGuardBytes;
+  return {src_.data() + at, dst_.data() + at};
+}
+
+std::span<std::byte> CpuDevice::host_source() { return {slot(0).src, static_cast<std::size_t>(side_bytes_)}; }
+
+void CpuDevice::publish_source() {
+  for (int s = 1; s < slots_; ++s) std::memcpy(slot(s).src, slot(0).src, static_cast<std::size_t>(side_bytes_));
+}
+
+void CpuDevice::poison_destination() {
+  const std::span<std::byte> all = fetch_destination();
+  std::memset(all.data(), static_cast<int>(kPoison), all.size());
+}
+
+std::span<std::byte> CpuDevice::fetch_destination() {
+  return {slot(0).dst - kGuardBytes, static_cast<std::size_t>(side_bytes_ + 2 * kGuardBytes)};
+}
+
+double CpuDevice::time_ns(const Contender& contender, int first_slot, int calls) {
+  const double start = now_ns();
+  for (int i = 0; i < calls; ++i) contender.run(slot(first_slot + i));
+  return (now_ns() - start) / calls;
+}
+
+std::vector<Contender> CpuDevice::ceilings(std::int64_t bytes) {
+  const auto split = [this, bytes](Copy copy) {
+    return [this, bytes, copy](const Slot& slot) {
+      if (bytes < kThreadBytes) return copy(slot.dst, slot.src, bytes);
+      // Whole pages a thread; the last one takes the rest.
+      const std::int64_t part = bytes / team_.size() / kPageBytes * kPageBytes;
+      team_.run([&](int t) {
+        const std::int64_t first = part * t;
+        copy(slot.dst + first, slot.src + first, t + 1 == team_.size() ? bytes - first : part);
+      });
+    };
+  };
+  std::vector<Contender> out{{"memcpy", split(copy_memcpy)}};
+  if (has_streaming_copy() && bytes >= kThreadBytes) out.push_back({"streaming", split(copy_stream)});
+  return out;
+}
+
+std::unique_ptr<Device> make_cpu_device(int threads) { return std::make_unique<CpuDevice>(threads); }
+
+}  // namespace restride::bench

@@ -1,0 +1,144 @@
+#include "tools/bench/report.h"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include <restride/error.hpp>
+
+namespace restride::bench {
+namespace {
+
+using nlohmann::json;
+
+std::string time_text(double ns) {
+  if (ns <= 0) return "-";
+  if (ns < 1e4) return fmt::format("{:.0f} ns", ns);
+  if (ns < 1e7) return fmt::format("{:.1f} us", ns / 1e3);
+  return fmt::format("{:.2f} ms", ns / 1e6);
+}
+
+double rounded(double value, double step) { return std::round(value / step) * step; }
+
+json case_json(const CaseResult& r) {
+  json out = {{"name", r.name},
+              {"class", r.case_class},
+              {"src", r.src},
+              {"dst", r.dst},
+              {"device", r.device},
+              {"threads", r.threads},
+              {"plan_threads", r.plan_threads},
+              {"family", r.family},
+              {"bytes", r.bytes},
+              {"useful_bytes", r.useful_bytes},
+              {"median_ns", rounded(r.time.median_ns, 0.1)},
+              {"gbps", rounded(r.gbps(), 0.001)},
+              {"ceiling_gbps", rounded(r.ceiling_gbps(), 0.001)},
+              {"ceiling_by", r.ceiling_by},
+              {"ratio", rounded(r.ratio(), 0.0001)},
+              {"noise", rounded(r.time.noise, 0.0001)},
+              {"ceiling_noise", rounded(r.ceiling.noise, 0.0001)},
+              {"plan_ns", rounded(r.plan_ns, 1)},
+              {"checked", r.checked}};
+  if (r.copy_ns > 0) out["copy_ns"] = rounded(r.copy_ns, 0.1);
+  if (r.floor_ns > 0) out["floor_ns"] = rounded(r.floor_ns, 0.1);
+  if (r.scaled) out["scaled"] = true;
+  if (!r.error.empty()) out[r.skipped ? "skipped" : "error"] = r.error;
+  json peers = json::object();
+  for (const auto& [name, ratio] : r.peers) peers[name] = rounded(ratio, 0.0001);
+  out["peers"] = std::move(peers);
+  if (!r.peer_notes.empty()) out["peer_notes"] = r.peer_notes;
+  return out;
+}
+
+}  // namespace
+
+std::string table_heading() {
+  return fmt::format("{:<30} {:<7} {:>3} {:>8} {:>10} {:>8} {:>8} {:>6} {:>6} {:>9} {:<5} {}", "name", "family", "thr", "MB",
+                     "median", "GB/s", "ceiling", "ratio", "noise", "plan", "check", "layouts");
+}
+
+std::string table_row(const CaseResult& r) {
+  const std::string layouts = r.src + " -> " + r.dst;
+  if (!r.error.empty())
+    return fmt::format("{:<30} {:<7} {:>3} {}: {}   {}", r.name, r.family, r.threads, r.skipped ? "skipped" : "FAILED", r.error,
+                       layouts);
+  std::string row = fmt::format("{:<30} {:<7} {:>3} {:>8.1f} {:>10} {:>8.2f} {:>8.2f} {:>6.3f} {:>5.1f}% {:>9} {:<5} {}", r.name,
+                                r.family, r.threads, static_cast<double>(r.bytes) / 1e6, time_text(r.time.median_ns), r.gbps(),
+                                r.ceiling_gbps(), r.ratio(), 100 * r.time.noise, time_text(r.plan_ns),
+                                r.checked ? "yes" : "no", layouts);
+  if (r.copy_ns > 0)
+    row += fmt::format("\n{:<30} through copy() {}{}", "", time_text(r.copy_ns),
+                       r.floor_ns > 0 ? fmt::format(", an empty kernel {}", time_text(r.floor_ns)) : "");
+  for (const auto& [name, ratio] : r.peers) row += fmt::format("\n{:<30} {:<20} {:>43.3f}", "", name, ratio);
+  for (const auto& [name, note] : r.peer_notes) row += fmt::format("\n{:<30} {:<20} {}", "", name, note);
+  return row;
+}
+
+std::vector<ClassSummary> summarize_classes(const std::vector<CaseResult>& results) {
+  std::vector<ClassSummary> out;
+  const auto add = [&out](const CaseResult& r, const std::string& case_class) {
+    ClassSummary* s = nullptr;
+    for (ClassSummary& candidate : out)
+      if (candidate.case_class == case_class && candidate.threads == r.threads) s = &candidate;
+    if (s == nullptr) {
+      out.push_back({case_class, r.threads, 0, 0, 0, 0, ""});
+      s = &out.back();
+    }
+    if (!r.error.empty() && !r.skipped) ++s->failed;
+    const double ratio = r.ratio();
+    if (!r.error.empty() || ratio <= 0) return;
+    s->geometric_mean += std::log(ratio);  // a sum of logarithms until the end
+    if (s->cases++ == 0 || ratio < s->worst) {
+      s->worst = ratio;
+      s->worst_case = r.name;
+    }
+  };
+  for (const CaseResult& r : results)
+    if (!r.case_class.empty()) add(r, r.case_class);
+  for (const CaseResult& r : results) add(r, "all");
+  for (ClassSummary& s : out) s.geometric_mean = s.cases > 0 ? std::exp(s.geometric_mean / s.cases) : 0;
+  return out;
+}
+
+std::string summary_table(const std::vector<ClassSummary>& summaries) {
+  std::string out = fmt::format("{:<30} {:>3} {:>6} {:>9} {:>7}  {}", "class", "thr", "cases", "geo.mean", "worst", "worst case");
+  for (const ClassSummary& s : summaries) {
+    out += fmt::format("\n{:<30} {:>3} {:>6} {:>9.3f} {:>7.3f}  {}", s.case_class, s.threads, s.cases, s.geometric_mean, s.worst,
+                       s.worst_case);
+    if (s.failed > 0) out += fmt::format("  ({} FAILED)", s.failed);
+  }
+  return out;
+}
+
+json to_json(const std::vector<CaseResult>& results, const json& machine, const std::string& commit,
+             const std::string& command) {
+  json out = {{"machine", machine}, {"commit", commit}, {"command", command}, {"cases", json::array()}, {"summary", json::array()}};
+  for (const CaseResult& r : results) out["cases"].push_back(case_json(r));
+  for (const ClassSummary& s : summarize_classes(results))
+    out["summary"].push_back({{"class", s.case_class},
+                              {"threads", s.threads},
+                              {"cases", s.cases},
+                              {"failed", s.failed},
+                              {"geometric_mean", rounded(s.geometric_mean, 0.0001)},
+                              {"worst", rounded(s.worst, 0.0001)},
+                              {"worst_case", s.worst_case}});
+  return out;
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  const std::string temporary = fmt::format("{}.{}.tmp", path, static_cast<long>(getpid()));
+  std::ofstream out(temporary, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    std::remove(temporary.c_str());
+    throw IoError(fmt::format("cannot write {}; does its folder exist, and is there room?", path));
+  }
+}
+
+}  // namespace restride::bench

@@ -1,0 +1,51 @@
+// `restride bench`: layouts from case files, against the speed of a plain copy.
+#include <cstdio>
+#include <memory>
+
+#include <restride/error.hpp>
+
+#include "tools/bench/bench.h"
+#include "tools/commands.h"
+
+namespace restride::tools {
+namespace {
+
+constexpr const char* kFooter = R"(
+Examples:
+  restride bench --only transpose --threads 1,2 --json result.json
+  restride bench --cases bench/cases/ttc57.json --dtype u8,f32 --reps 15
+  restride bench --cases mine.json --max-mib 64 --peers
+
+Every output is compared with a naive loop before it is timed. The ceiling is the best plain copy of the same
+bytes with the same threads in the same run; ratio = ceiling time / our time. Without --cases the shipped
+files field.json and ttc57.json are run; `--cases extra` adds the third.)";
+
+}  // namespace
+
+void add_bench_command(CLI::App& app) {
+  auto settings = std::make_shared<bench::Settings>();
+  CLI::App* command = app.add_subcommand("bench", "Measure layouts against the speed of a plain copy");
+  command->footer(kFooter);
+  command->add_option("--cases", settings->case_files, "Case files, or the shipped field, ttc57, extra")->type_name("FILE")->take_all();
+  command->add_option("--only", settings->only, "Only cases whose name or class has this in it, or matches this glob")
+      ->type_name("PATTERN")->take_all();
+  command->add_option("--threads", settings->threads, "Threads; a list runs each case with each")->delimiter(',')
+      ->check(CLI::Range(1, 4096));
+  command->add_option("--reps", settings->run.reps, "Timed repetitions a case")->check(CLI::Range(1, 100000))->capture_default_str();
+  command->add_option("--max-mib", settings->max_mib, "Cut cases above this many MiB a side by their outermost extents")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--dtype", settings->dtypes, "Run the cases without a cast with these elements instead")->delimiter(',');
+  command->add_option("--device", settings->device, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
+  command->add_option("--family", settings->run.family, "Force a family; cases it does not apply to are skipped");
+  command->add_option("--json", settings->json_path, "Write the results to this file")->type_name("OUT");
+  command->add_option("--seed", settings->run.seed, "Of the input bytes")->capture_default_str();
+  command->add_flag("--peers", settings->run.peers, "Time the other libraries found on this machine as well");
+  command->add_flag("!--no-check", settings->run.check, "Skip the comparison with the naive loop");
+  command->add_flag("--list", settings->list, "Print the cases and their layouts, measure nothing");
+  command->callback([settings, &app] {
+    settings->command = app.get_name();
+    if (const int code = bench::run(*settings); code != 0) throw Exit{code};
+  });
+}
+
+}  // namespace restride::tools
