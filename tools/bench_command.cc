@@ -42,8 +42,7 @@ void add_bench_command(CLI::App& app) {
   command->add_flag("--peers", settings->run.peers, "Time the other libraries found on this machine as well");
   command->add_flag("!--no-check", settings->run.check, "Skip the comparison with the naive loop");
   command->add_flag("--list", settings->list, "Print the cases and their layouts, measure nothing");
-  command->callback([settings, &app] {
-    settings->command = app.get_name();
+  command->callback([settings] {
     if (const int code = bench::run(*settings); code != 0) throw Exit{code};
   });
 }

@@ -67,7 +67,7 @@ int list(const std::vector<Case>& cases) {
 
 void write_results(const Settings& settings, const std::vector<CaseResult>& results, const nlohmann::json& machine) {
   if (settings.json_path.empty()) return;
-  write_file(settings.json_path, to_json(results, machine, commit(), settings.command).dump(1) + "\n");
+  write_file(settings.json_path, to_json(results, machine, commit(), command_line()).dump(1) + "\n");
 }
 
 }  // namespace

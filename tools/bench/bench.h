@@ -17,7 +17,6 @@ struct Settings {
   double max_mib = 0;                   ///< 0: no cap
   std::string device = "cpu";
   std::string json_path;
-  std::string command;                  ///< as typed, for the result file
   bool list = false;
   RunSettings run;
 };

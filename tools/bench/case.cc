@@ -119,8 +119,8 @@ CaseSpec with_element(const CaseSpec& spec, Element element) {
   if (spec.src != spec.dst || !spec.strides_bytes.empty() || spec.src == element) return spec;
   CaseSpec out = spec;
   out.src = out.dst = element;
-  out.name += "@" + to_string(element);
-  if (!out.case_class.empty()) out.case_class += "@" + to_string(element);
+  out.name += fmt::format("@{}", to_string(element));
+  if (!out.case_class.empty()) out.case_class += fmt::format("@{}", to_string(element));
   return out;
 }
 

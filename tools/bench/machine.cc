@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
@@ -95,6 +96,13 @@ nlohmann::json describe_run() {
 std::string commit() {
   const char* given = std::getenv("RESTRIDE_COMMIT");
   return given != nullptr && *given != '\0' ? given : RESTRIDE_BENCH_COMMIT;
+}
+
+std::string command_line() {
+  std::ifstream in("/proc/self/cmdline", std::ios::binary);
+  std::string out, argument;
+  while (std::getline(in, argument, '\0')) out += (out.empty() ? "" : " ") + argument;
+  return out;
 }
 
 }  // namespace restride::bench

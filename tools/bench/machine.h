@@ -23,4 +23,7 @@ nlohmann::json describe_run();
 /// The commit that this was built from, "+" behind it when the tree had changes; RESTRIDE_COMMIT overrides it.
 std::string commit();
 
+/// The line that started this process, its arguments joined by spaces.
+std::string command_line();
+
 }  // namespace restride::bench

@@ -1,5 +1,6 @@
 #include "tools/bench/reference_cast.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>

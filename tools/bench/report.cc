@@ -22,7 +22,10 @@ std::string time_text(double ns) {
   return fmt::format("{:.2f} ms", ns / 1e6);
 }
 
-double rounded(double value, double step) { return std::round(value / step) * step; }
+double rounded(double value, int decimals) {
+  const double scale = std::pow(10.0, decimals);
+  return std::round(value * scale) / scale;
+}
 
 json case_json(const CaseResult& r) {
   json out = {{"name", r.name},
@@ -35,21 +38,21 @@ json case_json(const CaseResult& r) {
               {"family", r.family},
               {"bytes", r.bytes},
               {"useful_bytes", r.useful_bytes},
-              {"median_ns", rounded(r.time.median_ns, 0.1)},
-              {"gbps", rounded(r.gbps(), 0.001)},
-              {"ceiling_gbps", rounded(r.ceiling_gbps(), 0.001)},
+              {"median_ns", rounded(r.time.median_ns, 1)},
+              {"gbps", rounded(r.gbps(), 3)},
+              {"ceiling_gbps", rounded(r.ceiling_gbps(), 3)},
               {"ceiling_by", r.ceiling_by},
-              {"ratio", rounded(r.ratio(), 0.0001)},
-              {"noise", rounded(r.time.noise, 0.0001)},
-              {"ceiling_noise", rounded(r.ceiling.noise, 0.0001)},
-              {"plan_ns", rounded(r.plan_ns, 1)},
+              {"ratio", rounded(r.ratio(), 4)},
+              {"noise", rounded(r.time.noise, 4)},
+              {"ceiling_noise", rounded(r.ceiling.noise, 4)},
+              {"plan_ns", rounded(r.plan_ns, 0)},
               {"checked", r.checked}};
-  if (r.copy_ns > 0) out["copy_ns"] = rounded(r.copy_ns, 0.1);
-  if (r.floor_ns > 0) out["floor_ns"] = rounded(r.floor_ns, 0.1);
+  if (r.copy_ns > 0) out["copy_ns"] = rounded(r.copy_ns, 1);
+  if (r.floor_ns > 0) out["floor_ns"] = rounded(r.floor_ns, 1);
   if (r.scaled) out["scaled"] = true;
   if (!r.error.empty()) out[r.skipped ? "skipped" : "error"] = r.error;
   json peers = json::object();
-  for (const auto& [name, ratio] : r.peers) peers[name] = rounded(ratio, 0.0001);
+  for (const auto& [name, ratio] : r.peers) peers[name] = rounded(ratio, 4);
   out["peers"] = std::move(peers);
   if (!r.peer_notes.empty()) out["peer_notes"] = r.peer_notes;
   return out;
@@ -124,8 +127,8 @@ json to_json(const std::vector<CaseResult>& results, const json& machine, const 
                               {"threads", s.threads},
                               {"cases", s.cases},
                               {"failed", s.failed},
-                              {"geometric_mean", rounded(s.geometric_mean, 0.0001)},
-                              {"worst", rounded(s.worst, 0.0001)},
+                              {"geometric_mean", rounded(s.geometric_mean, 4)},
+                              {"worst", rounded(s.worst, 4)},
                               {"worst_case", s.worst_case}});
   return out;
 }

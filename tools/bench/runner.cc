@@ -13,6 +13,7 @@
 namespace restride::bench {
 namespace {
 
+constexpr double kContenderNs = 3e9;  // a contender that took longer than this is done after three samples
 constexpr double kPlanningNs = 2e6;  // as long as this, planning is repeated
 constexpr std::int64_t kPageAlign = 4096;  // of the buffers; a layout carries its own offset
 
@@ -60,9 +61,10 @@ std::optional<std::string> check(const Contender& contender, const Case& c, Devi
 
 /// One contender's samples.
 struct Samples {
-  const Contender* contender;
+  const Contender* contender = nullptr;
   int calls = 1;
-  std::vector<double> ns;
+  std::vector<double> ns = {};
+  double spent_ns = 0;
 };
 
 /// As many calls that a rep of small work outlasts the clock and, on CUDA, the launches.
@@ -82,7 +84,9 @@ void time_all(std::vector<Samples>& all, Device& device, int reps, int slots) {
   int slot = 0;
   for (int rep = 0; rep < reps; ++rep) {
     for (Samples& s : all) {
+      if (s.ns.size() >= 3 && s.spent_ns > kContenderNs) continue;
       s.ns.push_back(device.time_ns(*s.contender, slot, s.calls));
+      s.spent_ns += s.ns.back() * s.calls;
       slot = (slot + s.calls) % slots;
     }
   }
