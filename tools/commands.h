@@ -12,12 +12,9 @@
 
 // X(name): in the order in which --help lists them.
 #define RESTRIDE_COMMANDS(X) \
-<<<<<<< HEAD
   X(copy)                    \
   X(explain)                 \
-=======
   X(bench)                   \
->>>>>>> 3106648 (bench: the command, its runner and its report)
   X(info)                    \
   X(completion)
 
