@@ -1,9 +1,6 @@
 #include "src/launch/cpu_prepare.h"
 
-#if __has_include("src/kernels/cpu/cast.h")
 #include "src/kernels/cpu/cast.h"
-#define HAVE_CAST
-#endif
 #include "src/kernels/cpu/gather.h"
 #include "src/kernels/cpu/run.h"
 
@@ -20,12 +17,10 @@ CpuArgs common(const Canonical& c) {
   CpuArgs a;
   a.dst_unit = c.dst_unit;
   a.src_unit = c.src_unit;
-#ifdef HAVE_CAST
   if (c.cast) {
     a.cast_run = kernels::cpu::cast_run(c.dst_dtype, c.src_dtype);
-    a.cast_one = a.cast_run;
+    a.cast_strided = kernels::cpu::cast_strided(c.dst_dtype, c.src_dtype);
   }
-#endif
   a.units = c.units;
   return a;
 }

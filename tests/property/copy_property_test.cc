@@ -11,12 +11,6 @@
 namespace restride::test {
 namespace {
 
-#if __has_include("src/kernels/cpu/cast.h")
-constexpr bool kCasts = true;
-#else
-constexpr bool kCasts = false;
-#endif
-
 /// RESTRIDE_SEED replays one seed; RESTRIDE_CASES sets how many layouts a run draws.
 std::uint64_t first_seed() {
   const char* text = std::getenv("RESTRIDE_SEED");
@@ -87,7 +81,6 @@ TEST(CopyProperty, EveryFamilyOnEveryInstructionSetMatchesTheNaiveLoop) {
     hwy::SetSupportedTargetsForTest(target);
     hwy::GetChosenTarget().Update(target);
     Limits limits;
-    limits.casts = kCasts;
     limits.elements = i % 50 == 0 ? 60000 : 3000;
     SCOPED_TRACE(std::string("instruction set ") + hwy::TargetName(target));
     check_case(start + static_cast<std::uint64_t>(i), limits);

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#if __has_include("src/kernels/cpu/cast.h")
 #include "src/kernels/cpu/cast.h"
-#endif
 
 namespace restride::test {
 namespace {
@@ -106,10 +104,10 @@ void naive_copy(const Layout& dst, void* dst_data, const Layout& src, const void
   for (std::int64_t i = 0; i < n; ++i) {
     std::byte* to = static_cast<std::byte*>(dst_data) + offset(dst, i);
     const std::byte* from = static_cast<const std::byte*>(src_data) + offset(src, i);
-    if (dst.element == src.element) std::memcpy(to, from, static_cast<std::size_t>(src.element.size_bytes));
-#if __has_include("src/kernels/cpu/cast.h")
-    else kernels::cpu::cast_run(dst.element.dtype, src.element.dtype)(to, from, 1);
-#endif
+    if (dst.element == src.element)
+      std::memcpy(to, from, static_cast<std::size_t>(src.element.size_bytes));
+    else
+      kernels::cpu::cast_strided(dst.element.dtype, src.element.dtype)(to, 0, from, 0, 1);
   }
 }
 

@@ -4,12 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/kernels/cpu/cast.h"
 #include "src/kernels/cpu/nest.h"
 
 namespace restride::kernels::cpu {
-
-/// Converts n contiguous elements, or (with strides in a loop) one: see kernels/cpu/cast.h.
-using ConvertRun = void (*)(void* dst, const void* src, std::size_t n);
 
 struct CpuArgs;
 
@@ -25,8 +23,8 @@ struct CpuArgs {
 
   std::int32_t dst_unit = 1;
   std::int32_t src_unit = 1;
-  ConvertRun cast_run = nullptr;  ///< null: bits move untouched
-  ConvertRun cast_one = nullptr;
+  CastRun cast_run = nullptr;  ///< null: bits move untouched
+  CastStrided cast_strided = nullptr;
   bool stream = false;            ///< stores bypass the caches
 
   std::int64_t units = 0;  ///< run: units; rows: units of a row; gather: all units

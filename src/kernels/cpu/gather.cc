@@ -47,10 +47,7 @@ void move(std::byte* dst, std::int64_t dst_stride, const std::byte* src, std::in
 
 void move_units(const CpuArgs& a, std::byte* dst, std::int64_t dst_stride, const std::byte* src, std::int64_t src_stride,
                 std::int64_t n) noexcept {
-  if (a.cast_one != nullptr) {
-    for (std::int64_t i = 0; i < n; ++i) a.cast_one(dst + i * dst_stride, src + i * src_stride, 1);
-    return;
-  }
+  if (a.cast_strided != nullptr) return a.cast_strided(dst, dst_stride, src, src_stride, static_cast<std::size_t>(n));
   switch (a.dst_unit) {
     case 1: return move<1>(dst, dst_stride, src, src_stride, n);
     case 2: return move<2>(dst, dst_stride, src, src_stride, n);

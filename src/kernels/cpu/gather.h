@@ -10,7 +10,7 @@
 
 namespace restride::kernels::cpu {
 
-/// Expects units, nest (all modes) and, with two sides, src_nest; cast_one or units of 1..16 bytes.
+/// Expects units, nest (all modes) and, with two sides, src_nest; cast_strided or units of 1..16 bytes.
 void gather(const CpuArgs& args, std::byte* dst, const std::byte* src, std::int64_t begin, std::int64_t end) noexcept;
 
 }  // namespace restride::kernels::cpu
