@@ -21,3 +21,6 @@ if(RESTRIDE_SANITIZE)
   add_compile_options(-fsanitize=${RESTRIDE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
   add_link_options(-fsanitize=${RESTRIDE_SANITIZE})
 endif()
+if(RESTRIDE_FUZZ AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  add_compile_options(-fsanitize=fuzzer-no-link)  # coverage of the library, which guides the fuzzer
+endif()

@@ -1,24 +1,48 @@
 #!/usr/bin/env bash
-# Checks of the sources. `cheap` is part of ./dev test; `all` adds clang-tidy and shellcheck; `format` rewrites.
+# Checks of the sources: scripts/lint.sh cheap|all|format
+#   cheap   what ./dev test runs: includes point one way; clang-format and shellcheck where they are installed
+#   all     the same, and clang-tidy over every source of build/dev (minutes)
+#   format  rewrites the sources with clang-format
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-sources() { git ls-files '*.cc' '*.h' '*.hpp' '*.cu' '*.cuh' '*.c'; }
+CLANG_FORMAT_MAJOR=14  # other versions lay the same code out differently
 
-# The configuration is for this major version: others lay the same code out differently.
+sources() { git ls-files -- '*.cc' '*.h' '*.hpp' '*.cu' '*.cuh' '*.c'; }
+
 clang_format() {
   local tool
-  for tool in .venv/bin/clang-format clang-format-14 clang-format; do
-    command -v "$tool" >/dev/null && "$tool" --version | grep -q ' version 14\.' && echo "$tool" && return 0
+  for tool in clang-format-$CLANG_FORMAT_MAJOR .venv/bin/clang-format clang-format; do
+    if command -v "$tool" >/dev/null && "$tool" --version | grep -q " version $CLANG_FORMAT_MAJOR\."; then
+      echo "$tool"
+      return 0
+    fi
   done
   return 1
 }
 
-check_includes() { python3 scripts/check_includes.py; }
+check_format() {
+  local tool
+  tool=$(clang_format) || { echo "format: skipped, there is no clang-format $CLANG_FORMAT_MAJOR (./dev lint gets it)"; return 0; }
+  sources | xargs "$tool" --dry-run --Werror || { echo "format: run ./dev format" >&2; return 1; }
+  echo "format: $(sources | wc -l) files"
+}
 
-case ${1:-all} in
-  cheap) check_includes ;;
-  all) check_includes ;;
+check_shell() {
+  command -v shellcheck >/dev/null || { echo "shellcheck: skipped, it is not installed"; return 0; }
+  shellcheck -x dev .ci/run scripts/*.sh
+  echo "shellcheck: $(find dev .ci/run scripts/*.sh | wc -l) files"
+}
+
+check_tidy() {
+  command -v clang-tidy >/dev/null || { echo "clang-tidy is not installed" >&2; return 1; }
+  sources | grep -E '^(src|tools)/.*\.cc$' | nice xargs -P "${JOBS:-$(nproc)}" -n 4 clang-tidy -p build/dev --quiet
+}
+
+case ${1:-} in
+  cheap) python3 scripts/check_includes.py && check_shell ;;
+  all) python3 scripts/check_includes.py && check_format && check_shell && check_tidy ;;
+  has-format) clang_format >/dev/null ;;
   format) sources | xargs "$(clang_format)" -i ;;
-  *) echo "usage: scripts/lint.sh cheap|all|format" >&2; exit 2 ;;
+  *) sed -n '2,5s/^# //p' "$0" >&2; exit 2 ;;
 esac

@@ -5,7 +5,7 @@ JOBS=${JOBS:-$(nproc)}
 VENV=$PWD/.venv
 LOG=$PWD/build/dev.log
 
-say() { printf '\033[1m== %s\033[0m\n' "$*"; }
+say() { if [ -t 1 ]; then printf '\033[1m== %s\033[0m\n' "$*"; else printf '== %s\n' "$*"; fi; }
 die() { printf 'dev: %s\n' "$*" >&2; exit 1; }
 
 # Runs a command with its output in the log; shows the log only when it fails.
@@ -70,8 +70,11 @@ need_python() {  # PACKAGE...
   local missing=() name
   [ -x "$VENV/bin/python" ] || python3 -m venv "$VENV" || die "cannot make $VENV: is python3-venv installed?"
   for name in "$@"; do
-    "$VENV/bin/python" -c "import importlib.metadata as m, sys; r = sys.argv[1].split('==')
-sys.exit(0 if m.version(r[0]) == (r[1:] or [m.version(r[0])])[0] else 1)" "$name" 2>/dev/null || missing+=("$name")
+    "$VENV/bin/python" - "$name" <<'PYTHON' 2>/dev/null || missing+=("$name")
+import fnmatch, importlib.metadata, sys
+name, _, version = sys.argv[1].partition("==")
+sys.exit(not fnmatch.fnmatch(importlib.metadata.version(name), version or "*"))
+PYTHON
   done
   [ ${#missing[@]} -gt 0 ] || return 0
   say "install from PyPI into .venv: ${missing[*]}"
@@ -80,17 +83,33 @@ sys.exit(0 if m.version(r[0]) == (r[1:] or [m.version(r[0])])[0] else 1)" "$name
     die "pip could not install ${missing[*]} (is there a network?)"
 }
 
+# The version that .clang-format is for; a distribution may have another.
+need_format() { scripts/lint.sh has-format || need_python clang-format==14.0.6; }
+
 # ---- CUDA
 
-has_gpu() { [ -e /dev/nvidia0 ] || [ -e /dev/nvidiactl ]; }
-find_nvcc() { command -v nvcc || { [ -x /usr/local/cuda/bin/nvcc ] && echo /usr/local/cuda/bin/nvcc; }; }
+# The toolkit's pieces on PyPI. The compiler does not pin its parts itself, so all are named.
+CUDA_WHEELS=(nvidia-cuda-nvcc==13.0.\* nvidia-nvvm==13.0.\* nvidia-cuda-crt==13.0.\* nvidia-cuda-runtime==13.0.\*
+  nvidia-cuda-cccl==13.0.\*)
 
-need_cuda() { :; }
+has_gpu() { [ -e /dev/nvidiactl ]; }
 
-cuda_note() {
+installed_nvcc() { command -v nvcc || find /usr/local/cuda/bin -maxdepth 1 -name nvcc 2>/dev/null | grep .; }
+private_nvcc() { find "$VENV"/lib/python3*/site-packages/nvidia/cu*/bin -maxdepth 1 -name nvcc 2>/dev/null | grep .; }
+
+# An installed compiler is used as it is. Otherwise one is taken from PyPI where it is of use: there is a GPU, or
+# RESTRIDE_CUDA=ON asks for it.
+need_cuda() {
   [ "${RESTRIDE_CUDA:-}" != OFF ] || { say "RESTRIDE_CUDA=OFF: GPU kernels are not compiled"; return 0; }
-  find_nvcc >/dev/null ||
-    say "CUDA compiler not found: GPU kernels are not compiled; RESTRIDE_CUDA=ON forces it (nvcc from PyPI)"
+  [ -z "${CUDACXX:-}" ] && ! installed_nvcc >/dev/null || return 0
+  if [ "${RESTRIDE_CUDA:-}" = ON ] || has_gpu; then need_python "${CUDA_WHEELS[@]}"; fi
+  local nvcc
+  if nvcc=$(private_nvcc); then
+    ln -sfn lib "$(dirname "$nvcc")/../lib64"  # where nvcc looks for its libraries
+    export CUDACXX=$nvcc
+  else
+    say "CUDA compiler not found: GPU kernels are not compiled; RESTRIDE_CUDA=ON forces it (a compiler from PyPI)"
+  fi
 }
 
 # One argument a line.

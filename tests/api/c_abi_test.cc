@@ -54,6 +54,17 @@ TEST(CAbi, CopiesATranspose) {
   t.expect_done();
 }
 
+TEST(CAbi, CastsOnTheWay) {
+  std::vector<std::uint8_t> in{0, 1, 200, 255};
+  std::vector<float> out(4, -1.0f);
+  const Ints extents{4};
+  restride_tensor src = f32_tensor(in.data(), extents);
+  src.dtype = RESTRIDE_U8;
+  const restride_tensor dst = f32_tensor(out.data(), extents);
+  ASSERT_EQ(restride_copy(&dst, &src, nullptr), RESTRIDE_OK) << restride_last_error();
+  EXPECT_EQ(out, (std::vector<float>{0.0f, 1.0f, 200.0f, 255.0f}));
+}
+
 TEST(CAbi, RunsAPlanManyTimes) {
   Transpose t;
   restride_plan* plan = nullptr;
