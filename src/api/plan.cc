@@ -77,8 +77,8 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
 
 int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* executor, int threads, void* /*stream*/) noexcept {
   if (p.canonical.units == 0) return 0;
-  auto* to = static_cast<std::byte*>(dst) + p.canonical.dst_offset;
-  const auto* from = static_cast<const std::byte*>(src) + p.canonical.src_offset;
+  auto* to = static_cast<std::byte*>(dst) + p.canonical.dst_offset + p.cpu.dst_shift;
+  const auto* from = static_cast<const std::byte*>(src) + p.canonical.src_offset + p.cpu.src_shift;
   const std::int64_t groups = (p.cpu.tasks + p.cpu.align_tasks - 1) / p.cpu.align_tasks;
   const auto team = static_cast<int>(std::min<std::int64_t>(threads, groups));
   if (team <= 1) {

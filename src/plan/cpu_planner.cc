@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "src/base/checked.h"
+#include "src/plan/cpu_sets.h"
 
 namespace restride::plan {
 namespace {
@@ -66,6 +68,45 @@ Candidate bid_run(const Canonical& c, const CpuMachine& m) {
   return k;
 }
 
+/// Rows and columns of one tile: about 128 bytes of every column and 512 of every row, evenly cut.
+void tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
+  const std::int64_t unit = c.dst_unit;
+  std::int64_t cols = std::clamp<std::int64_t>(512 / unit, 16, 128);
+  if (sets.cols.points > cols) {
+    const std::int64_t blocks = (sets.cols.points + cols - 1) / cols;
+    const std::int64_t step = std::max<std::int64_t>(64 / unit, 1);
+    cols = ((sets.cols.points + blocks - 1) / blocks + step - 1) / step * step;
+  } else {
+    cols = sets.cols.points;
+  }
+  std::int64_t rows = 128 / unit;
+  while (rows < sets.rows.points && rows * 2 * (cols * unit + 128) <= (20 << 10)) rows *= 2;
+  rows = std::min(rows, sets.rows.points);
+  const std::int64_t chunk = sets.rows.points <= 2048 ? sets.rows.points : 1024 / rows * rows;
+  k->params.push_back({ParamId::kTileRows, rows});
+  k->params.push_back({ParamId::kTileCols, cols});
+  k->params.push_back({ParamId::kBlockUnits, chunk});
+}
+
+Candidate bid_tile(const Canonical& c, const CpuMachine& m) {
+  Candidate k = base_bid(Family::kTile, c, m);
+  TileSets sets;
+  if (!tile_sets(c, kTileRowBytes, kTileColBytes, &sets)) {
+    k.reason = c.two_sided ? "the shapes have no common refinement" : "the sides share their fast mode, or one has no dense mode";
+    return k;
+  }
+  k.applies = true;
+  tile_shape(c, sets, &k);
+  k.params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
+  const double unit = c.dst_unit;
+  const auto padded = [](double n, double step) { return std::ceil(n / step) * step / n; };
+  const double waste = padded(static_cast<double>(sets.rows.points), std::max(1.0, 64 / unit)) *
+                       padded(static_cast<double>(sets.cols.points), std::max(1.0, 16 / unit));
+  const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
+  k.predicted.time_ns = std::max(stream_ns(k, m), lines * waste * m.shuffle_line_ns) + lines;
+  return k;
+}
+
 Candidate bid_gather(const Canonical& c, const CpuMachine& m) {
   Candidate k = base_bid(Family::kGather, c, m);
   k.applies = true;
@@ -92,6 +133,7 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
   }
   detail::FixedVector<Candidate, 12> bids;
   bids.push_back(bid_run(c, machine));
+  bids.push_back(bid_tile(c, machine));
   bids.push_back(bid_gather(c, machine));
 
   std::size_t best = bids.size();

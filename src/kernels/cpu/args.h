@@ -27,6 +27,9 @@ struct CpuArgs {
   CastStrided cast_strided = nullptr;
   bool stream = false;            ///< stores bypass the caches
 
+  std::int64_t dst_shift = 0;  ///< bytes from the canonical base, where a kernel walks a mode backwards
+  std::int64_t src_shift = 0;
+
   std::int64_t units = 0;  ///< run: units; rows: units of a row; gather: all units
   Nest nest;               ///< modes outside the kernel's own block
   Nest src_nest;           ///< gather with two sides: the source's own modes
@@ -34,13 +37,14 @@ struct CpuArgs {
   // rows
   std::int64_t row_src_stride = 0;  ///< bytes between units of a source row; dst rows are dense
 
-  // tile and packed: see kernels/cpu/tile.h
-  std::int64_t rows = 0;             ///< units along the mode that is fast in dst
-  std::int64_t cols = 0;             ///< units along the mode that is fast in src
-  std::int64_t row_src_stride_bytes = 0;
-  std::int64_t col_dst_stride_bytes = 0;
+  // tile: see kernels/cpu/tile.h
+  Nest row_set;
+  Nest col_set;
+  std::int64_t rows = 0;        ///< points of row_set
+  std::int64_t cols = 0;        ///< points of col_set
   std::int64_t tile_rows = 0;
   std::int64_t tile_cols = 0;
+  std::int64_t chunk_rows = 0;
 };
 
 }  // namespace restride::kernels::cpu

@@ -58,4 +58,32 @@ class NestCursor {
   std::int64_t index_[Nest::kCapacity];
 };
 
+/// Which side's offsets a caller wants.
+enum class Side { kDst, kSrc };
+
+/// Byte offsets of points [start, start + n) of a nest on one side. Whole rows of the innermost mode at a time.
+inline void fill_offsets(const Nest& nest, Side side, std::int64_t start, std::int64_t n, std::int64_t* out) noexcept {
+  const auto stride = [&](int i) { return side == Side::kDst ? nest.modes[i].dst_stride : nest.modes[i].src_stride; };
+  if (nest.rank == 0) {
+    for (std::int64_t k = 0; k < n; ++k) out[k] = 0;
+    return;
+  }
+  std::int64_t done = 0;
+  while (done < n) {
+    std::int64_t position = start + done;
+    const std::int64_t first = position % nest.modes[0].extent;
+    std::int64_t base = first * stride(0);
+    position /= nest.modes[0].extent;
+    for (int i = 1; i < nest.rank; ++i) {
+      base += position % nest.modes[i].extent * stride(i);
+      position /= nest.modes[i].extent;
+    }
+    const std::int64_t left = nest.modes[0].extent - first;
+    const std::int64_t run = left < n - done ? left : n - done;
+    const std::int64_t step = stride(0);
+    for (std::int64_t k = 0; k < run; ++k) out[done + k] = base + k * step;
+    done += run;
+  }
+}
+
 }  // namespace restride::kernels::cpu

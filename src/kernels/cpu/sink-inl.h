@@ -1,0 +1,270 @@
+// Where a tile's columns go: one sink for outputs that stay in cache, one for columns that start on lines, and two
+// that carry the ragged end of a tile over to the next, so that every line is still written whole and once.
+// Included once per instruction set.
+//
+// Protocol, for each block of up to kCols columns: open; then for each vector of rows put or put_part for every
+// column, advance; then close. put_part takes the ragged end of the rows, or columns of a narrow block.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#if defined(RESTRIDE_KERNELS_CPU_SINK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RESTRIDE_KERNELS_CPU_SINK_INL_H_
+#undef RESTRIDE_KERNELS_CPU_SINK_INL_H_
+#else
+#define RESTRIDE_KERNELS_CPU_SINK_INL_H_
+#endif
+
+#include "src/kernels/cpu/args.h"
+#include "src/kernels/cpu/stream-inl.h"
+#include "src/kernels/cpu/tile.h"
+#include "src/kernels/cpu/transpose-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace restride::kernels::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Columns of the open block: where each one's rows of this tile start.
+template <std::size_t kUnit>
+struct Columns {
+  std::uint8_t* at[Block<kUnit>::kCols];
+
+  template <class Place>
+  HWY_INLINE void open(const Place& t, const std::int64_t* offsets, std::int64_t cols) {
+    std::uint8_t* base = t.dst + t.first_row * static_cast<std::int64_t>(kUnit);
+    for (std::size_t j = 0; j < Block<kUnit>::kCols; ++j) at[j] = base + offsets[static_cast<std::int64_t>(j) < cols ? j : 0];
+  }
+};
+
+template <class V, class D>
+HWY_INLINE void store_part(V v, D d, std::uint8_t* to, std::size_t from, std::size_t bytes) {
+  alignas(64) std::uint8_t lane[64];
+  store(v, d, lane);
+  std::memcpy(to, lane + from, bytes);
+}
+
+/// Ordinary stores, wherever the columns lie.
+template <std::size_t kUnit>
+class DirectSink {
+ public:
+  using B = Block<kUnit>;
+  explicit DirectSink(const CpuArgs&) {}
+  template <class Place>
+  HWY_INLINE void open(const Place& t, const std::int64_t* offsets, std::int64_t, std::int64_t cols) {
+    columns_.open(t, offsets, cols);
+    row_bytes_ = 0;
+  }
+  HWY_INLINE void put(std::size_t j, typename B::V v) {
+    store(v, typename B::D(), columns_.at[j] + row_bytes_);
+  }
+  HWY_INLINE void put_part(std::size_t j, typename B::V v, std::int64_t bytes) {
+    store_part(v, typename B::D(), columns_.at[j] + row_bytes_, 0, static_cast<std::size_t>(bytes));
+  }
+  HWY_INLINE void advance() { row_bytes_ += B::kVectorBytes; }
+  HWY_INLINE void close(std::int64_t, std::int64_t, bool) {}
+  HWY_INLINE void finish() {}
+
+ private:
+  Columns<kUnit> columns_;
+  std::size_t row_bytes_ = 0;
+};
+
+/// Stores past the caches; every column of every tile starts on a line (see lines_align).
+template <std::size_t kUnit>
+class LineSink {
+ public:
+  using B = Block<kUnit>;
+  explicit LineSink(const CpuArgs&) {}
+  template <class Place>
+  HWY_INLINE void open(const Place& t, const std::int64_t* offsets, std::int64_t, std::int64_t cols) {
+    columns_.open(t, offsets, cols);
+    row_bytes_ = 0;
+  }
+  HWY_INLINE void put(std::size_t j, typename B::V v) {
+    stream(v, typename B::D(), columns_.at[j] + row_bytes_);
+  }
+  HWY_INLINE void put_part(std::size_t j, typename B::V v, std::int64_t bytes) {
+    if (bytes == static_cast<std::int64_t>(B::kVectorBytes)) put(j, v);
+    else store_part(v, typename B::D(), columns_.at[j] + row_bytes_, 0, static_cast<std::size_t>(bytes));
+  }
+  HWY_INLINE void advance() { row_bytes_ += B::kVectorBytes; }
+  HWY_INLINE void close(std::int64_t, std::int64_t, bool) {}
+  HWY_INLINE void finish() { hwy::FlushStream(); }
+
+ private:
+  Columns<kUnit> columns_;
+  std::size_t row_bytes_ = 0;
+};
+
+/// Any alignment, on any instruction set: columns collect in a buffer that starts on their line; whole lines leave
+/// it past the caches, the rest moves to its front.
+template <std::size_t kUnit>
+class BufferSink {
+ public:
+  using B = Block<kUnit>;
+  explicit BufferSink(const CpuArgs& a) : pitch_(static_cast<std::size_t>(a.tile_rows) * kUnit + 2 * kLine) {}
+  template <class Place>
+  HWY_INLINE void open(const Place& t, const std::int64_t* offsets, std::int64_t c, std::int64_t cols) {
+    columns_.open(t, offsets, cols);
+    first_ = t.first_of_task;
+    tile_bytes_ = static_cast<std::size_t>(t.rows) * kUnit;
+    for (std::size_t j = 0; j < B::kCols; ++j) {
+      fill_[j] = reinterpret_cast<std::uintptr_t>(columns_.at[j]) % kLine;
+      to_[j] = buffer_ + (static_cast<std::size_t>(c) + (static_cast<std::int64_t>(j) < cols ? j : 0)) * pitch_ + fill_[j];
+    }
+    row_bytes_ = 0;
+  }
+  HWY_INLINE void put(std::size_t j, typename B::V v) {
+    store(v, typename B::D(), to_[j] + row_bytes_);
+  }
+  HWY_INLINE void put_part(std::size_t j, typename B::V v, std::int64_t) { put(j, v); }  // the buffer has room
+  HWY_INLINE void advance() { row_bytes_ += B::kVectorBytes; }
+  HWY_INLINE void close(std::int64_t, std::int64_t cols, bool last) {
+    for (std::size_t j = 0; j < static_cast<std::size_t>(cols); ++j) flush(j, last);
+  }
+  HWY_INLINE void finish() { hwy::FlushStream(); }
+
+ private:
+  HWY_INLINE void flush(std::size_t j, bool last) {
+    std::uint8_t* line = columns_.at[j] - fill_[j];
+    std::uint8_t* from = to_[j] - fill_[j];
+    const std::size_t total = fill_[j] + tile_bytes_;
+    std::size_t i = 0;
+    if (first_ && fill_[j] != 0) {
+      std::memcpy(line + fill_[j], from + fill_[j], std::min(total, kLine) - fill_[j]);
+      if (total < kLine) return;  // only a task of one short tile; its bytes are all written
+      i = kLine;
+    }
+    for (; i + kLine <= total; i += kLine) stream_line(line + i, from + i);
+    if (i == total) return;
+    if (last) std::memcpy(line + i, from + i, total - i);
+    else std::memcpy(from, from + i, kLine);
+  }
+
+  std::size_t pitch_;
+  Columns<kUnit> columns_;
+  std::uint8_t* to_[B::kCols];
+  std::size_t fill_[B::kCols];
+  std::size_t tile_bytes_ = 0;
+  std::size_t row_bytes_ = 0;
+  bool first_ = false;
+  alignas(64) std::uint8_t buffer_[kMaxSinkBytes];
+};
+
+#if HWY_TARGET <= HWY_AVX3
+/// Any alignment that is whole units, in registers: a line is the end of one vector and the start of the next, put
+/// together by a two-register permute; the end of a tile waits in one line a column.
+template <std::size_t kUnit>
+class CarrySink {
+ public:
+  using B = Block<kUnit>;
+  using D = typename B::D;
+  using V = typename B::V;
+  using Lane = typename B::Lane;
+  static_assert(B::kVectorBytes == kLine);
+
+  explicit CarrySink(const CpuArgs&) {}
+  template <class Place>
+  HWY_INLINE void open(const Place& t, const std::int64_t* offsets, std::int64_t c, std::int64_t cols) {
+    columns_.open(t, offsets, cols);
+    fresh_ = t.first_of_task;
+    ended_ = false;
+    for (std::size_t j = 0; j < B::kCols; ++j) {
+      fill_[j] = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(columns_.at[j]) % kLine);
+      columns_.at[j] -= fill_[j];
+      previous_[j] = hn::Load(D(), reinterpret_cast<const Lane*>(carry_ + (static_cast<std::size_t>(c) + j) * kLine));
+    }
+    row_bytes_ = 0;
+  }
+  HWY_INLINE void put(std::size_t j, V v) {
+    const V line = join(previous_[j], v, fill_[j]);
+    std::uint8_t* to = columns_.at[j] + row_bytes_;
+    if (HWY_UNLIKELY(fresh_) && fill_[j] != 0) store_part(line, D(), to + fill_[j], fill_[j], kLine - fill_[j]);
+    else stream(line, D(), to);
+    previous_[j] = v;
+  }
+  HWY_INLINE void put_part(std::size_t j, V v, std::int64_t bytes) {
+    if (bytes == static_cast<std::int64_t>(kLine)) return put(j, v);
+    ended_ = true;
+    const std::size_t fill = fill_[j];
+    const std::size_t total = fill + static_cast<std::size_t>(bytes);
+    const std::size_t from = fresh_ ? fill : 0;
+    std::uint8_t* to = columns_.at[j] + row_bytes_;
+    store_part(join(previous_[j], v, fill_[j]), D(), to + from, from, std::min(total, kLine) - from);
+    if (total > kLine) store_part(join(v, v, fill_[j]), D(), to + kLine, 0, total - kLine);
+  }
+  HWY_INLINE void advance() {
+    row_bytes_ += kLine;
+    fresh_ = false;
+  }
+  HWY_INLINE void close(std::int64_t c, std::int64_t cols, bool last) {
+    if (!last) {
+      for (std::size_t j = 0; j < B::kCols; ++j) store(previous_[j], D(), carry_ + (static_cast<std::size_t>(c) + j) * kLine);
+    } else if (!ended_) {
+      for (std::size_t j = 0; j < static_cast<std::size_t>(cols); ++j)
+        if (fill_[j] != 0) store_part(join(previous_[j], previous_[j], fill_[j]), D(), columns_.at[j] + row_bytes_, 0, fill_[j]);
+    }
+  }
+  HWY_INLINE void finish() { hwy::FlushStream(); }
+
+ private:
+  /// The last `fill` bytes of a, then the first of b.
+  static HWY_INLINE V join(V a, V b, std::uint32_t fill) {
+    const hn::Rebind<hwy::MakeUnsigned<Lane>, D> du;
+    const auto shift = static_cast<Lane>((kLine - fill) / sizeof(Lane));
+    const V index = hn::Add(hn::Iota(du, Lane{0}), hn::Set(du, shift));
+    if constexpr (sizeof(Lane) == 8) return V{_mm512_permutex2var_epi64(a.raw, index.raw, b.raw)};
+    else if constexpr (sizeof(Lane) == 4) return V{_mm512_permutex2var_epi32(a.raw, index.raw, b.raw)};
+    else if constexpr (sizeof(Lane) == 2) return V{_mm512_permutex2var_epi16(a.raw, index.raw, b.raw)};
+#if HWY_TARGET <= HWY_AVX3_DL
+    else return V{_mm512_permutex2var_epi8(a.raw, index.raw, b.raw)};
+#else
+    else return b;  // not instantiated: see kCarries
+#endif
+  }
+
+  Columns<kUnit> columns_;
+  std::uint32_t fill_[B::kCols];
+  V previous_[B::kCols];
+  std::size_t row_bytes_ = 0;
+  bool fresh_ = false;
+  bool ended_ = false;
+  alignas(64) std::uint8_t carry_[(kMaxTileCols + B::kCols) * kLine];
+};
+#endif
+
+/// True when CarrySink exists for this unit here.
+template <std::size_t kUnit>
+inline constexpr bool kCarries =
+#if HWY_TARGET <= HWY_AVX3_DL
+    true;
+#elif HWY_TARGET <= HWY_AVX3
+    kUnit >= 2;
+#else
+    false;
+#endif
+
+/// True when `bytes` divides the address and every stride of the destination's columns.
+inline bool dst_divides(const CpuArgs& a, const std::uint8_t* dst, std::uint64_t bytes) {
+  std::uint64_t all = reinterpret_cast<std::uintptr_t>(dst);
+  for (int i = 0; i < a.nest.rank; ++i) all |= static_cast<std::uint64_t>(a.nest.modes[i].dst_stride);
+  for (int i = 0; i < a.col_set.rank; ++i) all |= static_cast<std::uint64_t>(a.col_set.modes[i].dst_stride);
+  return all % bytes == 0;
+}
+
+/// True when every tile of every column starts on a line.
+inline bool lines_align(const CpuArgs& a, const std::uint8_t* dst) {
+  return dst_divides(a, dst, kLine) && (a.chunk_rows >= a.rows || a.chunk_rows * a.dst_unit % static_cast<std::int64_t>(kLine) == 0) &&
+         (a.tile_rows >= a.rows || a.tile_rows * a.dst_unit % static_cast<std::int64_t>(kLine) == 0);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace restride::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,191 @@
+#include "src/kernels/cpu/tile.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/kernels/cpu/tile.cc"
+#include <hwy/foreach_target.h>
+#include "src/kernels/cpu/sink-inl.h"
+#include "src/kernels/cpu/stream-inl.h"
+#include "src/kernels/cpu/transpose-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace restride::kernels::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+/// A tile of the walk: where its rows start in src, its columns in dst.
+struct TilePlace {
+  const std::uint8_t* src = nullptr;  ///< + row_offsets[r] is row r's first column
+  std::uint8_t* dst = nullptr;        ///< + col_offsets[c] is column c's first row of the whole row set
+  std::int64_t first_row = 0;         ///< of this tile
+  std::int64_t rows = 0;
+  std::int64_t first_col = 0;
+  std::int64_t cols = 0;
+  bool first_of_task = false;
+  bool last_of_task = false;
+  std::int64_t row_offsets[kMaxTileRows];
+};
+
+/// Walks the tiles of tasks [begin, end) in order.
+class TileWalk {
+ public:
+  TileWalk(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) noexcept
+      : a_(a), dst_(dst), src_(src), col_blocks_((a.cols + a.tile_cols - 1) / a.tile_cols),
+        chunks_((a.rows + a.chunk_rows - 1) / a.chunk_rows), col_block_(begin % col_blocks_),
+        chunk_(begin / col_blocks_ % chunks_), left_(end - begin), outer_(a.nest, begin / col_blocks_ / chunks_) {
+    row_ = chunk_ * a_.chunk_rows;
+  }
+
+  /// False when there is none left.
+  bool next(TilePlace* t) noexcept {
+    if (left_ == 0) return false;
+    const std::int64_t chunk_end = std::min(a_.rows, (chunk_ + 1) * a_.chunk_rows);
+    t->first_row = row_;
+    t->rows = std::min(a_.tile_rows, chunk_end - row_);
+    t->first_col = col_block_ * a_.tile_cols;
+    t->cols = std::min(a_.tile_cols, a_.cols - t->first_col);
+    t->src = src_ + outer_.src() + t->first_col * a_.src_unit;  // the column set is dense in src
+    t->dst = dst_ + outer_.dst();
+    t->first_of_task = row_ == chunk_ * a_.chunk_rows;
+    t->last_of_task = row_ + t->rows == chunk_end;
+    fill_offsets(a_.row_set, Side::kSrc, row_, t->rows, t->row_offsets);
+    row_ += t->rows;
+    if (t->last_of_task) next_task();
+    return true;
+  }
+
+ private:
+  void next_task() noexcept {
+    --left_;
+    if (++col_block_ == col_blocks_) {
+      col_block_ = 0;
+      if (++chunk_ == chunks_) {
+        chunk_ = 0;
+        if (left_ > 0) outer_.next();
+      }
+    }
+    row_ = chunk_ * a_.chunk_rows;
+  }
+
+  const CpuArgs& a_;
+  std::uint8_t* dst_;
+  const std::uint8_t* src_;
+  std::int64_t col_blocks_;
+  std::int64_t chunks_;
+  std::int64_t col_block_;
+  std::int64_t chunk_;
+  std::int64_t left_;
+  std::int64_t row_ = 0;
+  NestCursor outer_;
+};
+
+/// n bytes into the stage, whose rows have room for whole lines.
+HWY_INLINE void copy_row(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from, std::size_t n) {
+  const Bytes d;
+  const std::size_t step = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + step <= n; i += step) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+  if (i == n) return;
+  if (n >= step) hn::StoreU(hn::LoadU(d, from + n - step), d, to + n - step);
+  else std::memcpy(to, from, n);
+}
+
+template <std::size_t kUnit, class Sink>
+void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
+  using B = Block<kUnit>;
+  constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
+  constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
+  alignas(64) std::uint8_t stage[kMaxTileBytes + 64];
+  std::int64_t col_offsets[kMaxTileCols];
+  Sink sink(a);
+  TilePlace places[2];
+  TileWalk walk(a, dst, src, begin, end);
+  const std::int64_t stage_pitch = (a.tile_cols * a.dst_unit + 63) / 64 * 64 + 64;
+
+  int now = 0;
+  bool more = walk.next(&places[0]);
+  while (more) {
+    const TilePlace& t = places[now];
+    TilePlace& ahead = places[now ^ 1];
+    more = walk.next(&ahead);
+
+    if (t.first_of_task) fill_offsets(a.col_set, Side::kDst, t.first_col, t.cols, col_offsets);
+    const auto row_bytes = static_cast<std::size_t>(t.cols * a.dst_unit);
+    for (std::int64_t r = 0; r < t.rows; ++r) {
+      std::uint8_t* to = stage + r * stage_pitch;
+      const std::uint8_t* from = t.src + t.row_offsets[r];
+      if (a.cast_run == nullptr) copy_row(to, from, row_bytes);
+      else a.cast_run(to, from, static_cast<std::size_t>(t.cols));
+    }
+
+    // Shuffle; between blocks, ask for the next tile's rows, evenly spread.
+    const std::int64_t blocks = ((t.cols + kCols - 1) / kCols) * ((t.rows + kRows - 1) / kRows);
+    const std::int64_t ahead_rows = more ? ahead.rows : 0;
+    const std::int64_t ahead_bytes = ahead.cols * a.src_unit;
+    std::int64_t asked = 0;
+    std::int64_t owed = 0;
+    for (std::int64_t c = 0; c < t.cols; c += kCols) {
+      const std::int64_t cols = std::min(kCols, t.cols - c);
+      sink.open(t, col_offsets + c, c, cols);
+      for (std::int64_t r = 0; r < t.rows; r += kRows) {
+        for (owed += ahead_rows; owed >= blocks && asked < ahead_rows; owed -= blocks, ++asked) {
+          const std::uint8_t* p = ahead.src + ahead.row_offsets[asked];
+          for (std::int64_t k = 0; k < ahead_bytes; k += 64) hwy::Prefetch(p + k);
+          hwy::Prefetch(p + ahead_bytes - 1);
+        }
+        const std::int64_t bytes = std::min(kRows, t.rows - r) * static_cast<std::int64_t>(kUnit);
+        const std::uint8_t* in = stage + r * stage_pitch + c * static_cast<std::int64_t>(kUnit);
+        if (bytes == static_cast<std::int64_t>(B::kVectorBytes) && cols == kCols) {
+          B::transpose(in, stage_pitch, [&](std::size_t j, typename B::V v) HWY_ATTR { sink.put(j, v); });
+        } else {
+          B::transpose(in, stage_pitch, [&](std::size_t j, typename B::V v) HWY_ATTR {
+            if (static_cast<std::int64_t>(j) < cols) sink.put_part(j, v, bytes);
+          });
+        }
+        sink.advance();
+      }
+      sink.close(c, cols, t.last_of_task);
+    }
+    now ^= 1;
+  }
+  sink.finish();
+}
+
+template <std::size_t kUnit>
+void tile(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin, std::int64_t end) noexcept {
+  auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
+  const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
+  if (!a.stream) run_tiles<kUnit, DirectSink<kUnit>>(a, dst, src, begin, end);
+  else if (lines_align(a, dst)) run_tiles<kUnit, LineSink<kUnit>>(a, dst, src, begin, end);
+#if HWY_TARGET <= HWY_AVX3
+  else if constexpr (kCarries<kUnit>) {
+    if (dst_divides(a, dst, sizeof(typename Block<kUnit>::Lane))) run_tiles<kUnit, CarrySink<kUnit>>(a, dst, src, begin, end);
+    else run_tiles<kUnit, BufferSink<kUnit>>(a, dst, src, begin, end);
+  }
+#endif
+  else run_tiles<kUnit, BufferSink<kUnit>>(a, dst, src, begin, end);
+}
+
+}  // namespace
+
+CpuKernel pick_tile(int dst_unit) {
+  switch (dst_unit) {
+    case 1: return tile<1>;
+    case 2: return tile<2>;
+    case 4: return tile<4>;
+    case 8: return tile<8>;
+    default: return tile<16>;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace restride::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace restride::kernels::cpu {
+HWY_EXPORT(pick_tile);
+CpuKernel tile_kernel(int dst_unit) noexcept { return HWY_DYNAMIC_DISPATCH(pick_tile)(dst_unit); }
+}  // namespace restride::kernels::cpu
+#endif

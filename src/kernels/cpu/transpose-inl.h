@@ -1,0 +1,150 @@
+// Transposes in registers, for units of 1, 2, 4, 8 and 16 bytes. Included once per instruction set.
+//
+// A block is kRows x kCols units: kCols units are 16 bytes of a source row, kRows units are one vector of a
+// destination column. Vector i is built from 16-byte pieces of the rows i, i + kCols, i + 2 kCols ..., one piece
+// a 128-bit lane; log2(kCols) perfect shuffles inside the lanes then leave column j in vector j, rows in order.
+// So the work is a quarter of a full-width transpose's: lanes are filled by loads, not by shuffles.
+// Source: the lane-insert transposes of Intel's optimisation manual (8x8 floats), generalised to every unit.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include <hwy/highway.h>
+
+#if defined(RESTRIDE_KERNELS_CPU_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RESTRIDE_KERNELS_CPU_TRANSPOSE_INL_H_
+#undef RESTRIDE_KERNELS_CPU_TRANSPOSE_INL_H_
+#else
+#define RESTRIDE_KERNELS_CPU_TRANSPOSE_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace restride::kernels::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <std::size_t kUnit>
+struct LaneOf;
+template <>
+struct LaneOf<1> {
+  using type = std::uint8_t;
+};
+template <>
+struct LaneOf<2> {
+  using type = std::uint16_t;
+};
+template <>
+struct LaneOf<4> {
+  using type = std::uint32_t;
+};
+template <>
+struct LaneOf<8> {
+  using type = std::uint64_t;
+};
+template <>
+struct LaneOf<16> {
+  using type = std::uint64_t;
+};
+
+#if HWY_TARGET == HWY_SCALAR
+/// The baseline without vectors: 16 bytes as an array, which compilers keep in what registers there are.
+struct ArrayTag {};
+struct Array16 {
+  std::uint8_t bytes[16];
+};
+HWY_INLINE void store(Array16 v, ArrayTag, void* to) { std::memcpy(to, v.bytes, 16); }
+HWY_INLINE void stream(Array16 v, ArrayTag, void* to) { std::memcpy(to, v.bytes, 16); }
+
+template <std::size_t kUnit>
+struct Block {
+  using Lane = typename LaneOf<kUnit>::type;
+  using D = ArrayTag;
+  using V = Array16;
+  static constexpr std::size_t kVectorBytes = 16;
+  static constexpr std::size_t kCols = 16 / kUnit;
+  static constexpr std::size_t kRows = 16 / kUnit;
+
+  template <class Emit>
+  static HWY_INLINE void transpose(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Emit& emit) {
+    for (std::size_t j = 0; j < kCols; ++j) {
+      V v;
+      for (std::size_t i = 0; i < kRows; ++i)
+        std::memcpy(v.bytes + i * kUnit, in + static_cast<std::ptrdiff_t>(i) * pitch + static_cast<std::ptrdiff_t>(j * kUnit), kUnit);
+      emit(j, v);
+    }
+  }
+};
+#else
+template <class V, class D>
+HWY_INLINE void store(V v, D d, void* to) {
+  hn::StoreU(v, d, static_cast<hn::TFromD<D>*>(to));
+}
+/// Past the caches; `to` is aligned to the vector.
+template <class V, class D>
+HWY_INLINE void stream(V v, D d, void* to) {
+  hn::Stream(v, d, static_cast<hn::TFromD<D>*>(to));
+}
+
+template <std::size_t kUnit>
+struct Block {
+  using Lane = typename LaneOf<kUnit>::type;
+  using D = hn::CappedTag<Lane, 64 / sizeof(Lane)>;
+  using V = hn::Vec<D>;
+  static constexpr std::size_t kVectorBytes = hn::MaxLanes(D()) * sizeof(Lane);
+  static constexpr std::size_t kCols = 16 / kUnit;
+  static constexpr std::size_t kRows = kVectorBytes / kUnit;
+
+  /// Calls emit(j, column j as a vector of kRows units) for j in [0, kCols). Row r's 16 bytes start at
+  /// in + r * pitch, at any alignment.
+  template <class Emit>
+  static HWY_INLINE void transpose(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Emit& emit) {
+    load_shuffle_emit(in, pitch, emit, std::make_index_sequence<kCols>());
+  }
+
+ private:
+  /// One 16-byte piece of each of the rows r, r + kCols, ... in the lanes of a vector.
+  static HWY_INLINE V lanes_of_rows(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch) {
+    return lanes(D(), in, pitch * static_cast<std::ptrdiff_t>(kCols));
+  }
+  template <class DT>
+  static HWY_INLINE hn::Vec<DT> lanes(DT d, const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t step) {
+    constexpr std::size_t kBytes = hn::MaxLanes(DT()) * sizeof(Lane);
+    if constexpr (kBytes <= 16) {
+      return hn::LoadU(d, reinterpret_cast<const Lane*>(in));
+    } else {
+      const hn::Half<DT> half;
+      constexpr std::ptrdiff_t kHalfLanes = kBytes / 32;
+      return hn::Combine(d, lanes(half, in + kHalfLanes * step, step), lanes(half, in, step));
+    }
+  }
+
+  template <class Emit, std::size_t... I>
+  static HWY_INLINE void load_shuffle_emit(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Emit& emit,
+                                           std::index_sequence<I...>) {
+    V v[kCols] = {lanes_of_rows(in + static_cast<std::ptrdiff_t>(I) * pitch, pitch)...};
+    if constexpr (kCols >= 2) shuffle(v, std::make_index_sequence<kCols / 2>());
+    if constexpr (kCols >= 4) shuffle(v, std::make_index_sequence<kCols / 2>());
+    if constexpr (kCols >= 8) shuffle(v, std::make_index_sequence<kCols / 2>());
+    if constexpr (kCols >= 16) shuffle(v, std::make_index_sequence<kCols / 2>());
+    (emit(I, v[I]), ...);
+  }
+
+  /// One perfect shuffle of the vectors and of the units in their lanes.
+  template <std::size_t... I>
+  static HWY_INLINE void shuffle(V* v, std::index_sequence<I...>) {
+    constexpr std::size_t kHalf = kCols / 2;
+    const D d;
+    V t[kCols];
+    ((t[2 * I] = hn::InterleaveLower(d, v[I], v[I + kHalf]), t[2 * I + 1] = hn::InterleaveUpper(d, v[I], v[I + kHalf])), ...);
+    for (std::size_t i = 0; i < kCols; ++i) v[i] = t[i];
+  }
+};
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace restride::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif
