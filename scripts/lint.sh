@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks of the sources: scripts/lint.sh cheap|all|format
-#   cheap   what ./dev test runs: includes point one way; clang-format and shellcheck where they are installed
-#   all     the same, and clang-tidy over every source of build/dev (minutes)
+#   cheap   what ./dev test runs: includes point one way; figures match their files; shellcheck
+#   all     the same, clang-format, and clang-tidy over every source of build/dev (minutes)
 #   format  rewrites the sources with clang-format
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -20,6 +20,8 @@ clang_format() {
   done
   return 1
 }
+
+check_text() { python3 scripts/check_includes.py && python3 scripts/fill_figures.py --check; }
 
 check_format() {
   local tool
@@ -40,8 +42,8 @@ check_tidy() {
 }
 
 case ${1:-} in
-  cheap) python3 scripts/check_includes.py && check_shell ;;
-  all) python3 scripts/check_includes.py && check_format && check_shell && check_tidy ;;
+  cheap) check_text && check_shell ;;
+  all) check_text && check_format && check_shell && check_tidy ;;
   has-format) clang_format >/dev/null ;;
   format) sources | xargs "$(clang_format)" -i ;;
   *) sed -n '2,5s/^# //p' "$0" >&2; exit 2 ;;
