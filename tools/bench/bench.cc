@@ -104,9 +104,9 @@ int run(const Settings& settings) {
                                                               : settings.threads;
   std::vector<CaseResult> results;
   nlohmann::json machine;
-  fmt::print("{}\n", table_heading());
   for (const int count : threads) {
     const std::unique_ptr<Device> device = make_device(settings, count);
+    if (results.empty()) fmt::print("{}\n", table_heading());
     machine = device->describe();
     machine.update(describe_run());
     machine["peers"] = settings.run.peers ? device->peer_names() : std::vector<std::string>{};
