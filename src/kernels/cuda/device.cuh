@@ -1,0 +1,159 @@
+// What the kernels share: units as registers, words, asynchronous copies into shared memory, launching.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace restride::cuda {
+
+/// The register type that holds a unit of so many bytes.
+template <int bytes>
+struct BitsOf;
+template <> struct BitsOf<1> { using type = std::uint8_t; };
+template <> struct BitsOf<2> { using type = std::uint16_t; };
+template <> struct BitsOf<4> { using type = std::uint32_t; };
+template <> struct BitsOf<8> { using type = uint2; };
+template <> struct BitsOf<16> { using type = uint4; };
+template <int bytes>
+using Bits = typename BitsOf<bytes>::type;
+
+/// An operation that moves a unit untouched.
+template <int bytes>
+struct Move {
+  static constexpr int kSrc = bytes, kDst = bytes;
+  __device__ static Bits<bytes> apply(Bits<bytes> unit) { return unit; }
+};
+
+/// `count` units of `bytes` each, one to 16 bytes in all, as one access of memory.
+template <int bytes, int count>
+__device__ inline Bits<bytes * count> join(const Bits<bytes> (&u)[count]) {
+  if constexpr (count == 1) {
+    return u[0];
+  } else if constexpr (bytes * count <= 4) {
+    if constexpr (bytes == 2) return __byte_perm(u[0], u[1], 0x5410);
+    else if constexpr (count == 2) return static_cast<std::uint16_t>(__byte_perm(u[0], u[1], 0x0040));
+    else return __byte_perm(__byte_perm(u[0], u[1], 0x0040), __byte_perm(u[2], u[3], 0x0040), 0x5410);
+  } else if constexpr (bytes < 4) {
+    constexpr int kPerWord = 4 / bytes;
+    std::uint32_t words[count / kPerWord];
+#pragma unroll
+    for (int w = 0; w < count / kPerWord; ++w) {
+      Bits<bytes> part[kPerWord];
+#pragma unroll
+      for (int i = 0; i < kPerWord; ++i) part[i] = u[w * kPerWord + i];
+      words[w] = join<bytes, kPerWord>(part);
+    }
+    return join<4, count / kPerWord>(words);
+  } else if constexpr (bytes == 4) {
+    if constexpr (count == 2) return make_uint2(u[0], u[1]);
+    else return make_uint4(u[0], u[1], u[2], u[3]);
+  } else {
+    return make_uint4(u[0].x, u[0].y, u[1].x, u[1].y);
+  }
+}
+
+/// The units of an access of memory.
+template <int bytes, int count>
+__device__ inline void split(const Bits<bytes * count>& v, Bits<bytes> (&u)[count]) {
+  if constexpr (count == 1) {
+    u[0] = v;
+  } else if constexpr (bytes * count <= 4) {
+#pragma unroll
+    for (int i = 0; i < count; ++i) u[i] = static_cast<Bits<bytes>>(static_cast<std::uint32_t>(v) >> (8 * bytes * i));
+  } else {
+    std::uint32_t words[bytes * count / 4];
+    words[0] = v.x, words[1] = v.y;
+    if constexpr (bytes * count == 16) words[2] = v.z, words[3] = v.w;
+    if constexpr (bytes == 8) {
+      u[0] = make_uint2(words[0], words[1]);
+      u[1] = make_uint2(words[2], words[3]);
+    } else if constexpr (bytes == 4) {
+#pragma unroll
+      for (int i = 0; i < count; ++i) u[i] = words[i];
+    } else {
+#pragma unroll
+      for (int i = 0; i < count; ++i)
+        u[i] = static_cast<Bits<bytes>>(words[i * bytes / 4] >> (8 * (i * bytes % 4)));
+    }
+  }
+}
+
+template <int bytes>
+__device__ inline Bits<bytes> load(const void* p) { return *static_cast<const Bits<bytes>*>(p); }
+template <int bytes>
+__device__ inline void store(void* p, Bits<bytes> v) { *static_cast<Bits<bytes>*>(p) = v; }
+
+__device__ inline std::uint32_t shared_address(const void* p) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
+}
+
+/// A unit at a byte address of shared memory.
+template <int bytes>
+__device__ inline Bits<bytes> load_shared(std::uint32_t at) {
+  Bits<bytes> v;
+  if constexpr (bytes == 1) {
+    std::uint32_t w;
+    asm volatile("ld.shared.u8 %0, [%1];" : "=r"(w) : "r"(at));
+    v = static_cast<std::uint8_t>(w);
+  } else if constexpr (bytes == 2) {
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v) : "r"(at));
+  } else if constexpr (bytes == 4) {
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at));
+  } else if constexpr (bytes == 8) {
+    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "r"(at));
+  } else {
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(at));
+  }
+  return v;
+}
+
+/// A 16-byte word from global into shared memory, past the registers (sm_80); complete after `wait_copies`.
+__device__ inline void copy_word(std::uint32_t to_shared, const void* from) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to_shared), "l"(from) : "memory");
+#else
+  const uint4 v = *static_cast<const uint4*>(from);
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to_shared), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+               : "memory");
+#endif
+}
+__device__ inline void wait_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+/// The bytes [first, last) of a word that reaches beyond the source, one by one.
+__device__ inline void copy_part(std::uint32_t to_shared, const char* from, const char* first, const char* last) {
+  for (int i = 0; i < 16; ++i)
+    if (from + i >= first && from + i < last)
+      asm volatile("st.shared.u8 [%0], %1;" ::"r"(to_shared + i), "r"(static_cast<std::uint32_t>(
+                       *reinterpret_cast<const unsigned char*>(from + i))) : "memory");
+}
+
+/// Stages the aligned word at `from`; bytes outside [first, last) are not the source's and are not read.
+__device__ inline void stage_word(std::uint32_t to_shared, const char* from, const char* first, const char* last) {
+  if (from >= first && from + 16 <= last) copy_word(to_shared, from);
+  else copy_part(to_shared, from, first, last);
+}
+
+/// Low four bits of an address.
+__device__ inline int nibble(const void* p) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(p) & 15); }
+
+/// Enqueues one kernel; reports through its return value only.
+template <class Args>
+int enqueue(void (*kernel)(Args, char*, const char*), const Args& args, void* dst, const void* src, unsigned blocks,
+            unsigned threads, unsigned shared_bytes, CUstream_st* stream) noexcept {
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(blocks);
+  config.blockDim = dim3(threads);
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  auto* to = static_cast<char*>(dst);
+  const auto* from = static_cast<const char*>(src);
+  void* params[] = {const_cast<Args*>(&args), &to, &from};
+  return static_cast<int>(cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(kernel), params));
+}
+
+}  // namespace restride::cuda

@@ -1,0 +1,18 @@
+// Which family's launcher gets a prepared launch.
+#include "src/kernels/cuda/families.h"
+
+namespace restride::cuda {
+
+int launch(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
+  switch (args.key.family) {
+    case plan::Family::kNoop: return 0;
+    case plan::Family::kRun:
+    case plan::Family::kRows: return launch_rows(args, dst, src, stream);
+    case plan::Family::kTile: return launch_tile(args, dst, src, stream);
+    case plan::Family::kPacked: return launch_packed(args, dst, src, stream);
+    case plan::Family::kGather: return launch_gather(args, dst, src, stream);
+  }
+  return 1;  // cudaErrorInvalidValue
+}
+
+}  // namespace restride::cuda

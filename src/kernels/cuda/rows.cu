@@ -1,0 +1,169 @@
+// Moves         rows: the innermost mode is contiguous in dst and walked at a constant step in src; run is one row.
+// Applies when  always for dst's innermost mode dense; fast when src's step is one unit forwards or backwards.
+// Thread map    consecutive threads, consecutive words of a row; a block has a chunk of a long row or several short.
+// Shared memory none.
+// Traffic       every byte once each way; 16-byte stores on dst's boundaries, two aligned loads a word where src is
+//               aligned otherwise (the second hits L1).
+// Source        the seeds' copy kernels; measured rows in bench/results.
+#include "src/kernels/cuda/casts.cuh"
+#include "src/kernels/cuda/device.cuh"
+#include "src/kernels/cuda/families.h"
+#include "src/maps/rows.h"
+
+namespace restride::cuda {
+namespace {
+
+using maps::RowsArgs;
+using maps::RowsKind;
+constexpr int kThreads = 256;
+
+/// The 16 bytes that start `shift` bytes into the 32 of (low, high).
+__device__ inline uint4 shifted(const uint4& low, const uint4& high, int shift) {
+  const bool by8 = (shift & 8) != 0, by4 = (shift & 4) != 0;
+  const std::uint32_t a0 = by8 ? low.z : low.x, a1 = by8 ? low.w : low.y, a2 = by8 ? high.x : low.z;
+  const std::uint32_t a3 = by8 ? high.y : low.w, a4 = by8 ? high.z : high.x, a5 = by8 ? high.w : high.y;
+  const std::uint32_t b0 = by4 ? a1 : a0, b1 = by4 ? a2 : a1, b2 = by4 ? a3 : a2, b3 = by4 ? a4 : a3;
+  const std::uint32_t b4 = by4 ? a5 : a4;
+  const int bits = (shift & 3) * 8;
+  return make_uint4(__funnelshift_r(b0, b1, bits), __funnelshift_r(b1, b2, bits), __funnelshift_r(b2, b3, bits),
+                    __funnelshift_r(b3, b4, bits));
+}
+
+/// The units of a word in opposite order.
+template <int kUnit>
+__device__ inline uint4 reversed(const uint4& v) {
+  if constexpr (kUnit == 16) return v;
+  if constexpr (kUnit == 8) return make_uint4(v.z, v.w, v.x, v.y);
+  uint4 r = make_uint4(v.w, v.z, v.y, v.x);
+  if constexpr (kUnit < 4) {
+    constexpr unsigned kOrder = kUnit == 2 ? 0x1032 : 0x0123;
+    r = make_uint4(__byte_perm(r.x, 0, kOrder), __byte_perm(r.y, 0, kOrder), __byte_perm(r.z, 0, kOrder),
+                   __byte_perm(r.w, 0, kOrder));
+  }
+  return r;
+}
+
+/// Units of dst in a word of this kind, and the bytes a word has.
+template <class Op, RowsKind kind>
+inline constexpr int kUnitsOf = kind == RowsKind::kUnit ? 1
+                                : kind == RowsKind::kCollect ? 16 / (Op::kSrc > Op::kDst ? Op::kSrc : Op::kDst)
+                                                             : 16 / Op::kDst;
+
+/// One word on its way: where its first unit lies, its value, and whether it is whole.
+template <class Op, RowsKind kind>
+struct Word {
+  static constexpr int kUnits = kUnitsOf<Op, kind>;
+  static constexpr int kBytes = kUnits * Op::kDst;
+  static constexpr int kSkewMask = kind == RowsKind::kUnit ? 0 : kBytes - 1;
+
+  char* row_dst;
+  const char* row_src;
+  std::int64_t unit;
+  Bits<kBytes> value;
+  bool whole = false;
+
+  __device__ void find(const RowsArgs& a, const maps::RowsItem& item, char* dst, const char* src) {
+    const maps::Offsets at = maps::offsets(a.rows, item.row);
+    row_dst = dst + a.dst_offset + at.dst;
+    row_src = src + a.src_offset + at.src;
+    const int skew = static_cast<int>(reinterpret_cast<std::uintptr_t>(row_dst) & kSkewMask) / Op::kDst;
+    unit = maps::rows_first_unit(item.word, kUnits, skew);
+    whole = item.row < a.row_count && unit >= 0 && unit + kUnits <= a.row_units;
+    if (item.row >= a.row_count) unit = a.row_units;  // nothing to move
+  }
+
+  __device__ void read(const RowsArgs& a, const char* src) {
+    if (!whole) return;
+    const char* const from = row_src + unit * a.src_step;
+    if constexpr (kind == RowsKind::kUnit) {
+      value = Op::apply(load<Op::kSrc>(from));
+    } else if constexpr (kind == RowsKind::kCollect) {
+      Bits<Op::kSrc> in[kUnits];
+      Bits<Op::kDst> out[kUnits];
+      if (a.src_step == Op::kSrc && (reinterpret_cast<std::uintptr_t>(from) & (kUnits * Op::kSrc - 1)) == 0) {
+        split<Op::kSrc, kUnits>(load<kUnits * Op::kSrc>(from), in);
+      } else {
+#pragma unroll
+        for (int j = 0; j < kUnits; ++j) in[j] = load<Op::kSrc>(from + j * a.src_step);
+      }
+#pragma unroll
+      for (int j = 0; j < kUnits; ++j) out[j] = Op::apply(in[j]);
+      value = join<Op::kDst, kUnits>(out);
+    } else {
+      const char* const lowest = kind == RowsKind::kReverse ? from - (kUnits - 1) * Op::kSrc : from;
+      const int shift = nibble(lowest);
+      const char* const word = lowest - shift;
+      if (word < src + a.src_first || word + (shift != 0 ? 32 : 16) > src + a.src_last) {
+        whole = false;  // reads beyond the source: unit by unit, below
+        return;
+      }
+      const uint4 low = load<16>(word);
+      const uint4 bytes = shift == 0 ? low : shifted(low, load<16>(word + 16), shift);
+      value = kind == RowsKind::kReverse ? reversed<Op::kSrc>(bytes) : bytes;
+    }
+  }
+
+  __device__ void write(const RowsArgs& a) const {
+    if (whole) {
+      store<kBytes>(row_dst + unit * Op::kDst, value);
+      return;
+    }
+    for (int j = 0; j < kUnits; ++j)
+      if (unit + j >= 0 && unit + j < a.row_units)
+        store<Op::kDst>(row_dst + (unit + j) * Op::kDst, Op::apply(load<Op::kSrc>(row_src + (unit + j) * a.src_step)));
+  }
+};
+
+template <class Op, RowsKind kind, int kSteps>
+__global__ void __launch_bounds__(kThreads) rows_kernel(const __grid_constant__ RowsArgs a, char* dst,
+                                                        const char* src) {
+  Word<Op, kind> words[kSteps];
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) {
+    words[step].find(a, maps::rows_item(a, blockIdx.x, step * kThreads + threadIdx.x), dst, src);
+    words[step].read(a, src);
+  }
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) words[step].write(a);
+}
+
+template <class Op, RowsKind kind>
+int launch_kind(const RowsArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
+  if (a.block_words == kThreads) return enqueue(rows_kernel<Op, kind, 1>, a, dst, src, a.blocks, kThreads, 0, stream);
+  return enqueue(rows_kernel<Op, kind, 4>, a, dst, src, a.blocks, kThreads, 0, stream);
+}
+
+template <int kUnit>
+int launch_move(const RowsArgs& a, RowsKind kind, void* dst, const void* src, CUstream_st* stream) noexcept {
+  using Op = Move<kUnit>;
+  switch (kind) {
+    case RowsKind::kUnit: return launch_kind<Op, RowsKind::kUnit>(a, dst, src, stream);
+    case RowsKind::kForward: return launch_kind<Move<1>, RowsKind::kForward>(a, dst, src, stream);
+    case RowsKind::kReverse: return launch_kind<Op, RowsKind::kReverse>(a, dst, src, stream);
+    default: return launch_kind<Op, RowsKind::kCollect>(a, dst, src, stream);
+  }
+}
+
+}  // namespace
+
+int launch_rows(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
+  const auto& a = std::get<RowsArgs>(args.args);
+  const auto kind = static_cast<RowsKind>(args.key.variant);
+  if (args.key.cast) {
+#define RESTRIDE_CAST(d, s)                                                                                 \
+  if (args.key.dst_dtype == DType::d && args.key.src_dtype == DType::s)                                     \
+    return launch_kind<Cast<base::Storage<DType::d>, base::Storage<DType::s>>, RowsKind::kCollect>(a, dst, src, stream);
+    RESTRIDE_CUDA_CASTS(RESTRIDE_CAST)
+#undef RESTRIDE_CAST
+    return static_cast<int>(cudaErrorInvalidValue);
+  }
+  switch (args.key.dst_unit) {
+    case 1: return launch_move<1>(a, kind, dst, src, stream);
+    case 2: return launch_move<2>(a, kind, dst, src, stream);
+    case 4: return launch_move<4>(a, kind, dst, src, stream);
+    case 8: return launch_move<8>(a, kind, dst, src, stream);
+    default: return launch_move<16>(a, kind, dst, src, stream);
+  }
+}
+
+}  // namespace restride::cuda

@@ -1,0 +1,195 @@
+// Moves         two modes, one contiguous in each side, batched over the others; tiles through shared memory.
+// Applies when  dst's innermost mode and src's are different modes, both long; any pitch and alignment.
+// Thread map    256 threads a tile: load, 16 bytes a lane along src's rows; store, 16 bytes a lane, 8 x 4 lanes a warp.
+// Shared memory rows as they lie in src, pitch congruent to src's modulo 16; see src/maps/tile.h. No bank conflicts.
+// Traffic       every byte once each way, plus a halo of up to 31 bytes a row of dst when dst's rows are misaligned.
+// Source        the seeds' operator-transpose ladder; measured rows in bench/results.
+#include "src/kernels/cuda/casts.cuh"
+#include "src/kernels/cuda/device.cuh"
+#include "src/kernels/cuda/families.h"
+#include "src/maps/tile.h"
+
+namespace restride::cuda {
+namespace {
+
+using maps::TileArgs;
+
+/// Reads the tile's rows of src into shared memory; `from` is where local row 0 would lie, `tile` where it goes to.
+template <int kSrc, int kUnits>
+__device__ inline void load_tile(const TileArgs& a, std::uint32_t tile, const char* from, const char* src, int d,
+                                 int s) {
+  const int first_row = a.halo != 0 ? 1 : 0;  // a skew is at most the halo less one unit
+  const int rows = a.halo + a.tile_d;
+  const int row_bytes = min(a.tile_s, a.s_extent - s) * kSrc;
+  const int items = rows * static_cast<int>(a.row_words.divisor);
+  const char* const first = src + a.src_first;
+  const char* const last = src + a.src_last;
+#pragma unroll 2
+  for (int item = threadIdx.x; item < items; item += maps::kTileThreads) {
+    const maps::TileLoad at = maps::tile_load(a, item);
+    const int row_d = d - a.halo + at.row;
+    if (at.row < first_row || row_d < 0 || row_d >= a.d_extent) continue;
+    const char* const row = from + at.row * a.src_pitch;
+    const int off = at.word * 16 - nibble(row);
+    if (off >= row_bytes) continue;
+    stage_word(tile + maps::tile_row_base(a, at.row, kUnits) + off, row + off, first, last);
+  }
+}
+
+/// Words of dst collected unit by unit.
+template <class Op, int kWords, int kTileS>
+__global__ void __launch_bounds__(maps::kTileThreads, 5) tile_kernel(const __grid_constant__ TileArgs a, char* dst,
+                                                                  const char* src) {
+  constexpr int kUnits = 16 / Op::kDst;
+  extern __shared__ __align__(128) char shared[];
+  const maps::TilePlace place = maps::tile_place(a, blockIdx.x);
+  const maps::Offsets batch = maps::offsets(a.batch, place.batch);
+  const char* const from = src + a.src_offset + batch.src + (place.d - a.halo) * a.src_pitch +
+                           static_cast<std::int64_t>(place.s) * Op::kSrc;
+  const std::uint32_t tile = shared_address(shared) + nibble(from);
+  load_tile<Op::kSrc, kUnits>(a, tile, from, src, place.d, place.s);
+  // Wait for this thread's copies, then for the block's.
+  wait_copies();
+  __syncthreads();
+
+  char* const to = dst + a.dst_offset + batch.dst + place.s * a.dst_pitch;
+  const int s_count = min(kTileS, a.s_extent - place.s);
+  constexpr int kItems = kWords * kTileS;
+#pragma unroll 2
+  for (int step = 0; step < kItems / maps::kTileThreads; ++step) {
+    const maps::TileStore at = maps::tile_store(step * maps::kTileThreads + threadIdx.x, kWords / 8, kTileS);
+    if (at.s >= s_count) continue;
+    char* const row = to + at.s * a.dst_pitch;
+    const int skew = static_cast<int>(reinterpret_cast<std::uintptr_t>(row) & a.skew_mask) / Op::kDst;
+    const int local = at.word * kUnits - skew + a.halo;  // row of shared memory
+    const int d = place.d + local - a.halo;
+    const int group = local / kUnits, inner = local % kUnits;
+    std::uint32_t address = tile + at.s * Op::kSrc + group * (kUnits * a.row_pitch + a.group_pad) +
+                            inner * a.row_pitch;
+    Bits<Op::kDst> units[kUnits];
+    if (d >= 0 && d + kUnits <= a.d_extent) {
+#pragma unroll
+      for (int j = 0; j < kUnits; ++j) {
+        units[j] = Op::apply(load_shared<Op::kSrc>(address));
+        address += a.row_pitch + (j + inner == kUnits - 1 ? a.group_pad : 0);
+      }
+      store<16>(row + static_cast<std::int64_t>(d) * Op::kDst, join<Op::kDst, kUnits>(units));
+    } else {
+      for (int j = 0; j < kUnits; ++j) {
+        if (d + j >= 0 && d + j < a.d_extent)
+          store<Op::kDst>(row + static_cast<std::int64_t>(d + j) * Op::kDst,
+                          Op::apply(load_shared<Op::kSrc>(address)));
+        address += a.row_pitch + (j + inner == kUnits - 1 ? a.group_pad : 0);
+      }
+    }
+  }
+}
+
+/// The same for units of 1 and 2 bytes where all rows start on words: a lane reads 4 bytes of each row of src and
+/// transposes them in registers, so shared memory moves words and not units.
+template <int kUnit, int kWords, int kTileS>
+__global__ void __launch_bounds__(maps::kTileThreads, 5) tile_block_kernel(const __grid_constant__ TileArgs a, char* dst,
+                                                                        const char* src) {
+  constexpr int kUnits = 16 / kUnit;   // rows of src a word of dst needs
+  constexpr int kAcross = 4 / kUnit;   // rows of dst a word of shared memory serves
+  extern __shared__ __align__(128) char shared[];
+  const maps::TilePlace place = maps::tile_place(a, blockIdx.x);
+  const maps::Offsets batch = maps::offsets(a.batch, place.batch);
+  const char* const from = src + a.src_offset + batch.src + place.d * a.src_pitch +
+                           static_cast<std::int64_t>(place.s) * kUnit;
+  const std::uint32_t tile = shared_address(shared) + nibble(from);
+  load_tile<kUnit, kUnits>(a, tile, from, src, place.d, place.s);
+  wait_copies();
+  __syncthreads();
+
+  char* const to = dst + a.dst_offset + batch.dst + place.s * a.dst_pitch;
+  constexpr int kItems = kWords * kTileS / kAcross;
+#pragma unroll 2
+  for (int step = 0; step < kItems / maps::kTileThreads; ++step) {
+    const maps::TileStore at =
+        maps::tile_store(step * maps::kTileThreads + threadIdx.x, kWords / 8, kTileS / kAcross);
+    const int d = place.d + at.word * kUnits;
+    const int s = at.s * kAcross;
+    if (place.s + s >= a.s_extent || d >= a.d_extent) continue;
+    std::uint32_t address = tile + s * kUnit + maps::tile_row_base(a, at.word * kUnits, kUnits);
+    std::uint32_t out[kAcross][4];
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+      std::uint32_t in[kAcross];
+#pragma unroll
+      for (int j = 0; j < kAcross; ++j) in[j] = load_shared<4>(address + (w * kAcross + j) * a.row_pitch);
+      if constexpr (kUnit == 2) {
+        out[0][w] = __byte_perm(in[0], in[1], 0x5410);
+        out[1][w] = __byte_perm(in[0], in[1], 0x7632);
+      } else {
+        const std::uint32_t a0 = __byte_perm(in[0], in[1], 0x5140), a1 = __byte_perm(in[2], in[3], 0x5140);
+        const std::uint32_t b0 = __byte_perm(in[0], in[1], 0x7362), b1 = __byte_perm(in[2], in[3], 0x7362);
+        out[0][w] = __byte_perm(a0, a1, 0x5410);
+        out[1][w] = __byte_perm(a0, a1, 0x7632);
+        out[2][w] = __byte_perm(b0, b1, 0x5410);
+        out[3][w] = __byte_perm(b0, b1, 0x7632);
+      }
+    }
+    char* row = to + s * a.dst_pitch + static_cast<std::int64_t>(d) * kUnit;
+#pragma unroll
+    for (int i = 0; i < kAcross; ++i, row += a.dst_pitch) {
+      if (place.s + s + i >= a.s_extent) break;
+      if (d + kUnits <= a.d_extent) {
+        store<16>(row, make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]));
+      } else {
+        Bits<kUnit> units[kUnits];
+        split<kUnit, kUnits>(make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]), units);
+#pragma unroll
+        for (int j = 0; j < kUnits; ++j)
+          if (d + j < a.d_extent) store<kUnit>(row + j * kUnit, units[j]);
+      }
+    }
+  }
+}
+
+template <class Op, int kWords, int kTileS>
+int launch_plain(const TileArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
+  return enqueue(tile_kernel<Op, kWords, kTileS>, a, dst, src, a.tiles, maps::kTileThreads,
+                 maps::tile_shared_bytes(a, 16 / Op::kDst), stream);
+}
+
+template <int kUnit, int kWords, int kTileS>
+int launch_block(const TileArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
+  return enqueue(tile_block_kernel<kUnit, kWords, kTileS>, a, dst, src, a.tiles, maps::kTileThreads,
+                 maps::tile_shared_bytes(a, 16 / kUnit), stream);
+}
+
+/// Words of a tile's rows of dst and units of its rows of src are the instance; `block` transposes in registers.
+template <int kUnit>
+int launch_move(const TileArgs& a, bool block, void* dst, const void* src, CUstream_st* stream) noexcept {
+  const int words = a.tile_d * kUnit / 16;
+#define RESTRIDE_TILE(kWords, kTileS)                                                        \
+  if (words == kWords && a.tile_s == kTileS) {                                               \
+    if constexpr (kUnit < 4)                                                                 \
+      if (block) return launch_block<kUnit, kWords, kTileS>(a, dst, src, stream);            \
+    return launch_plain<Move<kUnit>, kWords, kTileS>(a, dst, src, stream);                   \
+  }
+  RESTRIDE_TILE(8, 128 / kUnit * (kUnit == 4 ? 1 : kUnit == 8 ? 2 : kUnit == 16 ? 4 : 1))
+  RESTRIDE_TILE(16, 256 / kUnit)
+  RESTRIDE_TILE(8, 256 / kUnit * (kUnit == 16 ? 4 : 1))
+  RESTRIDE_TILE(16, 512 / kUnit)
+  RESTRIDE_TILE(32, 512 / kUnit)
+#undef RESTRIDE_TILE
+  return static_cast<int>(cudaErrorInvalidValue);
+}
+
+}  // namespace
+
+int launch_tile(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
+  const auto& a = std::get<TileArgs>(args.args);
+  const bool block = args.key.variant == kTileBlock;
+  switch (args.key.dst_unit) {
+    case 1: return launch_move<1>(a, block, dst, src, stream);
+    case 2: return launch_move<2>(a, block, dst, src, stream);
+    case 4: return launch_move<4>(a, block, dst, src, stream);
+    case 8: return launch_move<8>(a, block, dst, src, stream);
+    default: return launch_move<16>(a, block, dst, src, stream);
+  }
+}
+
+}  // namespace restride::cuda
