@@ -43,6 +43,7 @@ struct PackedArgs {
   PackedModes run_modes;            ///< the modes of a run
   PackedModes row_modes;            ///< the tile's other modes, seen from dst
   PackedModes piece_modes;          ///< the tile's other modes, seen from src
+  std::int32_t run_inside = 0, row_inside = 0;  ///< bytes inside a piece at index 0, where modes run backwards
   std::int32_t piece_pitch = 0;     ///< bytes from piece to piece in shared memory, a multiple of 16
   std::int32_t pad_pieces = 0;      ///< 16 bytes more after so many pieces; 0: never
   base::FastDiv piece_words;        ///< aligned words that cover a piece
@@ -113,7 +114,14 @@ RESTRIDE_HD constexpr std::int32_t packed_piece_base(const PackedArgs& a, std::i
 /// Entry p of the run table.
 RESTRIDE_HD constexpr std::int32_t packed_run_entry(const PackedArgs& a, std::uint32_t p) {
   const PackedSum sum = packed_sum(a.run_modes, p);
-  return packed_piece_base(a, sum.piece, sum.piece_src) + sum.inside;
+  return packed_piece_base(a, sum.piece, sum.piece_src) + sum.inside + a.run_inside;
+}
+
+/// Entry r of the row table.
+RESTRIDE_HD constexpr PackedSum packed_row_entry(const PackedArgs& a, std::uint32_t row) {
+  PackedSum sum = packed_sum(a.row_modes, row);
+  sum.inside += a.row_inside;
+  return sum;
 }
 
 }  // namespace restride::maps

@@ -6,6 +6,7 @@
 
 #include "src/base/convert.h"
 #include "src/kernels/cuda/device.cuh"
+#include "src/plan/cuda_casts.h"
 
 namespace restride::cuda {
 
@@ -17,13 +18,6 @@ struct Cast {
     return base::bit_cast<Bits<kDst>>(base::convert<Dst>(base::bit_cast<Src>(unit)));
   }
 };
-
-/// Pairs with kernels of their own in rows, tile and packed; the others go through `convert_any`.
-// X(dst, src): enumerators of DType.
-#define RESTRIDE_CUDA_CASTS(X)                                                                    \
-  X(kF16, kF32) X(kBF16, kF32) X(kF8E4M3, kF32) X(kF8E5M2, kF32) X(kU8, kF32) X(kI32, kF32) X(kF64, kF32) \
-  X(kF32, kF16) X(kF32, kBF16) X(kF32, kF8E4M3) X(kF32, kF8E5M2) X(kF32, kU8) X(kF32, kI32) X(kF32, kF64) \
-  X(kBF16, kF16) X(kF16, kBF16) X(kF16, kU8) X(kI32, kI64) X(kI64, kI32)
 
 template <class T>
 __device__ inline T load_bytes(const char* p) {

@@ -41,7 +41,7 @@ struct Tables {
 
   __device__ void fill(const PackedArgs& a) const {
     for (int i = threadIdx.x; i < a.rows; i += maps::kPackedThreads) {
-      const maps::PackedSum sum = maps::packed_sum(a.row_modes, i);
+      const maps::PackedSum sum = maps::packed_row_entry(a, i);
       rows[i] = {sum.dst, sum.inside};
     }
     for (int i = threadIdx.x; i < a.pieces; i += maps::kPackedThreads) {

@@ -1,0 +1,39 @@
+// From a decision to the arguments of its kernel.
+#include "src/kernels/cuda/families.h"
+#include "src/plan/cuda_families.h"
+
+namespace restride::cuda {
+
+CudaArgs prepare_cuda(const layout::Canonical& c, const plan::Decision& decision) {
+  const plan::Candidate& chosen = decision.chosen;
+  CudaArgs out;
+  out.key.family = chosen.family;
+  out.key.src_unit = static_cast<std::uint8_t>(c.src_unit);
+  out.key.dst_unit = static_cast<std::uint8_t>(c.dst_unit);
+  out.key.cast = c.cast;
+  out.key.src_dtype = c.src_dtype;
+  out.key.dst_dtype = c.dst_dtype;
+  switch (chosen.family) {
+    case plan::Family::kNoop: break;
+    case plan::Family::kRun:
+    case plan::Family::kRows:
+      out.key.variant = static_cast<std::uint8_t>(plan::rows_kind(c, chosen.get(plan::ParamId::kVectorBytes, 16)));
+      out.args = plan::rows_args(c, chosen);
+      break;
+    case plan::Family::kTile:
+      out.key.variant = plan::tile_in_registers(c, chosen) ? kTileBlock : kTileCollect;
+      out.args = plan::tile_args(c, chosen);
+      break;
+    case plan::Family::kPacked:
+      out.key.variant = static_cast<std::uint8_t>(chosen.get(plan::ParamId::kVectorBytes, 16));
+      out.args = plan::packed_args(c, chosen);
+      break;
+    case plan::Family::kGather:
+      out.key.variant = static_cast<std::uint8_t>(chosen.get(plan::ParamId::kIndexBits, 64));
+      out.args = plan::gather_args(c, chosen);
+      break;
+  }
+  return out;
+}
+
+}  // namespace restride::cuda

@@ -1,0 +1,66 @@
+// What each CUDA family offers for a canonical copy, and the arguments its kernel then gets. Host arithmetic only.
+#pragma once
+
+#include "src/layout/canonical.h"
+#include "src/maps/gather.h"
+#include "src/maps/packed.h"
+#include "src/maps/rows.h"
+#include "src/maps/tile.h"
+#include "src/plan/cuda_planner.h"
+#include "src/plan/decision.h"
+
+namespace restride::plan {
+
+Candidate bid_run(const layout::Canonical& c, const CudaMachine& machine);
+Candidate bid_rows(const layout::Canonical& c, const CudaMachine& machine);
+Candidate bid_tile(const layout::Canonical& c, const CudaMachine& machine);
+Candidate bid_packed(const layout::Canonical& c, const CudaMachine& machine);
+Candidate bid_gather(const layout::Canonical& c, const CudaMachine& machine);
+
+/// The kernels' arguments for a candidate that applies.
+maps::RowsArgs rows_args(const layout::Canonical& c, const Candidate& chosen);
+maps::TileArgs tile_args(const layout::Canonical& c, const Candidate& chosen);
+maps::PackedArgs packed_args(const layout::Canonical& c, const Candidate& chosen);
+maps::GatherArgs gather_args(const layout::Canonical& c, const Candidate& chosen);
+
+/// How the rows kernel reads with words of so many bytes.
+maps::RowsKind rows_kind(const layout::Canonical& c, std::int64_t vector_bytes);
+/// True when the tile transposes units of 1 and 2 bytes in registers: every row on both sides must allow words.
+bool tile_in_registers(const layout::Canonical& c, const Candidate& chosen);
+
+// ---- Shared by the bids ----
+
+/// Bytes [first, last) relative to the data pointer between the source's first and last element, inclusive.
+struct ByteRange {
+  std::int64_t first = 0, last = 0;
+};
+ByteRange source_range(const layout::Canonical& c);
+
+/// True when both sides' units lie at multiples of their size, which only a cast can break.
+bool units_aligned(const layout::Canonical& c);
+
+/// The kernels that convert have the pair, or nothing converts.
+bool moves_or_converts(const layout::Canonical& c);
+
+/// Largest power of two, up to 128, that divides every dst address of units whose index is 0 in the modes of `inside`
+/// (a bit mask by mode number).
+std::int64_t row_alignment(const layout::Canonical& c, std::uint64_t inside);
+
+/// The modes that are not in `inside`, as a walk; false when they are too many or number 2^31 or more.
+bool outer_walk(const layout::Canonical& c, std::uint64_t inside, maps::Walk* walk, std::int64_t* count);
+
+/// 32-byte sectors that `runs` runs of `bytes` each touch, when they start on multiples of `alignment`.
+std::int64_t sectors(std::int64_t runs, std::int64_t bytes, std::int64_t alignment);
+
+/// Fills the prediction: launch, and the sectors at the machine's copy rate times `efficiency`.
+void predict(Candidate& bid, const layout::Canonical& c, const CudaMachine& machine, std::int64_t read_sectors,
+             std::int64_t written_sectors, double efficiency);
+
+inline Candidate refusal(Family family, std::string_view reason) {
+  Candidate bid;
+  bid.family = family;
+  bid.reason = reason;
+  return bid;
+}
+
+}  // namespace restride::plan

@@ -1,0 +1,373 @@
+// The bid of packed on CUDA: which modes a tile takes, how much of the cut ones, and the kernel's arguments.
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "src/plan/cuda_families.h"
+
+namespace restride::plan {
+
+using layout::Canonical;
+using layout::CopyMode;
+using maps::PackedArgs;
+using maps::PackedModes;
+
+namespace {
+
+constexpr int kMaxSet = 63;  // modes a bit mask can name
+constexpr std::int32_t kMostShared = 48 << 10;
+constexpr int kNone = -1;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// A tile as a choice: how many indices of each mode are inside (0: the mode is outside).
+struct Set {
+  std::array<std::int32_t, kMaxSet> chunk{};
+  std::uint64_t dst = 0, src = 0;   ///< modes of the run, modes of the piece
+  int d_cut = kNone, s_cut = kNone; ///< modes with fewer indices inside than they have
+  std::int64_t run_units = 1, piece_units = 1, tile_units = 1;
+};
+
+using Order = detail::FixedVector<std::uint8_t, kMaxSet>;
+
+/// Mode numbers by |src_stride|, those that repeat (stride 0) left out.
+Order by_src_stride(const Canonical& c) {
+  Order order;
+  for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i) {
+    if (c.modes[i].src_stride == 0) continue;
+    std::size_t at = order.size();
+    while (at > 0 && std::abs(c.modes[order[at - 1]].src_stride) > std::abs(c.modes[i].src_stride)) --at;
+    order.insert(at, static_cast<std::uint8_t>(i));
+  }
+  return order;
+}
+
+/// Indices of a cut mode: enough for `need`, evenly many a tile, whole sectors where that is cheap.
+std::int32_t chunk_of(std::int64_t extent, std::int64_t need, std::int64_t run_bytes) {
+  std::int64_t chunk = ceil_div(extent, ceil_div(extent, need));
+  std::int64_t step = 32;
+  while (step > 1 && run_bytes * step / 2 % 32 == 0) step /= 2;
+  if (chunk >= 4 * step) chunk = ceil_div(chunk, step) * step;
+  return static_cast<std::int32_t>(std::min(chunk, extent));
+}
+
+/// Takes leading modes of one side until they make up `target` bytes. `stride` and `unit` are that side's.
+template <class StrideOf>
+void take(const Canonical& c, const Order& order, std::int64_t unit, std::int64_t target, StrideOf stride, Set& set,
+          std::uint64_t& mask, int& cut, std::int64_t& run) {
+  std::int64_t bytes = unit;
+  for (const std::uint8_t m : order) {
+    const std::int64_t extent = c.modes[m].extent;
+    if (std::abs(stride(c.modes[m])) != bytes) break;
+    const bool backwards = stride(c.modes[m]) < 0;
+    std::int32_t& chunk = set.chunk[m];
+    if (chunk == 0) {
+      if (bytes >= target) break;
+      const std::int64_t need = ceil_div(target, bytes);
+      // A run that goes backwards is taken whole, so that its lowest address is known beforehand.
+      chunk = extent <= need + need / 2 ? static_cast<std::int32_t>(std::min<std::int64_t>(extent, 1 << 20))
+                                        : chunk_of(extent, need, bytes);
+      if (backwards && chunk != extent) {
+        chunk = 0;
+        break;
+      }
+    } else if (backwards && chunk != extent) {
+      break;
+    }
+    mask |= std::uint64_t{1} << m;
+    bytes *= chunk;
+    if (chunk != extent) {
+      cut = m;
+      break;
+    }
+  }
+  run = bytes / unit;
+}
+
+Set make_set(const Canonical& c, const Order& dst_order, const Order& src_order, std::int64_t dst_target,
+             std::int64_t src_target) {
+  Set set;
+  take(c, dst_order, c.dst_unit, dst_target, [](const CopyMode& m) { return m.dst_stride; }, set, set.dst, set.d_cut,
+       set.run_units);
+  take(c, src_order, c.src_unit, src_target, [](const CopyMode& m) { return m.src_stride; }, set, set.src, set.s_cut,
+       set.piece_units);
+  for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i)
+    if (set.chunk[i] != 0) set.tile_units *= set.chunk[i];
+  return set;
+}
+
+/// The set that a candidate's parameters name.
+Set set_of(const Canonical& c, const Candidate& chosen) {
+  Set set;
+  set.dst = static_cast<std::uint64_t>(chosen.get(ParamId::kDstSet));
+  set.src = static_cast<std::uint64_t>(chosen.get(ParamId::kSrcSet));
+  set.d_cut = static_cast<int>(chosen.get(ParamId::kRowMode, kNone));
+  set.s_cut = static_cast<int>(chosen.get(ParamId::kColMode, kNone));
+  for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i)
+    if (((set.dst | set.src) >> i & 1) != 0) set.chunk[i] = static_cast<std::int32_t>(c.modes[i].extent);
+  if (set.d_cut != kNone) set.chunk[static_cast<std::size_t>(set.d_cut)] = static_cast<std::int32_t>(chosen.get(ParamId::kTileRows));
+  if (set.s_cut != kNone) set.chunk[static_cast<std::size_t>(set.s_cut)] = static_cast<std::int32_t>(chosen.get(ParamId::kTileCols));
+  return set;
+}
+
+void append(PackedModes& modes, std::uint32_t extent, std::int64_t dst, std::int64_t src, std::uint32_t step) {
+  const auto at = static_cast<std::size_t>(modes.rank++);
+  modes.extent[at] = extent;
+  modes.dst_stride[at] = dst;
+  modes.src_stride[at] = src;
+  modes.piece_step[at] = step;
+}
+
+/// Shared-memory cycles of the stores of one warp, the mean over a word's units: 1 is free of conflicts.
+double conflicts(const PackedArgs& a, int units) {
+  int total = 0, samples = 0;
+  for (int j = 0; j < units; j += units > 4 ? units / 2 : 1, ++samples) {
+    std::array<std::int32_t, 32> word{};
+    std::array<std::uint8_t, 32> used{};
+    int worst = 1;
+    for (int lane = 0; lane < 32; ++lane) {
+      const std::uint32_t row = a.run_words.quotient(static_cast<std::uint32_t>(lane));
+      const std::uint32_t k = static_cast<std::uint32_t>(lane) - row * a.run_words.divisor;
+      const std::int32_t unit = static_cast<std::int32_t>(k) * units + j;
+      if (unit >= a.run_units || static_cast<std::int32_t>(row) >= a.rows) continue;
+      const std::int32_t at = maps::packed_run_entry(a, static_cast<std::uint32_t>(unit)) +
+                              maps::packed_row_entry(a, row).inside;
+      const std::int32_t w = at / 4;
+      word[static_cast<std::size_t>(lane)] = w;
+      bool known = false;
+      for (int other = 0; other < lane && !known; ++other) known = word[static_cast<std::size_t>(other)] == w;
+      if (!known) worst = std::max<int>(worst, ++used[static_cast<std::size_t>(w & 31)]);
+    }
+    total += worst;
+  }
+  return static_cast<double>(total) / samples;
+}
+
+/// Everything of the arguments but the padding and the vector width.
+PackedArgs geometry(const Canonical& c, const Set& set) {
+  PackedArgs a;
+  const std::uint64_t inside = set.dst | set.src;
+  std::int64_t batch = 0;
+  outer_walk(c, inside, &a.batch, &batch);
+  const ByteRange range = source_range(c);
+  a.src_first = range.first;
+  a.src_last = range.last;
+  a.dst_offset = c.dst_offset;
+  a.src_offset = c.src_offset;
+  a.same_cut = set.d_cut != kNone && set.d_cut == set.s_cut;
+
+  const Order src_order = by_src_stride(c);
+  const auto in = [](std::uint64_t mask, std::size_t m) { return (mask >> m & 1) != 0; };
+  const auto step_inside = [&](std::size_t m) {
+    const CopyMode& mode = c.modes[m];
+    if (mode.src_stride >= 0 || !in(set.src, m)) return;
+    // A piece that runs backwards starts at its last index.
+    const std::int64_t reach = (set.chunk[m] - 1) * mode.src_stride;
+    a.src_offset += reach;
+    (in(set.dst, m) ? a.run_inside : a.row_inside) -= static_cast<std::int32_t>(reach);
+  };
+  for (std::size_t m = 0; m < c.modes.size() && m < kMaxSet; ++m)
+    if (set.chunk[m] != 0) step_inside(m);
+
+  // Pieces are numbered in dst's order, so that neighbours in a run are neighbours in number.
+  std::uint32_t pieces = 1;
+  std::array<std::uint32_t, kMaxSet> piece_step{};
+  for (std::size_t m = 0; m < c.modes.size() && m < kMaxSet; ++m)
+    if (in(set.dst & ~set.src, m)) {
+      piece_step[m] = pieces;
+      pieces *= static_cast<std::uint32_t>(set.chunk[m]);
+      append(a.piece_modes, static_cast<std::uint32_t>(set.chunk[m]), 0, c.modes[m].src_stride, piece_step[m]);
+    }
+  a.run_units = 1;
+  for (std::size_t m = 0; m < c.modes.size() && m < kMaxSet; ++m)
+    if (in(set.dst, m)) {
+      append(a.run_modes, static_cast<std::uint32_t>(set.chunk[m]), c.modes[m].dst_stride, c.modes[m].src_stride,
+             piece_step[m]);
+      a.run_units *= set.chunk[m];
+    }
+  a.rows = 1;
+  std::int64_t piece_bytes = c.src_unit;
+  for (const std::uint8_t m : src_order) {
+    if (in(set.src, m)) piece_bytes *= set.chunk[m];
+    if (!in(set.src & ~set.dst, m)) continue;
+    append(a.row_modes, static_cast<std::uint32_t>(set.chunk[m]), c.modes[m].dst_stride, c.modes[m].src_stride, 0);
+    a.rows *= set.chunk[m];
+  }
+  a.pieces = static_cast<std::int32_t>(pieces);
+  a.piece_bytes = static_cast<std::int32_t>(piece_bytes);
+
+  const auto cut = [&](int mode, std::int32_t* extent, std::int32_t* chunk, std::int64_t* dst, std::int64_t* src) {
+    if (mode == kNone) return base::FastDiv(1);
+    const auto m = static_cast<std::size_t>(mode);
+    *extent = static_cast<std::int32_t>(c.modes[m].extent);
+    *chunk = set.chunk[m];
+    *dst = set.chunk[m] * c.modes[m].dst_stride;
+    *src = set.chunk[m] * c.modes[m].src_stride;
+    return base::FastDiv(ceil_div(*extent, *chunk));
+  };
+  a.cuts_d = cut(set.d_cut, &a.d_extent, &a.d_chunk, &a.d_dst_step, &a.d_src_step);
+  if (!a.same_cut) a.cuts_s = cut(set.s_cut, &a.s_extent, &a.s_chunk, &a.s_dst_step, &a.s_src_step);
+  a.run_per_d = a.run_units / a.d_chunk;
+  const std::int32_t s_chunk = a.same_cut ? a.d_chunk : a.s_chunk;
+  a.piece_per_s = a.piece_bytes / s_chunk;
+  if (set.d_cut != kNone && !in(set.src, static_cast<std::size_t>(set.d_cut))) a.pieces_per_d = a.pieces / a.d_chunk;
+  if (set.s_cut != kNone && !in(set.dst, static_cast<std::size_t>(set.s_cut))) a.rows_per_s = a.rows / a.s_chunk;
+  a.tiles = static_cast<std::uint32_t>(std::int64_t{a.cuts_d.divisor} * a.cuts_s.divisor * batch);
+
+  // Pieces all start on a word, or may start anywhere, within the tile and with the tile, and take a word more.
+  std::int64_t bits = c.src_align | a.d_src_step | a.s_src_step | (a.src_offset - c.src_offset);
+  for (int i = 0; i < a.piece_modes.rank; ++i) bits |= a.piece_modes.src_stride[i];
+  for (int i = 0; i < a.batch.rank; ++i) bits |= a.batch.src_stride[i];
+  const bool on_words = (bits & 15) == 0;
+  const std::int32_t words = static_cast<std::int32_t>(ceil_div(piece_bytes, 16)) + (on_words ? 0 : 1);
+  a.piece_words = base::FastDiv(words);
+  a.piece_pitch = on_words ? words * 16 : static_cast<std::int32_t>(ceil_div(piece_bytes + 45, 16)) * 16;
+  a.dst_dtype = static_cast<std::uint8_t>(c.dst_dtype);
+  a.src_dtype = static_cast<std::uint8_t>(c.src_dtype);
+  return a;
+}
+
+bool runs_on(const Canonical& c, const Set& set, std::int64_t alignment) {
+  std::int64_t bits = row_alignment(c, set.dst);
+  if (set.d_cut != kNone) {
+    const auto m = static_cast<std::size_t>(set.d_cut);
+    bits |= set.chunk[m] * c.modes[m].dst_stride;
+  }
+  return (bits & (alignment - 1)) == 0;
+}
+
+/// Settles the vector width's part and the padding, and counts shared memory.
+void finish(const Canonical& c, const Set& set, std::int64_t vector, PackedArgs& a) {
+  const auto units = static_cast<std::int32_t>(vector / c.dst_unit);
+  a.dst_aligned = runs_on(c, set, vector);
+  a.run_words = base::FastDiv(ceil_div(a.run_units + (a.dst_aligned ? 0 : units - 1), units));
+}
+
+void count_shared(PackedArgs& a) {
+  const std::int32_t pad = a.pad_pieces != 0 ? (a.pieces - 1) / a.pad_pieces * 16 : 0;
+  a.tile_bytes = (a.pieces * a.piece_pitch + pad + 64 + 15) / 16 * 16;
+  a.shared_bytes = a.tile_bytes + a.rows * 16 + a.pieces * 16 + (a.run_units * 2 + 15) / 16 * 16;
+}
+
+/// Cycles of the shared memory's pipe a 16-byte word of dst takes a lane.
+double settle(const Canonical& c, const Set& set, std::int64_t vector, PackedArgs& a) {
+  finish(c, set, vector, a);
+  const int units = static_cast<int>(vector / c.dst_unit);
+  double best = 1e9;
+  std::int32_t best_pad = 0;
+  for (const std::int32_t pad : {0, 1, 2, 4, 8, 16}) {
+    if (pad != 0 && (a.pieces <= pad)) break;
+    a.pad_pieces = pad;
+    const double cost = conflicts(a, units);
+    if (cost < best - 0.01) best = cost, best_pad = pad;
+    if (best <= 1.01) break;
+  }
+  a.pad_pieces = best_pad;
+  count_shared(a);
+  return (best * units + 3) * 16.0 / static_cast<double>(vector);
+}
+
+struct Priced {
+  Set set;
+  double time = 1e300;
+  std::int64_t read = 0, written = 0;
+  double efficiency = 0;
+};
+
+Priced price(const Canonical& c, const CudaMachine& machine, const Set& set) {
+  Priced p;
+  p.set = set;
+  const std::int64_t tile_bytes = set.tile_units * std::max(c.src_unit, c.dst_unit);
+  if (set.tile_units * c.src_unit > (28 << 10)) return p;
+  std::int64_t tiles = 1;
+  for (std::size_t i = 0; i < c.modes.size(); ++i) {
+    const std::int64_t chunk = i < kMaxSet ? set.chunk[i] : 0;
+    tiles *= chunk == 0 ? c.modes[i].extent : ceil_div(c.modes[i].extent, chunk);
+  }
+  const std::int64_t run_bytes = set.run_units * c.dst_unit, piece_bytes = set.piece_units * c.src_unit;
+  std::int64_t src_bits = c.src_align | 128;
+  for (std::size_t i = 0; i < c.modes.size(); ++i)
+    if (i >= kMaxSet || (set.src >> i & 1) == 0) src_bits |= c.modes[i].src_stride;
+    else if (static_cast<int>(i) == set.s_cut) src_bits |= set.chunk[i] * c.modes[i].src_stride;
+  p.read = sectors(c.units / set.piece_units, piece_bytes, src_bits & -src_bits);
+  p.written = sectors(c.units / set.run_units, run_bytes, runs_on(c, set, 32) ? 32 : 1);
+  const double used = static_cast<double>(c.units) / (static_cast<double>(tiles) * static_cast<double>(set.tile_units));
+  const auto size = static_cast<double>(tile_bytes);
+  double efficiency = 0.93 * size / (size + 700) * std::min(1.0, 0.5 + 0.55 * used);
+  // Memory likes 64 bytes and more in a row.
+  efficiency *= static_cast<double>(run_bytes) / static_cast<double>(run_bytes + 8);
+  efficiency *= static_cast<double>(piece_bytes) / static_cast<double>(piece_bytes + 8);
+  if (tiles < machine.sm_count * 4) efficiency *= 0.3 + 0.7 * static_cast<double>(tiles) / (machine.sm_count * 4);
+  p.efficiency = efficiency;
+  p.time = static_cast<double>(p.read + p.written) / efficiency;
+  return p;
+}
+
+}  // namespace
+
+Candidate bid_packed(const Canonical& c, const CudaMachine& machine) {
+  constexpr Family kFamily = Family::kPacked;
+  if (c.two_sided) return refusal(kFamily, "the sides share no modes");
+  if (c.modes.empty()) return refusal(kFamily, "one run has nothing to pack");
+  if (!units_aligned(c)) return refusal(kFamily, "elements lie off their own alignment");
+  if (!moves_or_converts(c)) return refusal(kFamily, "no kernel for this pair of dtypes");
+
+  const Order src_order = by_src_stride(c);
+  Order dst_order;
+  for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i) dst_order.push_back(static_cast<std::uint8_t>(i));
+  Priced best;
+  for (const std::int64_t dst_target : {128, 256, 512, 1024, 4096, 8192, 16384})
+    for (const std::int64_t src_target : {128, 256, 512, 1024, 4096, 8192, 16384}) {
+      const Set set = make_set(c, dst_order, src_order, dst_target, src_target);
+      const Priced p = price(c, machine, set);
+      if (p.time < best.time) best = p;
+    }
+  if (best.time >= 1e300) return refusal(kFamily, "no tile fits shared memory");
+  maps::Walk walk;
+  std::int64_t batch = 0;
+  const Set& set = best.set;
+  if (!outer_walk(c, set.dst | set.src, &walk, &batch)) return refusal(kFamily, "too many outer modes");
+  PackedArgs a = geometry(c, set);
+  if (std::max({a.run_modes.rank, a.row_modes.rank, a.piece_modes.rank}) > maps::kMaxPackedModes)
+    return refusal(kFamily, "too many modes in a tile");
+  if (std::int64_t{a.cuts_d.divisor} * a.cuts_s.divisor >= (std::int64_t{1} << 31) / batch)
+    return refusal(kFamily, "too many tiles");
+
+  std::int64_t vector = 16;
+  double cycles = 1e9;
+  for (std::int64_t v = 16; v >= std::max(4, c.dst_unit); v /= 2) {
+    const double cost = settle(c, set, v, a) + 4.0 * 16 / static_cast<double>(v);
+    if (cost < cycles) cycles = cost, vector = v;
+  }
+  settle(c, set, vector, a);
+  if (a.shared_bytes > kMostShared) return refusal(kFamily, "no tile fits shared memory");
+
+  Candidate bid;
+  bid.family = kFamily;
+  const std::int64_t blocks = std::min<std::int64_t>(a.tiles, std::int64_t{machine.sm_count} * 32);
+  bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(set.dst)},
+                {ParamId::kSrcSet, static_cast<std::int64_t>(set.src)},
+                {ParamId::kVectorBytes, vector},
+                {ParamId::kThreads, maps::kPackedThreads},
+                {ParamId::kBlocks, blocks}};
+  if (set.d_cut != kNone) {
+    bid.params.push_back({ParamId::kRowMode, set.d_cut});
+    bid.params.push_back({ParamId::kTileRows, set.chunk[static_cast<std::size_t>(set.d_cut)]});
+  }
+  if (set.s_cut != kNone) {
+    bid.params.push_back({ParamId::kColMode, set.s_cut});
+    bid.params.push_back({ParamId::kTileCols, set.chunk[static_cast<std::size_t>(set.s_cut)]});
+  }
+  predict(bid, c, machine, best.read, best.written, best.efficiency);
+  return bid;
+}
+
+maps::PackedArgs packed_args(const Canonical& c, const Candidate& chosen) {
+  const Set set = set_of(c, chosen);
+  PackedArgs a = geometry(c, set);
+  settle(c, set, chosen.get(ParamId::kVectorBytes, 16), a);
+  a.blocks = static_cast<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
+  return a;
+}
+
+}  // namespace restride::plan

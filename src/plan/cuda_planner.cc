@@ -1,0 +1,105 @@
+// Collects the bids, orders them, and holds the arithmetic that they share.
+#include "src/plan/cuda_planner.h"
+
+#include <algorithm>
+#include <string>
+
+#include "src/plan/cuda_casts.h"
+#include "src/plan/cuda_families.h"
+
+namespace restride::plan {
+
+using layout::Canonical;
+using layout::CopyMode;
+
+ByteRange source_range(const Canonical& c) {
+  ByteRange range{c.src_offset, c.src_offset + c.src_unit};
+  for (const CopyMode& m : c.modes) {
+    const std::int64_t reach = (m.extent - 1) * m.src_stride;
+    (reach < 0 ? range.first : range.last) += reach;
+  }
+  return range;
+}
+
+bool units_aligned(const Canonical& c) {
+  if (c.dst_align < c.dst_unit || c.src_align < c.src_unit) return false;
+  for (const CopyMode& m : c.modes)
+    if (m.dst_stride % c.dst_unit != 0 || m.src_stride % c.src_unit != 0) return false;
+  return true;
+}
+
+bool moves_or_converts(const Canonical& c) { return !c.cast || has_cuda_cast(c.dst_dtype, c.src_dtype); }
+
+std::int64_t row_alignment(const Canonical& c, std::uint64_t inside) {
+  std::int64_t bits = c.dst_align | 128;
+  for (std::size_t i = 0; i < c.modes.size(); ++i)
+    if (i >= 64 || (inside >> i & 1) == 0) bits |= c.modes[i].dst_stride;
+  return bits & -bits;
+}
+
+bool outer_walk(const Canonical& c, std::uint64_t inside, maps::Walk* walk, std::int64_t* count) {
+  *count = 1;
+  walk->rank = 0;
+  for (std::size_t i = 0; i < c.modes.size(); ++i) {
+    if (i < 64 && (inside >> i & 1) != 0) continue;
+    const CopyMode& m = c.modes[i];
+    if (walk->rank == maps::kMaxWalk || m.extent >= (std::int64_t{1} << 31) / *count) return false;
+    walk->extent[walk->rank] = base::FastDiv(m.extent);
+    walk->dst_stride[walk->rank] = m.dst_stride;
+    walk->src_stride[walk->rank] = m.src_stride;
+    ++walk->rank;
+    *count *= m.extent;
+  }
+  return true;
+}
+
+std::int64_t sectors(std::int64_t runs, std::int64_t bytes, std::int64_t alignment) {
+  // A run that starts anywhere touches, on average, (bytes - 1) / 32 + 1 sectors.
+  return alignment % 32 == 0 ? runs * ((bytes + 31) / 32) : runs * (bytes - 1) / 32 + runs;
+}
+
+void predict(Candidate& bid, const Canonical& c, const CudaMachine& machine, std::int64_t read_sectors,
+             std::int64_t written_sectors, double efficiency) {
+  constexpr double kLaunchNs = 2000;
+  bid.applies = true;
+  bid.predicted.read_bytes = c.src_bytes();
+  bid.predicted.written_bytes = c.dst_bytes();
+  bid.predicted.read_sectors = read_sectors;
+  bid.predicted.written_sectors = written_sectors;
+  bid.predicted.time_ns =
+      kLaunchNs + 32.0 * static_cast<double>(read_sectors + written_sectors) / (machine.copy_bytes_per_ns * efficiency);
+}
+
+Decision plan_cuda(const Canonical& c, const CudaMachine& machine, std::string_view forced) {
+  Decision decision;
+  decision.device = DeviceKind::kCuda;
+  if (c.units == 0) {
+    decision.chosen.family = Family::kNoop;
+    decision.chosen.applies = true;
+    decision.chosen.reason = "nothing to do";
+    return decision;
+  }
+  Candidate bids[] = {bid_run(c, machine), bid_rows(c, machine), bid_tile(c, machine), bid_packed(c, machine),
+                      bid_gather(c, machine)};
+  std::stable_sort(std::begin(bids), std::end(bids), [](const Candidate& a, const Candidate& b) {
+    return a.applies != b.applies ? a.applies : a.applies && a.predicted.time_ns < b.predicted.time_ns;
+  });
+  const Candidate* chosen = &bids[0];
+  if (!forced.empty()) {
+    chosen = std::find_if(std::begin(bids), std::end(bids), [&](const Candidate& b) { return name(b.family) == forced; });
+    if (chosen == std::end(bids))
+      throw ArgumentError("no CUDA family is named '" + std::string(forced) + "'; there are run, rows, tile, packed, gather");
+    if (!chosen->applies)
+      throw ArgumentError("family '" + std::string(forced) + "' does not apply: " + std::string(chosen->reason));
+  }
+  decision.chosen = *chosen;
+  decision.chosen.reason = forced.empty() ? "lowest predicted time" : "forced by the caller";
+  for (const Candidate& b : bids)
+    if (&b != chosen) {
+      decision.others.push_back(b);
+      if (b.applies) decision.others.back().reason = "slower by prediction";
+    }
+  return decision;
+}
+
+}  // namespace restride::plan

@@ -1,0 +1,159 @@
+// The bids of run, rows and gather on CUDA, and their kernels' arguments.
+#include <algorithm>
+
+#include "src/plan/cuda_families.h"
+
+namespace restride::plan {
+
+using layout::Canonical;
+using maps::RowsKind;
+
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kSteps = 4;
+constexpr std::uint64_t kRow = 1;  // mode 0 is inside the row
+
+std::int64_t row_units(const Canonical& c) { return c.modes.empty() ? 1 : c.modes[0].extent; }
+std::int64_t src_step(const Canonical& c) { return c.modes.empty() ? c.src_unit : c.modes[0].src_stride; }
+
+int units_of_word(const Canonical& c, RowsKind kind) {
+  if (kind == RowsKind::kUnit) return 1;
+  return kind == RowsKind::kCollect ? 16 / std::max(c.src_unit, c.dst_unit) : 16 / c.dst_unit;
+}
+
+/// Words a row takes at most, by how far off a word's boundary rows may start.
+std::int64_t words_of_row(const Canonical& c, RowsKind kind) {
+  const int units = units_of_word(c, kind);
+  const std::int64_t alignment = std::min<std::int64_t>(row_alignment(c, kRow), units * c.dst_unit);
+  return maps::rows_words(row_units(c), units, units - static_cast<int>(alignment / c.dst_unit));
+}
+
+std::int64_t source_sectors(const Canonical& c) {
+  std::int64_t rows = c.units / row_units(c);
+  const std::int64_t step = std::abs(src_step(c));
+  if (step == c.src_unit) {
+    std::int64_t bits = c.src_align | 128, fresh = rows;
+    for (std::size_t i = 1; i < c.modes.size(); ++i) {
+      bits |= c.modes[i].src_stride;
+      if (c.modes[i].src_stride == 0) fresh /= c.modes[i].extent;  // a repeated row is read from a cache
+    }
+    return sectors(fresh, row_units(c) * c.src_unit, bits & -bits);
+  }
+  if (step == 0) return rows;
+  return std::max<std::int64_t>(c.units * std::min<std::int64_t>(step, 32) / 32, rows);
+}
+
+Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family family) {
+  if (c.two_sided) return refusal(family, "the sides share no modes");
+  if (!c.modes.empty() && c.modes[0].dst_stride != c.dst_unit) return refusal(family, "dst has no dense mode");
+  if (!units_aligned(c)) return refusal(family, "elements lie off their own alignment");
+  if (!moves_or_converts(c)) return refusal(family, "no kernel for this pair of dtypes");
+  maps::Walk walk;
+  std::int64_t rows = 0;
+  if (!outer_walk(c, kRow, &walk, &rows)) return refusal(family, "too many rows or outer modes");
+
+  Candidate bid;
+  bid.family = family;
+  const std::int64_t step = src_step(c);
+  const bool wide = c.cast || (c.dst_unit < 16 && row_units(c) * c.dst_unit >= 64);
+  const std::int64_t vector = wide ? 16 : c.dst_unit;
+  const std::int64_t words = rows * words_of_row(c, rows_kind(c, vector));
+  // A small copy gives every multiprocessor a block before it gives a thread a second word.
+  const bool small = words < static_cast<std::int64_t>(machine.sm_count) * kThreads * kSteps * 2;
+  bid.params = {{ParamId::kVectorBytes, vector}, {ParamId::kThreads, kThreads}, {ParamId::kStages, small ? 1 : kSteps}};
+  const std::int64_t row_bytes = row_units(c) * c.dst_unit;
+  const bool dense = std::abs(step) == c.src_unit || step == 0;
+  double efficiency = dense ? 0.98 : 0.9;
+  if (wide && row_bytes < 256) efficiency *= 0.8;
+  predict(bid, c, machine, source_sectors(c), sectors(rows, row_bytes, row_alignment(c, kRow)), efficiency);
+  return bid;
+}
+
+}  // namespace
+
+RowsKind rows_kind(const Canonical& c, std::int64_t vector_bytes) {
+  if (c.cast) return RowsKind::kCollect;
+  if (vector_bytes == c.dst_unit) return RowsKind::kUnit;
+  if (src_step(c) == c.src_unit) return RowsKind::kForward;
+  return src_step(c) == -c.src_unit ? RowsKind::kReverse : RowsKind::kCollect;
+}
+
+Candidate bid_run(const Canonical& c, const CudaMachine& machine) {
+  if (c.two_sided || c.modes.size() > 1) return refusal(Family::kRun, "not one contiguous run");
+  if (!c.modes.empty() && (c.modes[0].dst_stride != c.dst_unit || c.modes[0].src_stride != c.src_unit))
+    return refusal(Family::kRun, "not one contiguous run");
+  return bid_lines(c, machine, Family::kRun);
+}
+
+Candidate bid_rows(const Canonical& c, const CudaMachine& machine) {
+  Candidate bid = bid_lines(c, machine, Family::kRows);
+  bid.predicted.time_ns *= 1.001;  // run, where it is one
+  return bid;
+}
+
+maps::RowsArgs rows_args(const Canonical& c, const Candidate& chosen) {
+  const RowsKind kind = rows_kind(c, chosen.get(ParamId::kVectorBytes, 16));
+  maps::RowsArgs a;
+  std::int64_t rows = 0;
+  outer_walk(c, kRow, &a.rows, &rows);
+  const ByteRange range = source_range(c);
+  a.dst_offset = c.dst_offset;
+  a.src_offset = c.src_offset;
+  a.src_first = range.first;
+  a.src_last = range.last;
+  a.src_step = src_step(c);
+  // The forward kernel moves bytes: shifting a word does not depend on the unit.
+  a.row_units = kind == RowsKind::kForward ? row_units(c) * c.dst_unit : row_units(c);
+  if (kind == RowsKind::kForward) a.src_step = 1;
+  a.row_count = static_cast<std::uint32_t>(rows);
+  a.block_words = static_cast<std::uint32_t>(kThreads * chosen.get(ParamId::kStages, 1));
+  std::int64_t words = words_of_row(c, kind);
+  if (kind == RowsKind::kForward)
+    words = maps::rows_words(a.row_units, 16, 16 - static_cast<int>(std::min<std::int64_t>(row_alignment(c, kRow), 16)));
+  if (words * 2 > a.block_words) {
+    const std::int64_t chunks = (words + a.block_words - 1) / a.block_words;
+    a.pieces = base::FastDiv(chunks);
+    a.blocks = static_cast<std::uint32_t>(chunks * rows);
+  } else {
+    a.pieces = base::FastDiv(words);
+    a.rows_per_block = static_cast<std::uint32_t>(a.block_words / words);
+    a.blocks = static_cast<std::uint32_t>((rows + a.rows_per_block - 1) / a.rows_per_block);
+  }
+  return a;
+}
+
+Candidate bid_gather(const Canonical& c, const CudaMachine& machine) {
+  Candidate bid;
+  bid.family = Family::kGather;
+  const bool narrow = c.units < (std::int64_t{1} << 30);
+  const std::int64_t blocks = std::min<std::int64_t>((c.units + kThreads - 1) / kThreads, std::int64_t{1} << 20);
+  bid.params = {{ParamId::kThreads, kThreads}, {ParamId::kBlocks, blocks}, {ParamId::kIndexBits, narrow ? 32 : 64}};
+  // Every unit may cost a sector of src, and a division a mode.
+  const std::int64_t read = c.units * std::max(c.src_unit, 16) / 32 + 1;
+  predict(bid, c, machine, read, c.dst_bytes() / 32 + 1, c.cast ? 0.1 : 0.3);
+  return bid;
+}
+
+maps::GatherArgs gather_args(const Canonical& c, const Candidate& chosen) {
+  maps::GatherArgs a;
+  a.units = c.units;
+  a.dst_offset = c.dst_offset;
+  a.src_offset = c.src_offset;
+  a.blocks = static_cast<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
+  a.dst_dtype = static_cast<std::uint8_t>(c.dst_dtype);
+  a.src_dtype = static_cast<std::uint8_t>(c.src_dtype);
+  for (const layout::CopyMode& m : c.modes) {
+    a.extent[a.rank] = base::FastDiv64(m.extent);
+    a.stride[a.rank] = m.dst_stride;
+    a.src_stride[a.rank++] = m.src_stride;
+  }
+  if (c.two_sided)
+    for (const layout::CopyMode& m : c.src_modes) {
+      a.extent[a.rank + a.src_rank] = base::FastDiv64(m.extent);
+      a.stride[a.rank + a.src_rank++] = m.src_stride;
+    }
+  return a;
+}
+
+}  // namespace restride::plan
