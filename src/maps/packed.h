@@ -45,10 +45,11 @@ struct PackedArgs {
   PackedModes piece_modes;          ///< the tile's other modes, seen from src
   std::int32_t run_inside = 0, row_inside = 0;  ///< bytes inside a piece at index 0, where modes run backwards
   std::int32_t piece_pitch = 0;     ///< bytes from piece to piece in shared memory, a multiple of 16
-  std::int32_t pad_pieces = 0;      ///< 16 bytes more after so many pieces; 0: never
+  std::int32_t swizzle_shift = 0;   ///< bits from here on are added to the place of a 16-byte word among eight; see below
+  bool rotate = false;              ///< lanes collect the 4-byte words of a dst word in different orders
   base::FastDiv piece_words;        ///< aligned words that cover a piece
-  base::FastDiv run_words;          ///< words of vector_bytes that cover a run
-  bool dst_aligned = false;         ///< every run starts on a word
+  base::FastDiv run_words;          ///< 16-byte words that cover a run
+  std::int32_t run_copies = 1;      ///< run tables, each shifted by a unit, so that four entries are one access
   std::int32_t tile_bytes = 0;      ///< shared memory of the pieces
   std::int32_t shared_bytes = 0;    ///< with the tables
   std::uint32_t blocks = 0;
@@ -107,8 +108,26 @@ RESTRIDE_HD constexpr PackedSum packed_sum(const PackedModes& modes, std::uint32
 /// Place in shared memory of a piece whose source lies `piece_src` bytes behind the tile's, less the low four bits of
 /// the tile's own address: congruent to its address modulo 16, so that aligned words stay aligned words.
 RESTRIDE_HD constexpr std::int32_t packed_piece_base(const PackedArgs& a, std::int32_t piece, std::int64_t piece_src) {
-  const std::int32_t pad = a.pad_pieces != 0 ? piece / a.pad_pieces * 16 : 0;
-  return piece * a.piece_pitch + pad + static_cast<std::int32_t>(piece_src & 15);
+  return piece * a.piece_pitch + static_cast<std::int32_t>(piece_src & 15);
+}
+
+/// Spreads what lies a power of two apart over the banks: exclusive-or of a word's number among eight with higher
+/// address bits. Shift 0 leaves addresses alone.
+RESTRIDE_HD constexpr std::uint32_t packed_swizzle(std::uint32_t address, std::int32_t shift) {
+  return shift == 0 ? address : address ^ (address >> (shift - 4) & 0x70u);
+}
+
+/// Which 4-byte word of its dst word a lane collects at step i of `steps` (a power of two).
+RESTRIDE_HD constexpr int packed_turn(int lane, int i, int steps, bool rotate) {
+  return rotate ? (i + (lane >> 3)) & (steps - 1) : i;
+}
+
+/// Entries of padding on both sides of a run table: what a word reaches beyond its run.
+inline constexpr int kRunPad = 16;
+
+/// Entries of one run table, its padding included; a multiple of 8.
+RESTRIDE_HD constexpr std::int32_t packed_run_table(std::int32_t run_units) {
+  return (run_units + 2 * kRunPad + 7) / 8 * 8;
 }
 
 /// Entry p of the run table.

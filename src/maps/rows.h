@@ -2,7 +2,8 @@
 // moves at each step.
 //
 // A row is the innermost mode: contiguous in dst, walked at a constant step in src. Threads take a row's words in
-// order, so a warp writes whole sectors. Two shapes of blocks: a chunk of one long row, or several short rows.
+// order, so a warp writes whole sectors. Words of all rows are numbered through, so no block is idle at a row's end;
+// where there are 2^31 words or more, each block has a chunk of one row instead.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ struct RowsArgs {
   std::int64_t src_step = 0;     ///< bytes from unit to unit within a row
   std::int64_t row_units = 0;
   std::uint32_t row_count = 1;
-  base::FastDiv pieces;          ///< long rows: blocks a row; short rows: words a row
-  std::uint32_t rows_per_block = 0;  ///< 0: rows are long, a block has a chunk of one
+  base::FastDiv pieces;          ///< words a row; with `chunked`, blocks a row
+  bool chunked = false;
   std::uint32_t blocks = 0;
   std::uint32_t block_words = 0; ///< words a block moves: threads times steps
   std::uint8_t src_dtype = 0, dst_dtype = 0;  ///< with a cast
@@ -43,15 +44,11 @@ struct RowsItem {
 
 /// `index` is the thread's place among the block's words: step * threads + thread.
 RESTRIDE_HD constexpr RowsItem rows_item(const RowsArgs& a, std::uint32_t block, std::uint32_t index) {
-  if (a.rows_per_block == 0) {
-    const std::uint32_t row = a.pieces.quotient(block);
-    const std::uint32_t chunk = block - row * a.pieces.divisor;
-    return {row, static_cast<std::int64_t>(chunk) * a.block_words + index};
-  }
-  const std::uint32_t local = a.pieces.quotient(index);
-  const std::uint32_t word = index - local * a.pieces.divisor;
-  const std::uint32_t row = local < a.rows_per_block ? block * a.rows_per_block + local : a.row_count;
-  return {row, word};
+  const std::uint32_t n = a.chunked ? block : block * a.block_words + index;
+  const std::uint32_t row = a.pieces.quotient(n);
+  const std::uint32_t piece = n - row * a.pieces.divisor;
+  if (a.chunked) return {row, static_cast<std::int64_t>(piece) * a.block_words + index};
+  return {row, piece};
 }
 
 /// Units of a row that word `word` covers when each word is `count` units and starts on a word boundary of the

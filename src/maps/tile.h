@@ -36,6 +36,17 @@ struct TileArgs {
   std::uint8_t src_dtype = 0, dst_dtype = 0;
 };
 
+/// Units of a tile along each mode.
+struct TileShape {
+  std::int32_t d = 0, s = 0;
+};
+
+/// The shape of the kernels that convert: rows of 128 or 256 bytes on both sides.
+RESTRIDE_HD constexpr TileShape tile_cast_shape(int dst_unit, int src_unit) {
+  const int words = dst_unit <= 2 ? 8 : 16;
+  return {words * kWordBytes / dst_unit, src_unit <= 2 ? 128 : src_unit == 4 ? 64 : 32};
+}
+
 /// Where a block's tile lies: first unit of each mode (d before the skew) and the batch number.
 struct TilePlace {
   std::int32_t d = 0, s = 0;

@@ -15,8 +15,9 @@ using maps::PackedModes;
 namespace {
 
 constexpr int kMaxSet = 63;  // modes a bit mask can name
-constexpr std::int32_t kMostShared = 48 << 10;
+constexpr std::int32_t kMostShared = (48 << 10) - 256;  // what a kernel has without asking, less its own
 constexpr int kNone = -1;
+constexpr int kBlocksPerSm = 32;  // measured on H200: fewer leave some idle at the end, more build tables too often
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -118,29 +119,86 @@ void append(PackedModes& modes, std::uint32_t extent, std::int64_t dst, std::int
   modes.piece_step[at] = step;
 }
 
-/// Shared-memory cycles of the stores of one warp, the mean over a word's units: 1 is free of conflicts.
-double conflicts(const PackedArgs& a, int units) {
-  int total = 0, samples = 0;
-  for (int j = 0; j < units; j += units > 4 ? units / 2 : 1, ++samples) {
-    std::array<std::int32_t, 32> word{};
-    std::array<std::uint8_t, 32> used{};
-    int worst = 1;
-    for (int lane = 0; lane < 32; ++lane) {
-      const std::uint32_t row = a.run_words.quotient(static_cast<std::uint32_t>(lane));
-      const std::uint32_t k = static_cast<std::uint32_t>(lane) - row * a.run_words.divisor;
-      const std::int32_t unit = static_cast<std::int32_t>(k) * units + j;
-      if (unit >= a.run_units || static_cast<std::int32_t>(row) >= a.rows) continue;
-      const std::int32_t at = maps::packed_run_entry(a, static_cast<std::uint32_t>(unit)) +
-                              maps::packed_row_entry(a, row).inside;
-      const std::int32_t w = at / 4;
-      word[static_cast<std::size_t>(lane)] = w;
-      bool known = false;
-      for (int other = 0; other < lane && !known; ++other) known = word[static_cast<std::size_t>(other)] == w;
-      if (!known) worst = std::max<int>(worst, ++used[static_cast<std::size_t>(w & 31)]);
-    }
-    total += worst;
+/// Where the lanes of the first warp find a unit: shared-memory addresses at one step of collecting their words.
+using Lanes = std::array<std::uint32_t, 32>;
+
+/// Cycles one such access takes: lanes that want different words of one bank wait for each other.
+int cycles(const Lanes& lanes, int count, std::int32_t shift) {
+  std::array<std::array<std::uint32_t, 8>, 32> words;
+  std::array<std::uint8_t, 32> used{};
+  int worst = 1;
+  for (int lane = 0; lane < count; ++lane) {
+    const std::uint32_t word = maps::packed_swizzle(lanes[static_cast<std::size_t>(lane)], shift) / 4;
+    const std::size_t bank = word & 31;
+    bool known = false;
+    for (std::size_t i = 0; i < used[bank] && !known; ++i) known = words[bank][i] == word;
+    if (known || used[bank] == 8) continue;
+    words[bank][used[bank]++] = word;
+    worst = std::max<int>(worst, used[bank]);
   }
-  return static_cast<double>(total) / samples;
+  return worst;
+}
+
+/// The addresses of the first warp's lanes at step `step`, sub-unit `part` of a word.
+int lanes_of(const PackedArgs& a, int units, int steps, bool rotate, int step, int part, Lanes& lanes) {
+  int count = 0;
+  for (int lane = 0; lane < 32; ++lane) {
+    const std::uint32_t row = a.run_words.quotient(static_cast<std::uint32_t>(lane));
+    const std::uint32_t word = static_cast<std::uint32_t>(lane) - row * a.run_words.divisor;
+    const int turn = maps::packed_turn(lane, step, steps, rotate);
+    const std::int32_t unit = static_cast<std::int32_t>(word) * units + turn * (units / steps) + part;
+    if (unit >= a.run_units || static_cast<std::int32_t>(row) >= a.rows) continue;
+    lanes[static_cast<std::size_t>(count++)] = static_cast<std::uint32_t>(
+        maps::packed_run_entry(a, static_cast<std::uint32_t>(unit)) + maps::packed_row_entry(a, row).inside);
+  }
+  return count;
+}
+
+/// Chooses the swizzle and the order of collecting that meet the fewest bank conflicts.
+void spread(const Canonical& c, PackedArgs& a) {
+  const int units = 16 / c.dst_unit;
+  const int steps = c.dst_unit <= 4 ? 4 : units;
+  int best = 1 << 20;
+  for (const bool rotate : {false, true}) {
+    if (rotate && steps == 1) break;
+    Lanes first, second;
+    const int n1 = lanes_of(a, units, steps, rotate, 0, 0, first);
+    const int n2 = lanes_of(a, units, steps, rotate, steps / 2, units / steps - 1, second);
+    for (const std::int32_t shift : {0, 7, 8, 9, 10, 11}) {
+      const int cost = 4 * (cycles(first, n1, shift) + cycles(second, n2, shift)) + (rotate ? 1 : 0) + (shift != 0 ? 1 : 0);
+      if (cost < best) best = cost, a.rotate = rotate, a.swizzle_shift = shift;
+    }
+    if (best <= 10) break;
+  }
+}
+
+/// Puts the modes first along which the tile's runs, then its pieces, go on in memory: tiles that run side by side then
+/// share the sectors at their ends.
+void neighbours_first(const Canonical& c, const Set& set, const Order& src_order, maps::Walk& walk) {
+  int front = 0;
+  const auto bring = [&](std::int64_t dst_stride, std::int64_t src_stride) {
+    for (int i = front; i < walk.rank; ++i) {
+      if (walk.dst_stride[i] != dst_stride || walk.src_stride[i] != src_stride) continue;
+      std::rotate(walk.extent + front, walk.extent + i, walk.extent + i + 1);
+      std::rotate(walk.dst_stride + front, walk.dst_stride + i, walk.dst_stride + i + 1);
+      std::rotate(walk.src_stride + front, walk.src_stride + i, walk.src_stride + i + 1);
+      ++front;
+      return;
+    }
+  };
+  const auto outside = [&](std::size_t m) { return m >= kMaxSet || set.chunk[m] == 0; };
+  if (set.d_cut == kNone)
+    for (std::size_t m = 0; m < c.modes.size(); ++m)
+      if (outside(m)) {
+        bring(c.modes[m].dst_stride, c.modes[m].src_stride);
+        break;
+      }
+  if (set.s_cut == kNone)
+    for (const std::uint8_t m : src_order)
+      if (outside(m)) {
+        bring(c.modes[m].dst_stride, c.modes[m].src_stride);
+        break;
+      }
 }
 
 /// Everything of the arguments but the padding and the vector width.
@@ -149,6 +207,8 @@ PackedArgs geometry(const Canonical& c, const Set& set) {
   const std::uint64_t inside = set.dst | set.src;
   std::int64_t batch = 0;
   outer_walk(c, inside, &a.batch, &batch);
+  const Order src_order = by_src_stride(c);
+  neighbours_first(c, set, src_order, a.batch);
   const ByteRange range = source_range(c);
   a.src_first = range.first;
   a.src_last = range.last;
@@ -156,7 +216,6 @@ PackedArgs geometry(const Canonical& c, const Set& set) {
   a.src_offset = c.src_offset;
   a.same_cut = set.d_cut != kNone && set.d_cut == set.s_cut;
 
-  const Order src_order = by_src_stride(c);
   const auto in = [](std::uint64_t mask, std::size_t m) { return (mask >> m & 1) != 0; };
   const auto step_inside = [&](std::size_t m) {
     const CopyMode& mode = c.modes[m];
@@ -236,35 +295,14 @@ bool runs_on(const Canonical& c, const Set& set, std::int64_t alignment) {
   return (bits & (alignment - 1)) == 0;
 }
 
-/// Settles the vector width's part and the padding, and counts shared memory.
-void finish(const Canonical& c, const Set& set, std::int64_t vector, PackedArgs& a) {
-  const auto units = static_cast<std::int32_t>(vector / c.dst_unit);
-  a.dst_aligned = runs_on(c, set, vector);
-  a.run_words = base::FastDiv(ceil_div(a.run_units + (a.dst_aligned ? 0 : units - 1), units));
-}
-
-void count_shared(PackedArgs& a) {
-  const std::int32_t pad = a.pad_pieces != 0 ? (a.pieces - 1) / a.pad_pieces * 16 : 0;
-  a.tile_bytes = (a.pieces * a.piece_pitch + pad + 64 + 15) / 16 * 16;
-  a.shared_bytes = a.tile_bytes + a.rows * 16 + a.pieces * 16 + (a.run_units * 2 + 15) / 16 * 16;
-}
-
-/// Cycles of the shared memory's pipe a 16-byte word of dst takes a lane.
-double settle(const Canonical& c, const Set& set, std::int64_t vector, PackedArgs& a) {
-  finish(c, set, vector, a);
-  const int units = static_cast<int>(vector / c.dst_unit);
-  double best = 1e9;
-  std::int32_t best_pad = 0;
-  for (const std::int32_t pad : {0, 1, 2, 4, 8, 16}) {
-    if (pad != 0 && (a.pieces <= pad)) break;
-    a.pad_pieces = pad;
-    const double cost = conflicts(a, units);
-    if (cost < best - 0.01) best = cost, best_pad = pad;
-    if (best <= 1.01) break;
-  }
-  a.pad_pieces = best_pad;
-  count_shared(a);
-  return (best * units + 3) * 16.0 / static_cast<double>(vector);
+/// The store's side of the arguments, and the shared memory a tile takes.
+void finish(const Canonical& c, const Set& set, PackedArgs& a) {
+  const std::int32_t units = 16 / c.dst_unit;
+  const bool aligned = runs_on(c, set, 16);
+  a.run_words = base::FastDiv(ceil_div(a.run_units + (aligned ? 0 : units - 1), units));
+  a.run_copies = aligned ? 1 : std::max(1, 4 / c.dst_unit);
+  a.tile_bytes = (a.pieces * a.piece_pitch + 32 + 127) / 128 * 128;
+  a.shared_bytes = a.tile_bytes + (a.rows + a.pieces) * 16 + maps::packed_run_table(a.run_units) * 2 * a.run_copies;
 }
 
 struct Priced {
@@ -278,7 +316,9 @@ Priced price(const Canonical& c, const CudaMachine& machine, const Set& set) {
   Priced p;
   p.set = set;
   const std::int64_t tile_bytes = set.tile_units * std::max(c.src_unit, c.dst_unit);
-  if (set.tile_units * c.src_unit > (28 << 10)) return p;
+  const std::int64_t copies = c.dst_unit < 4 && !runs_on(c, set, 16) ? 4 / c.dst_unit : 1;
+  const std::int64_t table_bytes = set.run_units * 2 * copies + (set.tile_units / set.run_units + set.tile_units / set.piece_units) * 16;
+  if (set.tile_units * c.src_unit + table_bytes > (40 << 10)) return p;
   std::int64_t tiles = 1;
   for (std::size_t i = 0; i < c.modes.size(); ++i) {
     const std::int64_t chunk = i < kMaxSet ? set.chunk[i] : 0;
@@ -297,6 +337,9 @@ Priced price(const Canonical& c, const CudaMachine& machine, const Set& set) {
   // Memory likes 64 bytes and more in a row.
   efficiency *= static_cast<double>(run_bytes) / static_cast<double>(run_bytes + 8);
   efficiency *= static_cast<double>(piece_bytes) / static_cast<double>(piece_bytes + 8);
+  // A block's tables cost about a word's work an entry, and serve all of its tiles.
+  const double tiles_of_block = std::max(1.0, static_cast<double>(tiles) / (machine.sm_count * kBlocksPerSm));
+  efficiency /= 1 + static_cast<double>(set.run_units) / (tiles_of_block * size / 16);
   if (tiles < machine.sm_count * 4) efficiency *= 0.3 + 0.7 * static_cast<double>(tiles) / (machine.sm_count * 4);
   p.efficiency = efficiency;
   p.time = static_cast<double>(p.read + p.written) / efficiency;
@@ -333,21 +376,15 @@ Candidate bid_packed(const Canonical& c, const CudaMachine& machine) {
   if (std::int64_t{a.cuts_d.divisor} * a.cuts_s.divisor >= (std::int64_t{1} << 31) / batch)
     return refusal(kFamily, "too many tiles");
 
-  std::int64_t vector = 16;
-  double cycles = 1e9;
-  for (std::int64_t v = 16; v >= std::max(4, c.dst_unit); v /= 2) {
-    const double cost = settle(c, set, v, a) + 4.0 * 16 / static_cast<double>(v);
-    if (cost < cycles) cycles = cost, vector = v;
-  }
-  settle(c, set, vector, a);
+  finish(c, set, a);
   if (a.shared_bytes > kMostShared) return refusal(kFamily, "no tile fits shared memory");
 
   Candidate bid;
   bid.family = kFamily;
-  const std::int64_t blocks = std::min<std::int64_t>(a.tiles, std::int64_t{machine.sm_count} * 32);
+  const std::int64_t blocks = std::min<std::int64_t>(a.tiles, std::int64_t{machine.sm_count} * kBlocksPerSm);
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(set.dst)},
                 {ParamId::kSrcSet, static_cast<std::int64_t>(set.src)},
-                {ParamId::kVectorBytes, vector},
+                {ParamId::kVectorBytes, 16},
                 {ParamId::kThreads, maps::kPackedThreads},
                 {ParamId::kBlocks, blocks}};
   if (set.d_cut != kNone) {
@@ -365,7 +402,8 @@ Candidate bid_packed(const Canonical& c, const CudaMachine& machine) {
 maps::PackedArgs packed_args(const Canonical& c, const Candidate& chosen) {
   const Set set = set_of(c, chosen);
   PackedArgs a = geometry(c, set);
-  settle(c, set, chosen.get(ParamId::kVectorBytes, 16), a);
+  finish(c, set, a);
+  spread(c, a);
   a.blocks = static_cast<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
   return a;
 }

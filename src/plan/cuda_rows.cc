@@ -64,8 +64,10 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family famil
   bid.params = {{ParamId::kVectorBytes, vector}, {ParamId::kThreads, kThreads}, {ParamId::kStages, small ? 1 : kSteps}};
   const std::int64_t row_bytes = row_units(c) * c.dst_unit;
   const bool dense = std::abs(step) == c.src_unit || step == 0;
-  double efficiency = dense ? 0.98 : 0.9;
-  if (wide && row_bytes < 256) efficiency *= 0.8;
+  // Short rows: memory likes long runs, and partly filled words cost as much as whole ones.
+  const auto size = static_cast<double>(row_bytes);
+  double efficiency = (dense ? 0.98 : 0.95) * size / (size + 16);
+  if (wide) efficiency *= size / (size + 16);
   predict(bid, c, machine, source_sectors(c), sectors(rows, row_bytes, row_alignment(c, kRow)), efficiency);
   return bid;
 }
@@ -111,15 +113,11 @@ maps::RowsArgs rows_args(const Canonical& c, const Candidate& chosen) {
   std::int64_t words = words_of_row(c, kind);
   if (kind == RowsKind::kForward)
     words = maps::rows_words(a.row_units, 16, 16 - static_cast<int>(std::min<std::int64_t>(row_alignment(c, kRow), 16)));
-  if (words * 2 > a.block_words) {
-    const std::int64_t chunks = (words + a.block_words - 1) / a.block_words;
-    a.pieces = base::FastDiv(chunks);
-    a.blocks = static_cast<std::uint32_t>(chunks * rows);
-  } else {
-    a.pieces = base::FastDiv(words);
-    a.rows_per_block = static_cast<std::uint32_t>(a.block_words / words);
-    a.blocks = static_cast<std::uint32_t>((rows + a.rows_per_block - 1) / a.rows_per_block);
-  }
+  // Block numbers times the words of a block must stay below 2^31, the last block's included.
+  a.chunked = words >= ((std::int64_t{1} << 31) - a.block_words) / rows;
+  const std::int64_t chunks = (words + a.block_words - 1) / a.block_words;
+  a.pieces = base::FastDiv(a.chunked ? chunks : words);
+  a.blocks = static_cast<std::uint32_t>(a.chunked ? chunks * rows : (words * rows + a.block_words - 1) / a.block_words);
   return a;
 }
 

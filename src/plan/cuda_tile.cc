@@ -1,5 +1,6 @@
 // The bid of tile on CUDA, and its kernel's arguments.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "src/plan/cuda_families.h"
@@ -17,18 +18,15 @@ int src_mode(const Canonical& c) {
   return -1;
 }
 
-struct Shape {
-  int d_bytes, s_bytes;  // of a tile's rows in dst and in src
-};
-
-/// Instances of the kernel (tile.cu), by unit: the usual one, then one for small copies.
-Shape shape_of(int dst_unit, bool small) {
-  switch (dst_unit) {
-    case 1: return {128, 128};
-    case 2: return small ? Shape{128, 128} : Shape{128, 256};
-    case 4: return small ? Shape{128, 128} : Shape{256, 256};
-    case 8: return {256, 256};
-    default: return {256, 256};
+/// Units of a tile: the kernel's usual instance for the unit, or one for copies too small to fill the GPU with it.
+maps::TileShape shape_of(const Canonical& c, bool small) {
+  if (c.cast) return maps::tile_cast_shape(c.dst_unit, c.src_unit);
+  switch (c.dst_unit) {
+    case 1: return small ? maps::TileShape{128, 128} : maps::TileShape{128, 256};
+    case 2: return small ? maps::TileShape{64, 64} : maps::TileShape{64, 128};
+    case 4: return small ? maps::TileShape{32, 32} : maps::TileShape{64, 64};
+    case 8: return small ? maps::TileShape{32, 32} : maps::TileShape{32, 64};
+    default: return small ? maps::TileShape{16, 16} : maps::TileShape{32, 32};
   }
 }
 
@@ -59,8 +57,8 @@ Candidate bid_tile(const Canonical& c, const CudaMachine& machine) {
   const std::int64_t alignment = row_alignment(c, 1);
   const std::int64_t boundary = alignment >= 16 ? 0 : 32;
   const bool small = c.dst_bytes() < static_cast<std::int64_t>(machine.sm_count) * (32 << 10);
-  const Shape shape = shape_of(c.dst_unit, small);
-  const std::int64_t tile_d = shape.d_bytes / c.dst_unit, tile_s = shape.s_bytes / c.dst_unit;
+  const maps::TileShape shape = shape_of(c, small);
+  const std::int64_t tile_d = shape.d, tile_s = shape.s;
   const std::int64_t tiles =
       ceil_div(d_mode.extent + (boundary != 0 ? boundary / c.dst_unit - 1 : 0), tile_d) * ceil_div(s_mode.extent, tile_s);
   if (tiles >= (std::int64_t{1} << 31) / batch) return refusal(kFamily, "too many tiles");
@@ -75,7 +73,7 @@ Candidate bid_tile(const Canonical& c, const CudaMachine& machine) {
   // Part of a tile that is cut off at the edge still costs its block's time.
   const double used = static_cast<double>(d_mode.extent) * static_cast<double>(s_mode.extent) /
                       (static_cast<double>(tiles) * static_cast<double>(tile_d * tile_s));
-  predict(bid, c, machine, read, written, 0.95 * std::min(1.0, 0.4 + 0.65 * used) * (boundary != 0 ? 0.95 : 1.0));
+  predict(bid, c, machine, read, written, 0.95 * std::pow(used, 0.65) * (boundary != 0 ? 0.95 : 1.0));
   return bid;
 }
 

@@ -84,6 +84,23 @@ __device__ inline Bits<bytes> load(const void* p) { return *static_cast<const Bi
 template <int bytes>
 __device__ inline void store(void* p, Bits<bytes> v) { *static_cast<Bits<bytes>*>(p) = v; }
 
+/// The bytes [first, last) of a 16-byte word of units of kUnit bytes; `to` is the word's first byte.
+template <int kUnit>
+__device__ inline void store_part(char* to, const uint4& v, int first, int last) {
+  const std::uint32_t words[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+  for (int w = 0; w < 4; ++w) {
+    if (first <= 4 * w && 4 * w + 4 <= last) {
+      store<4>(to + 4 * w, words[w]);
+    } else if constexpr (kUnit < 4) {
+#pragma unroll
+      for (int b = 0; b < 4; b += kUnit)
+        if (first <= 4 * w + b && 4 * w + b + kUnit <= last)
+          store<kUnit>(to + 4 * w + b, static_cast<Bits<kUnit>>(words[w] >> (8 * b)));
+    }
+  }
+}
+
 __device__ inline std::uint32_t shared_address(const void* p) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
 }

@@ -49,68 +49,83 @@ inline constexpr int kUnitsOf = kind == RowsKind::kUnit ? 1
                                 : kind == RowsKind::kCollect ? 16 / (Op::kSrc > Op::kDst ? Op::kSrc : Op::kDst)
                                                              : 16 / Op::kDst;
 
-/// One word on its way: where its first unit lies, its value, and whether it is whole.
+/// One word on its way: where its units lie, what was loaded for it, and whether it is whole.
 template <class Op, RowsKind kind>
 struct Word {
+  static constexpr bool kShift = kind == RowsKind::kForward || kind == RowsKind::kReverse;
   static constexpr int kUnits = kUnitsOf<Op, kind>;
   static constexpr int kBytes = kUnits * Op::kDst;
   static constexpr int kSkewMask = kind == RowsKind::kUnit ? 0 : kBytes - 1;
 
-  char* row_dst;
-  const char* row_src;
-  std::int64_t unit;
-  Bits<kBytes> value;
-  bool whole = false;
+  char* to;           // the word's first unit, which may lie before the row
+  const char* from;
+  std::int64_t unit;  // its number in the row
+  bool whole;
+  bool readable;      // forward and reverse: both aligned words are the source's
+  bool dense;         // collect: the units are one aligned vector
+  uint4 low, high;    // forward and reverse: the aligned words that hold it
+  Bits<Op::kSrc> in[kShift ? 1 : kUnits];
 
   __device__ void find(const RowsArgs& a, const maps::RowsItem& item, char* dst, const char* src) {
     const maps::Offsets at = maps::offsets(a.rows, item.row);
-    row_dst = dst + a.dst_offset + at.dst;
-    row_src = src + a.src_offset + at.src;
-    const int skew = static_cast<int>(reinterpret_cast<std::uintptr_t>(row_dst) & kSkewMask) / Op::kDst;
-    unit = maps::rows_first_unit(item.word, kUnits, skew);
-    whole = item.row < a.row_count && unit >= 0 && unit + kUnits <= a.row_units;
-    if (item.row >= a.row_count) unit = a.row_units;  // nothing to move
+    char* const row = dst + a.dst_offset + at.dst;
+    const int skew = static_cast<int>(reinterpret_cast<std::uintptr_t>(row) & kSkewMask) / Op::kDst;
+    unit = item.row < a.row_count ? maps::rows_first_unit(item.word, kUnits, skew) : a.row_units;
+    to = row + unit * Op::kDst;
+    from = src + a.src_offset + at.src + unit * a.src_step;
+    whole = unit >= 0 && unit + kUnits <= a.row_units;
+    if constexpr (kShift) {
+      const char* const word = lowest() - nibble(lowest());
+      // A word that reaches beyond the source is read unit by unit.
+      readable = word >= src + a.src_first && word + 32 <= src + a.src_last && item.row < a.row_count &&
+                 unit < a.row_units;
+    }
+    if constexpr (kind == RowsKind::kCollect)
+      dense = a.src_step == Op::kSrc && (reinterpret_cast<std::uintptr_t>(from) & (kUnits * Op::kSrc - 1)) == 0;
   }
 
-  __device__ void read(const RowsArgs& a, const char* src) {
+  __device__ const char* lowest() const { return kind == RowsKind::kReverse ? from - (kUnits - 1) * Op::kSrc : from; }
+
+  __device__ void fetch(const RowsArgs& a) {
+    if constexpr (kShift) {
+      if (!readable) return;
+      const char* const word = lowest() - nibble(lowest());
+      low = load<16>(word);
+      high = load<16>(word + 16);
+      return;
+    }
     if (!whole) return;
-    const char* const from = row_src + unit * a.src_step;
-    if constexpr (kind == RowsKind::kUnit) {
-      value = Op::apply(load<Op::kSrc>(from));
-    } else if constexpr (kind == RowsKind::kCollect) {
-      Bits<Op::kSrc> in[kUnits];
-      Bits<Op::kDst> out[kUnits];
-      if (a.src_step == Op::kSrc && (reinterpret_cast<std::uintptr_t>(from) & (kUnits * Op::kSrc - 1)) == 0) {
-        split<Op::kSrc, kUnits>(load<kUnits * Op::kSrc>(from), in);
-      } else {
-#pragma unroll
-        for (int j = 0; j < kUnits; ++j) in[j] = load<Op::kSrc>(from + j * a.src_step);
-      }
-#pragma unroll
-      for (int j = 0; j < kUnits; ++j) out[j] = Op::apply(in[j]);
-      value = join<Op::kDst, kUnits>(out);
+    if constexpr (kShift) {
+    } else if constexpr (kind == RowsKind::kUnit) {
+      in[0] = load<Op::kSrc>(from);
+    } else if (dense) {
+      split<Op::kSrc, kUnits>(load<kUnits * Op::kSrc>(from), in);
     } else {
-      const char* const lowest = kind == RowsKind::kReverse ? from - (kUnits - 1) * Op::kSrc : from;
-      const int shift = nibble(lowest);
-      const char* const word = lowest - shift;
-      if (word < src + a.src_first || word + (shift != 0 ? 32 : 16) > src + a.src_last) {
-        whole = false;  // reads beyond the source: unit by unit, below
-        return;
-      }
-      const uint4 low = load<16>(word);
-      const uint4 bytes = shift == 0 ? low : shifted(low, load<16>(word + 16), shift);
-      value = kind == RowsKind::kReverse ? reversed<Op::kSrc>(bytes) : bytes;
+#pragma unroll
+      for (int j = 0; j < kUnits; ++j) in[j] = load<Op::kSrc>(from + j * a.src_step);
     }
   }
 
   __device__ void write(const RowsArgs& a) const {
-    if (whole) {
-      store<kBytes>(row_dst + unit * Op::kDst, value);
+    if constexpr (kShift) {
+      if (readable) {
+        uint4 bytes = shifted(low, high, nibble(lowest()));
+        if constexpr (kind == RowsKind::kReverse) bytes = reversed<Op::kSrc>(bytes);
+        if (whole) store<16>(to, bytes);
+        else store_part<Op::kDst>(to, bytes, unit < 0 ? static_cast<int>(-unit) * Op::kDst : 0,
+                                  a.row_units - unit < kUnits ? static_cast<int>(a.row_units - unit) * Op::kDst : 16);
+        return;
+      }
+    } else if (whole) {
+      Bits<Op::kDst> out[kUnits];
+#pragma unroll
+      for (int j = 0; j < kUnits; ++j) out[j] = Op::apply(in[j]);
+      store<kBytes>(to, join<Op::kDst, kUnits>(out));
       return;
     }
     for (int j = 0; j < kUnits; ++j)
       if (unit + j >= 0 && unit + j < a.row_units)
-        store<Op::kDst>(row_dst + (unit + j) * Op::kDst, Op::apply(load<Op::kSrc>(row_src + (unit + j) * a.src_step)));
+        store<Op::kDst>(to + j * Op::kDst, Op::apply(load<Op::kSrc>(from + j * a.src_step)));
   }
 };
 
@@ -119,10 +134,11 @@ __global__ void __launch_bounds__(kThreads) rows_kernel(const __grid_constant__ 
                                                         const char* src) {
   Word<Op, kind> words[kSteps];
 #pragma unroll
-  for (int step = 0; step < kSteps; ++step) {
+  for (int step = 0; step < kSteps; ++step)
     words[step].find(a, maps::rows_item(a, blockIdx.x, step * kThreads + threadIdx.x), dst, src);
-    words[step].read(a, src);
-  }
+  // All loads before the first use of one.
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) words[step].fetch(a);
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) words[step].write(a);
 }

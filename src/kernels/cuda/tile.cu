@@ -9,6 +9,9 @@
 #include "src/kernels/cuda/families.h"
 #include "src/maps/tile.h"
 
+#ifndef RESTRIDE_TILE_BLOCKS
+#define RESTRIDE_TILE_BLOCKS 5
+#endif
 namespace restride::cuda {
 namespace {
 
@@ -38,7 +41,7 @@ __device__ inline void load_tile(const TileArgs& a, std::uint32_t tile, const ch
 
 /// Words of dst collected unit by unit.
 template <class Op, int kWords, int kTileS>
-__global__ void __launch_bounds__(maps::kTileThreads, 5) tile_kernel(const __grid_constant__ TileArgs a, char* dst,
+__global__ void __launch_bounds__(maps::kTileThreads, RESTRIDE_TILE_BLOCKS) tile_kernel(const __grid_constant__ TileArgs a, char* dst,
                                                                   const char* src) {
   constexpr int kUnits = 16 / Op::kDst;
   extern __shared__ __align__(128) char shared[];
@@ -88,7 +91,7 @@ __global__ void __launch_bounds__(maps::kTileThreads, 5) tile_kernel(const __gri
 /// The same for units of 1 and 2 bytes where all rows start on words: a lane reads 4 bytes of each row of src and
 /// transposes them in registers, so shared memory moves words and not units.
 template <int kUnit, int kWords, int kTileS>
-__global__ void __launch_bounds__(maps::kTileThreads, 5) tile_block_kernel(const __grid_constant__ TileArgs a, char* dst,
+__global__ void __launch_bounds__(maps::kTileThreads, RESTRIDE_TILE_BLOCKS) tile_block_kernel(const __grid_constant__ TileArgs a, char* dst,
                                                                         const char* src) {
   constexpr int kUnits = 16 / kUnit;   // rows of src a word of dst needs
   constexpr int kAcross = 4 / kUnit;   // rows of dst a word of shared memory serves
@@ -137,11 +140,7 @@ __global__ void __launch_bounds__(maps::kTileThreads, 5) tile_block_kernel(const
       if (d + kUnits <= a.d_extent) {
         store<16>(row, make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]));
       } else {
-        Bits<kUnit> units[kUnits];
-        split<kUnit, kUnits>(make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]), units);
-#pragma unroll
-        for (int j = 0; j < kUnits; ++j)
-          if (d + j < a.d_extent) store<kUnit>(row + j * kUnit, units[j]);
+        store_part<kUnit>(row, make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]), 0, (a.d_extent - d) * kUnit);
       }
     }
   }
@@ -169,19 +168,39 @@ int launch_move(const TileArgs& a, bool block, void* dst, const void* src, CUstr
       if (block) return launch_block<kUnit, kWords, kTileS>(a, dst, src, stream);            \
     return launch_plain<Move<kUnit>, kWords, kTileS>(a, dst, src, stream);                   \
   }
-  RESTRIDE_TILE(8, 128 / kUnit * (kUnit == 4 ? 1 : kUnit == 8 ? 2 : kUnit == 16 ? 4 : 1))
-  RESTRIDE_TILE(16, 256 / kUnit)
-  RESTRIDE_TILE(8, 256 / kUnit * (kUnit == 16 ? 4 : 1))
-  RESTRIDE_TILE(16, 512 / kUnit)
-  RESTRIDE_TILE(32, 512 / kUnit)
+  if constexpr (kUnit == 1) {
+    RESTRIDE_TILE(8, 128) RESTRIDE_TILE(8, 256) RESTRIDE_TILE(16, 128) RESTRIDE_TILE(16, 256)
+  } else if constexpr (kUnit == 2) {
+    RESTRIDE_TILE(8, 64) RESTRIDE_TILE(8, 128) RESTRIDE_TILE(16, 128) RESTRIDE_TILE(32, 64)
+  } else if constexpr (kUnit == 4) {
+    RESTRIDE_TILE(8, 32) RESTRIDE_TILE(16, 64) RESTRIDE_TILE(32, 64) RESTRIDE_TILE(16, 128) RESTRIDE_TILE(32, 32)
+  } else if constexpr (kUnit == 8) {
+    RESTRIDE_TILE(16, 32) RESTRIDE_TILE(16, 64) RESTRIDE_TILE(32, 32) RESTRIDE_TILE(32, 64)
+  } else {
+    RESTRIDE_TILE(16, 16) RESTRIDE_TILE(32, 32) RESTRIDE_TILE(16, 64) RESTRIDE_TILE(16, 32) RESTRIDE_TILE(32, 16) RESTRIDE_TILE(32, 64)
+  }
 #undef RESTRIDE_TILE
   return static_cast<int>(cudaErrorInvalidValue);
+}
+
+template <class Op>
+int launch_cast(const TileArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
+  constexpr maps::TileShape kShape = maps::tile_cast_shape(Op::kDst, Op::kSrc);
+  return launch_plain<Op, kShape.d * Op::kDst / 16, kShape.s>(a, dst, src, stream);
 }
 
 }  // namespace
 
 int launch_tile(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
   const auto& a = std::get<TileArgs>(args.args);
+  if (args.key.cast) {
+#define RESTRIDE_X(d, s)                                                \
+  if (args.key.dst_dtype == DType::d && args.key.src_dtype == DType::s) \
+    return launch_cast<Cast<base::Storage<DType::d>, base::Storage<DType::s>>>(a, dst, src, stream);
+    RESTRIDE_CUDA_CASTS(RESTRIDE_X)
+#undef RESTRIDE_X
+    return static_cast<int>(cudaErrorInvalidValue);
+  }
   const bool block = args.key.variant == kTileBlock;
   switch (args.key.dst_unit) {
     case 1: return launch_move<1>(a, block, dst, src, stream);
