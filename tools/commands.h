@@ -15,6 +15,7 @@
   X(copy)                    \
   X(explain)                 \
   X(bench)                   \
+  X(lab)                     \
   X(info)                    \
   X(completion)
 

@@ -1,0 +1,109 @@
+#include "lab/rungs.h"
+
+#include <string>
+
+#include "lab/maps/batched.h"
+#include "lab/maps/bulk.h"
+#include "lab/maps/copy.h"
+#include "lab/maps/direct.h"
+#include "lab/maps/strided.h"
+#include "lab/maps/tile.h"
+#include "lab/maps/vector.h"
+#include "lab/replay.h"
+
+namespace restride::lab {
+
+#if RESTRIDE_LAB_CUDA
+#define RESTRIDE_LAUNCH(name) launch_##name
+#define RESTRIDE_X(name) void launch_##name(const Job& job);
+RESTRIDE_X(memcpy)
+RESTRIDE_X(copy_simple)
+RESTRIDE_X(copy_tile)
+RESTRIDE_X(copy_shared)
+RESTRIDE_X(naive)
+RESTRIDE_X(block_map)
+RESTRIDE_X(shared)
+RESTRIDE_X(padded)
+RESTRIDE_X(swizzle)
+RESTRIDE_X(diagonal)
+RESTRIDE_X(vector)
+RESTRIDE_X(tma)
+RESTRIDE_X(cpy_strided)
+RESTRIDE_X(cpy_strided_f16)
+RESTRIDE_X(cpy_transpose_batched)
+#undef RESTRIDE_X
+#else
+#define RESTRIDE_LAUNCH(name) nullptr
+#endif
+
+namespace {
+
+template <template <int> class Map>
+Traffic traffic_of(const Matrix& shape, int element_bytes) {
+  switch (element_bytes) {
+    case 1: return count_traffic(Map<1>(shape));
+    case 2: return count_traffic(Map<2>(shape));
+    default: return count_traffic(Map<4>(shape));
+  }
+}
+
+// The two rungs that need aligned rows run the narrow form on any other shape (vector.cu, tma.cu).
+template <template <int> class Map>
+Traffic traffic_if_wide(const Matrix& shape, int element_bytes) {
+  const int vector = 16 / element_bytes;
+  if (shape.rows % vector == 0 && shape.cols % vector == 0) return traffic_of<Map>(shape, element_bytes);
+  switch (element_bytes) {
+    case 1: return count_traffic(Vector<1, false>(shape));
+    case 2: return count_traffic(Vector<2, false>(shape));
+    default: return count_traffic(Vector<4, false>(shape));
+  }
+}
+
+template <int kBytes>
+using WideVector = Vector<kBytes, true>;
+template <int kBytes>
+using Strided = CopyStrided<kBytes>;
+
+Traffic no_traffic(const Matrix&, int) { return {}; }
+Traffic cast_traffic(const Matrix& shape, int) { return count_traffic(CopyStrided<4, 2>(shape)); }
+
+constexpr Rung kRungs[] = {
+    {"memcpy", Moves::kCopy, false, no_traffic, RESTRIDE_LAUNCH(memcpy)},
+    {"copy_simple", Moves::kCopy, false, traffic_of<CopyElement>, RESTRIDE_LAUNCH(copy_simple)},
+    {"copy_tile", Moves::kCopy, false, traffic_of<CopyTile>, RESTRIDE_LAUNCH(copy_tile)},
+    {"copy_shared", Moves::kCopy, false, traffic_of<CopyThroughStage>, RESTRIDE_LAUNCH(copy_shared)},
+    {"naive", Moves::kTranspose, false, traffic_of<Naive>, RESTRIDE_LAUNCH(naive)},
+    {"block_map", Moves::kTranspose, false, traffic_of<BlockMap>, RESTRIDE_LAUNCH(block_map)},
+    {"shared", Moves::kTranspose, false, traffic_of<Shared>, RESTRIDE_LAUNCH(shared)},
+    {"padded", Moves::kTranspose, false, traffic_of<Padded>, RESTRIDE_LAUNCH(padded)},
+    {"swizzle", Moves::kTranspose, false, traffic_of<Swizzle>, RESTRIDE_LAUNCH(swizzle)},
+    {"diagonal", Moves::kTranspose, false, traffic_of<Diagonal>, RESTRIDE_LAUNCH(diagonal)},
+    {"vector", Moves::kTranspose, false, traffic_if_wide<WideVector>, RESTRIDE_LAUNCH(vector)},
+    {"tma", Moves::kTranspose, false, traffic_if_wide<Bulk>, RESTRIDE_LAUNCH(tma)},
+    {"cpy_strided", Moves::kTranspose, false, traffic_of<Strided>, RESTRIDE_LAUNCH(cpy_strided)},
+    {"cpy_strided_f16", Moves::kTransposeToF16, false, cast_traffic, RESTRIDE_LAUNCH(cpy_strided_f16)},
+    {"cpy_transpose_batched", Moves::kTranspose, true, traffic_of<TransposeBatched>,
+     RESTRIDE_LAUNCH(cpy_transpose_batched)},
+};
+
+}  // namespace
+
+Matrix Rung::measured_shape(int size) const {
+  constexpr int kSide = 256;
+  if (!batched || size % kSide != 0) return {size, size, 1};
+  return {kSide, kSide, (size / kSide) * (size / kSide)};
+}
+
+std::span<const Rung> rungs() { return kRungs; }
+
+const Rung& find_rung(std::string_view name) {
+  std::string names;
+  for (const Rung& rung : kRungs) {
+    if (rung.name == name) return rung;
+    names += names.empty() ? "" : ", ";
+    names += rung.name;
+  }
+  throw std::invalid_argument("no rung is called '" + std::string(name) + "'; there are: " + names);
+}
+
+}  // namespace restride::lab
