@@ -31,6 +31,10 @@ if(RESTRIDE_HAS_CUDA)
     set(restride_architectures_are_ours ON)
   endif()
   enable_language(CUDA)
+  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake up to 3.25.1 does not know that nvcc has C++20
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+  endif()
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.4)
     message(FATAL_ERROR "CUDA ${CMAKE_CUDA_COMPILER_VERSION} is too old: 12.4 is the oldest that restride is made for. "
                         "Install a newer toolkit, or build with RESTRIDE_CUDA=OFF.")
@@ -47,10 +51,9 @@ if(RESTRIDE_HAS_CUDA)
   message(STATUS "CUDA ${CMAKE_CUDA_COMPILER_VERSION}: GPU kernels for ${RESTRIDE_CUDA_SHOWN}")
 endif()
 
-# restride_cuda_options(TARGET): how .cu sources are compiled. CMake 3.22 to 3.25 know no CUDA20 for every nvcc, so the
-# option is given as it is.
+# restride_cuda_options(TARGET): how .cu sources are compiled.
 function(restride_cuda_options target)
   target_compile_options(${target} PRIVATE
-    $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra>
+    $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra>
     $<$<AND:$<BOOL:${RESTRIDE_DEV}>,$<COMPILE_LANGUAGE:CUDA>>:-Werror=all-warnings>)
 endfunction()
