@@ -1,0 +1,113 @@
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "tools/bench/machine.h"
+#include "tools/bench/peers/peers.h"
+
+namespace restride::bench {
+namespace {
+
+// Prints the median nanoseconds of copyto between the case's views, or nothing when numpy cannot do it or the
+// output is wrong. argv: the case as JSON, bytes of cache to leave behind, repetitions.
+constexpr const char* kScript = R"(
+import json, sys, time
+import numpy as np
+case, cache, reps = json.loads(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+NAMES = {'bool': '?', 'u8': 'u1', 'u16': 'u2', 'u32': 'u4', 'u64': 'u8', 'i8': 'i1', 'i16': 'i2', 'i32': 'i4', 'i64': 'i8',
+         'f16': 'f2', 'f32': 'f4', 'f64': 'f8', 'c64': 'c8', 'c128': 'c16'}
+BITS = {'bf16': 'u2', 'f8e4m3': 'u1', 'f8e5m2': 'u1'}
+def dtype(name):
+    if name in NAMES: return np.dtype(NAMES[name])
+    if case['src'] != case['dst']: sys.exit(0)
+    return np.dtype(BITS[name]) if name in BITS else np.dtype('V' + name[1:])
+def index(slices):
+    parts = lambda s: slice(*[int(p) if p else None for p in s.split(':')]) if ':' in s else int(s)
+    return tuple(parts(s) for s in slices)
+rng = np.random.default_rng(1)
+def pair():
+    src_type, dst_type = dtype(case['src']), dtype(case['dst'])
+    count = int(np.prod(case['shape'], dtype=np.int64))
+    if src_type.kind in 'fc' and case['src'] != case['dst']:
+        base = rng.random(count, dtype=np.float32).astype(src_type)
+    else:
+        base = rng.integers(0, 120, count * src_type.itemsize, dtype=np.uint8).view(src_type)
+    view = base.reshape(case['shape'])
+    if 'strides_bytes' in case:
+        view = np.lib.stride_tricks.as_strided(base, case['shape'], case['strides_bytes'])
+    if 'slice' in case: view = view[index(case['slice'])]
+    if 'broadcast' in case: view = np.broadcast_to(view, case['broadcast'])
+    if 'axes' in case: view = view.transpose(case['axes'])
+    if 'dst_slice_of' in case:
+        out = np.ones(case['dst_slice_of'], np.uint8).astype(dst_type) if dst_type.kind != 'V' else np.zeros(case['dst_slice_of'], dst_type)
+        out = out[index(case['dst_slice'])]
+    else:
+        out = np.zeros(case.get('dst_shape', view.shape), dst_type)
+        out.view(np.uint8).fill(1)
+        out = out.reshape(view.shape)
+    return view, out
+pairs = [pair()]
+while len(pairs) * (pairs[0][0].nbytes + pairs[0][1].nbytes) < 2 * cache and len(pairs) < 16: pairs.append(pair())
+src, out = pairs[0]
+np.copyto(out, src, casting='unsafe')
+if not np.array_equal(out, src.astype(out.dtype)): sys.exit(0)
+times = []
+for rep in range(reps):
+    src, out = pairs[rep % len(pairs)]
+    start = time.perf_counter_ns()
+    np.copyto(out, src, casting='unsafe')
+    times.append(time.perf_counter_ns() - start)
+print(sorted(times)[len(times) // 2])
+)";
+
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char ch : text) {
+    if (ch == '\'') out += "'\\''";
+    else out += ch;
+  }
+  return out + "'";
+}
+
+std::string python() {
+  const char* given = std::getenv("RESTRIDE_PYTHON");
+  return given != nullptr && *given != '\0' ? quoted(given) : "python3";
+}
+
+/// What a shell command prints; "" when it fails.
+std::string output_of(const std::string& command) {
+  std::FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return "";
+  std::string out;
+  std::array<char, 256> buffer;
+  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe)) out.append(buffer.data(), n);
+  const int status = pclose(pipe);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? out : "";
+}
+
+}  // namespace
+
+bool has_numpy() {
+  static const bool found = output_of(python() + " -c 'import numpy; print(1)' 2>/dev/null") == "1\n";
+  return found;
+}
+
+void add_numpy_peer(std::vector<Peer>& out, const Case& c) {
+  constexpr std::int64_t kSmallestBytes = 1 << 20;  // below, the interpreter is what would be timed
+  if (!has_numpy() || c.dst.useful_bytes < kSmallestBytes) return;
+  Peer peer;
+  peer.name = "numpy";
+  peer.measures_itself = true;
+  peer.time_itself_ns = [json = to_json(c.spec)] {
+    const std::string command = python() + " -c " + quoted(kScript) + " " + quoted(json) + " " +
+                                std::to_string(last_level_cache_bytes()) + " 5 2>/dev/null";
+    const std::string printed = output_of(command);
+    return printed.empty() ? -1.0 : std::strtod(printed.c_str(), nullptr);
+  };
+  out.push_back(std::move(peer));
+}
+
+}  // namespace restride::bench

@@ -1,0 +1,43 @@
+// The other ways to do a case on the CPU. Each file adds one peer; each peer applies to fewer cases than ours.
+//
+// Libraries that have a stable C interface are loaded at run time when they are found. Those that need their
+// headers are in a module of their own (module.cc), built when their headers are there, so that `restride` itself
+// depends on none of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/bench/device.h"
+#include "tools/bench/team.h"
+
+namespace restride::bench {
+
+/// A naive loop nest over the merged modes, destination in order, the outermost mode split over the team.
+void add_naive_peer(std::vector<Peer>& out, const Case& c, Team& team);
+
+/// cblas_?omatcopy, one call a matrix; it has no threads.
+void add_openblas_peer(std::vector<Peer>& out, const Case& c);
+bool has_openblas();
+
+/// HPTT's C interface, planning included in every call.
+void add_hptt_peer(std::vector<Peer>& out, const Case& c, int threads);
+bool has_hptt();
+
+/// numpy.copyto between the case's views, in a process of its own; it has no threads.
+void add_numpy_peer(std::vector<Peer>& out, const Case& c);
+bool has_numpy();
+
+/// What the module has: Eigen and oneDNN, as far as it was built with them.
+void add_module_peers(std::vector<Peer>& out, const Case& c, int threads);
+std::vector<std::string> module_peer_names();
+
+/// The module's two functions, found by name.
+extern "C" {
+using AddModulePeers = void (*)(std::vector<Peer>*, const Case*, int threads);
+using NameModulePeers = void (*)(std::vector<std::string>*);
+}
+inline constexpr const char* kAddModulePeers = "restride_bench_add_peers";
+inline constexpr const char* kNameModulePeers = "restride_bench_name_peers";
+
+}  // namespace restride::bench
