@@ -60,8 +60,10 @@ provided() {
 }
 
 apt_get() {
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o APT::Update::Error-Mode=any "$@" ||
-    die "apt-get $1 failed. Without a network, install by hand: $(packages_of build test | xargs)"
+  mkdir -p "$(dirname "$LOG")"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o APT::Update::Error-Mode=any "$@" >"$LOG" 2>&1 && return 0
+  tail -n 20 "$LOG" >&2
+  die "apt-get $1 failed (is there a network?). What is needed: $(packages_of build test | xargs)"
 }
 
 # ---- Python packages, into the private environment .venv

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
+#include <memory>
+#include <new>
 #include <thread>
 
 #ifdef _OPENMP
@@ -59,7 +62,17 @@ void run_tasks(const Executor* executor, int tasks, void (*body)(void*, int), vo
 #pragma omp parallel for num_threads(tasks) schedule(static, 1)
   for (int i = 0; i < tasks; ++i) body(arg, i);
 #else
-  for (int i = 0; i < tasks; ++i) body(arg, i);
+  // Built without OpenMP (and under ThreadSanitizer, which cannot see into its runtime): threads of this call's own.
+  const std::unique_ptr<std::thread[]> others(new (std::nothrow) std::thread[static_cast<std::size_t>(tasks - 1)]);
+  int started = 0;
+  if (others != nullptr) {
+    try {
+      for (; started < tasks - 1; ++started) others[static_cast<std::size_t>(started)] = std::thread(body, arg, started);
+    } catch (const std::exception&) {  // no more threads to be had: this one does the rest
+    }
+  }
+  for (int i = started; i < tasks; ++i) body(arg, i);
+  for (int i = 0; i < started; ++i) others[static_cast<std::size_t>(i)].join();
 #endif
 }
 

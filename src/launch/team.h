@@ -12,7 +12,7 @@ namespace restride::launch {
 int threads_allowed(const Options& options) noexcept;
 
 /// Runs body(arg, i) for i in [0, tasks), tasks <= threads of the team, and returns when all are done.
-/// On the executor if there is one, else on OpenMP's team.
+/// On the executor if there is one, else on OpenMP's team; on threads started for the call in a build without OpenMP.
 void run_tasks(const Executor* executor, int tasks, void (*body)(void* arg, int task), void* arg) noexcept;
 
 }  // namespace restride::launch
