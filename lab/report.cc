@@ -20,7 +20,7 @@ std::vector<Task> tasks_for(int size, int element_bytes, const std::vector<std::
   for (const std::string& name : names) find_rung(name);
   std::vector<Task> tasks;
   for (const Rung& rung : rungs()) {
-    const bool asked = names.empty() || std::find(names.begin(), names.end(), rung.name) != names.end();
+    const bool asked = names.empty() ? !rung.faulty : std::find(names.begin(), names.end(), rung.name) != names.end();
     if (asked && rung.takes(element_bytes)) tasks.push_back({&rung, rung.measured_shape(size)});
   }
   return tasks;

@@ -21,7 +21,8 @@ struct Row {
   std::int64_t bytes() const { return task.rung->bytes(task.shape, element_bytes); }
 };
 
-/// The rungs that take this element size, on size x size elements; only those named, when names are given.
+/// The rungs that take this element size, on size x size elements; only those named, when names are given
+/// (the faulty ones only then).
 /// Errors: std::invalid_argument for a name that no rung has.
 std::vector<Task> tasks_for(int size, int element_bytes, const std::vector<std::string>& names);
 

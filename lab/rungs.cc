@@ -26,11 +26,14 @@ RESTRIDE_X(shared)
 RESTRIDE_X(padded)
 RESTRIDE_X(swizzle)
 RESTRIDE_X(diagonal)
+RESTRIDE_X(along_dst)
 RESTRIDE_X(vector)
+RESTRIDE_X(tma_ring)
 RESTRIDE_X(tma)
 RESTRIDE_X(cpy_strided)
 RESTRIDE_X(cpy_strided_f16)
 RESTRIDE_X(cpy_transpose_batched)
+RESTRIDE_X(cpy_transpose_batched_race)
 #undef RESTRIDE_X
 #else
 #define RESTRIDE_LAUNCH(name) nullptr
@@ -78,12 +81,16 @@ constexpr Rung kRungs[] = {
     {"padded", Moves::kTranspose, false, traffic_of<Padded>, RESTRIDE_LAUNCH(padded)},
     {"swizzle", Moves::kTranspose, false, traffic_of<Swizzle>, RESTRIDE_LAUNCH(swizzle)},
     {"diagonal", Moves::kTranspose, false, traffic_of<Diagonal>, RESTRIDE_LAUNCH(diagonal)},
+    {"along_dst", Moves::kTranspose, false, traffic_of<AlongDst>, RESTRIDE_LAUNCH(along_dst)},
     {"vector", Moves::kTranspose, false, traffic_if_wide<WideVector>, RESTRIDE_LAUNCH(vector)},
+    {"tma_ring", Moves::kTranspose, false, traffic_if_wide<Bulk>, RESTRIDE_LAUNCH(tma_ring)},
     {"tma", Moves::kTranspose, false, traffic_if_wide<Bulk>, RESTRIDE_LAUNCH(tma)},
     {"cpy_strided", Moves::kTranspose, false, traffic_of<Strided>, RESTRIDE_LAUNCH(cpy_strided)},
     {"cpy_strided_f16", Moves::kTransposeToF16, false, cast_traffic, RESTRIDE_LAUNCH(cpy_strided_f16)},
     {"cpy_transpose_batched", Moves::kTranspose, true, traffic_of<TransposeBatched>,
      RESTRIDE_LAUNCH(cpy_transpose_batched)},
+    {"cpy_transpose_batched_race", Moves::kTranspose, true, traffic_of<TransposeBatched>,
+     RESTRIDE_LAUNCH(cpy_transpose_batched_race), true},
 };
 
 }  // namespace

@@ -36,6 +36,8 @@ struct Rung {
   Traffic (*traffic)(const Matrix& shape, int element_bytes) = nullptr;  ///< from the map, on the CPU
   void (*launch)(const Job& job) = nullptr;  ///< null in a build without CUDA; asynchronous on job.stream
 
+  bool faulty = false;  ///< wrong on purpose: run only when named
+
   /// Whether the rung is for elements of this size: the cast only for 4.
   bool takes(int element_bytes) const { return moves != Moves::kTransposeToF16 || element_bytes == 4; }
   int dst_element_bytes(int element_bytes) const { return moves == Moves::kTransposeToF16 ? 2 : element_bytes; }

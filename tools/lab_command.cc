@@ -72,7 +72,16 @@ void write_json(const std::string& path, const nlohmann::json& value) {
     throw IoError("cannot write " + path + "; check that its folder exists and has room");
 }
 
+void require_known_rungs(const LabOptions& options) {
+  try {
+    for (const std::string& name : options.rungs) lab::find_rung(name);
+  } catch (const std::invalid_argument& e) {
+    throw UsageError(e.what());
+  }
+}
+
 void run_lab(const LabOptions& options) {
+  require_known_rungs(options);
   const lab::Device device = lab::find_device();
   if ((options.check || options.once) && !device.present)
     throw DeviceError("lab --check and --once need a GPU: " + device.why_not);

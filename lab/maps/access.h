@@ -50,8 +50,8 @@ struct Corner {
   int col = 0;
 };
 
-/// Tiles of kRows x kCols over the source, numbered along its rows. One number, not two grid dimensions:
-/// gridDim.y ends at 65535, gridDim.x at 2^31 - 1.
+/// Tiles of kRows x kCols over the source. One number, not two grid dimensions: gridDim.y ends at 65535,
+/// gridDim.x at 2^31 - 1. Blocks start in the order of their numbers, so neighbours run together.
 template <int kRows, int kCols>
 struct TileGrid {
   int down = 0;
@@ -62,7 +62,10 @@ struct TileGrid {
       : down(static_cast<int>(ceil_div(m.rows, kRows))), across(static_cast<int>(ceil_div(m.cols, kCols))) {}
 
   RESTRIDE_HD constexpr std::int64_t tiles() const { return std::int64_t{down} * across; }
-  RESTRIDE_HD constexpr Corner corner(int tile) const { return {tile / across * kRows, tile % across * kCols}; }
+  /// Numbered along the source's rows: neighbours read on where the other reads.
+  RESTRIDE_HD constexpr Corner along_src(int tile) const { return {tile / across * kRows, tile % across * kCols}; }
+  /// Numbered along the destination's rows: neighbours write on where the other writes.
+  RESTRIDE_HD constexpr Corner along_dst(int tile) const { return {tile % down * kRows, tile / down * kCols}; }
 };
 
 }  // namespace restride::lab

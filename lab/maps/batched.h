@@ -41,7 +41,7 @@ struct TransposeBatched {
   RESTRIDE_HD static constexpr int fast(int thread) { return thread % kTile; }
   RESTRIDE_HD static constexpr int slow(int thread, int step) { return thread / kTile + step * kRowsAStep; }
   RESTRIDE_HD constexpr int block_in_matrix(int tile) const { return static_cast<int>(tile / kRounds % grid.tiles()); }
-  RESTRIDE_HD constexpr Corner corner(int tile) const { return grid.corner(block_in_matrix(tile)); }
+  RESTRIDE_HD constexpr Corner corner(int tile) const { return grid.along_src(block_in_matrix(tile)); }
   /// The access moved to the tile's matrix; idle past the last one.
   RESTRIDE_HD constexpr Access in_batch(int tile, Access access) const {
     const int number = static_cast<int>(tile / kRounds / grid.tiles()) * kRounds + tile % kRounds;

@@ -38,9 +38,10 @@ struct Bulk {
   }
 
   constexpr std::int64_t tiles() const { return grid.tiles(); }
+  RESTRIDE_HD constexpr Corner corner(int tile) const { return grid.along_dst(tile); }
 
   RESTRIDE_HD constexpr Access load(int tile, int thread, int step) const {
-    const Corner at = grid.corner(tile), in = loaded(thread, step);
+    const Corner at = corner(tile), in = loaded(thread, step);
     return matrix.template source<kBytes>(at.row + in.row, at.col + in.col, kV);
   }
   RESTRIDE_HD constexpr int put(int thread, int step) const {
@@ -52,7 +53,7 @@ struct Bulk {
     return stage_byte(cell.row + step % kV, cell.col);
   }
   RESTRIDE_HD constexpr Access store(int tile, int thread, int step) const {
-    const Corner at = grid.corner(tile);
+    const Corner at = corner(tile);
     const auto cell = Cells::cell(thread, step / kK);
     return matrix.template transposed<kBytes>(at.row + cell.row, at.col + cell.col + step % kK, kV);
   }

@@ -34,7 +34,7 @@ struct CopyTile {
 
   constexpr std::int64_t tiles() const { return grid.tiles(); }
   RESTRIDE_HD constexpr Access load(int tile, int thread, int step) const {
-    const Corner at = grid.corner(tile);
+    const Corner at = grid.along_src(tile);
     return matrix.source<kBytes>(at.row + thread / kTile + step * kRowsAStep, at.col + thread % kTile);
   }
   RESTRIDE_HD constexpr Access store(int tile, int thread, int step) const { return load(tile, thread, step); }

@@ -22,7 +22,7 @@ struct DirectTranspose {
 
   constexpr std::int64_t tiles() const { return grid.tiles(); }
   RESTRIDE_HD constexpr Corner place(int tile, int thread) const {
-    const Corner at = grid.corner(tile);
+    const Corner at = grid.along_src(tile);
     const int irow = thread / kCols;
     const int icol = thread % kCols;
     return {at.row + irow, at.col + icol};

@@ -29,11 +29,19 @@ struct SwizzledStage {
   RESTRIDE_HD static constexpr int element(int row, int col) { return row * kTile + (col ^ row); }
 };
 
-/// Tiles in the order of the source's rows.
-struct RowOrder {
+/// Tiles in the order of the source's rows, as the seeds take them.
+struct SourceOrder {
   template <class Grid>
   RESTRIDE_HD static constexpr Corner corner(const Grid& grid, int tile) {
-    return grid.corner(tile);
+    return grid.along_src(tile);
+  }
+};
+
+/// Tiles in the order of the destination's rows.
+struct DestinationOrder {
+  template <class Grid>
+  RESTRIDE_HD static constexpr Corner corner(const Grid& grid, int tile) {
+    return grid.along_dst(tile);
   }
 };
 

@@ -7,7 +7,7 @@ namespace restride::lab {
 
 /// 32 x 8 threads, four elements a thread. Step s loads tile row ty + 8 s at column tx; after the barrier
 /// it stores tile column ty + 8 s at row tx.
-template <int kBytes, class Stage, class Order = RowOrder>
+template <int kBytes, class Stage, class Order = SourceOrder>
 struct TileTranspose {
   static constexpr int kElementBytes = kBytes, kThreads = 256, kLoads = 4, kStores = 4, kGets = 4;
   static constexpr int kPutBytes = kBytes, kGetBytes = kBytes, kStageBytes = Stage::kElements * kBytes;
@@ -45,6 +45,8 @@ using Padded = TileTranspose<kBytes, PaddedStage>;
 template <int kBytes>
 using Swizzle = TileTranspose<kBytes, SwizzledStage>;
 template <int kBytes>
-using Diagonal = TileTranspose<kBytes, PaddedStage, DiagonalOrder>;
+using AlongDst = TileTranspose<kBytes, SwizzledStage, DestinationOrder>;
+template <int kBytes>
+using Diagonal = TileTranspose<kBytes, SwizzledStage, DiagonalOrder>;
 
 }  // namespace restride::lab

@@ -72,7 +72,7 @@ struct Vector {
   constexpr std::int64_t tiles() const { return grid.tiles(); }
 
   RESTRIDE_HD constexpr Access load(int tile, int thread, int step) const {
-    const Corner at = grid.corner(tile), in = loaded(thread, step);
+    const Corner at = grid.along_dst(tile), in = loaded(thread, step);
     return matrix.template source<kBytes>(at.row + in.row, at.col + in.col, kPiece);
   }
   RESTRIDE_HD constexpr int put(int thread, int step) const {
@@ -91,7 +91,7 @@ struct Vector {
   }
   /// Wide: destination row `step % kK` of cell `step / kK`.
   RESTRIDE_HD constexpr Access store(int tile, int thread, int step) const {
-    const Corner at = grid.corner(tile), in = stored(thread, step);
+    const Corner at = grid.along_dst(tile), in = stored(thread, step);
     return matrix.template transposed<kBytes>(at.row + in.row, at.col + in.col, kPiece);
   }
 

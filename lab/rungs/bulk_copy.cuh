@@ -1,4 +1,4 @@
-// Hopper's bulk tensor copy: the few instructions the tma rung needs, and the tensor map it is told with.
+// Hopper's bulk tensor copy: the few instructions that the tma rungs need.
 //
 // A barrier in shared memory counts the bytes that have yet to arrive. One thread announces the bytes and
 // starts the copies; all others wait on the barrier's phase, a bit that flips when the count reaches zero.
@@ -47,6 +47,18 @@ __device__ __forceinline__ void copy_box(void* to, const CUtensorMap* tensor, in
           "r"(shared_address(to)),
       "l"(tensor), "r"(x), "r"(y), "r"(z), "r"(shared_address(barrier))
       : "memory");
+}
+
+/// Starts the copies of one tile of a lab/maps/bulk.h map; all its bytes count towards `arrival`.
+template <class Map>
+__device__ __forceinline__ void fetch_tile(const Map& map, const CUtensorMap* source, int tile, char* stage,
+                                           std::uint64_t* arrival) {
+  expect_bytes(arrival, Map::kStageBytes);
+  const Corner corner = map.corner(tile);
+#pragma unroll
+  for (int box = 0; box < Map::kBoxes; ++box)
+    copy_box(stage + box * Map::kBoxBytes, source, corner.col + box * Map::kLineElems, corner.row / Map::kV, 0,
+             arrival);
 }
 
 }  // namespace restride::lab

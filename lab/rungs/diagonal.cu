@@ -1,8 +1,8 @@
 // Moves:         the transpose, a 32 x 32 tile a block, tiles taken along diagonals.
 // Applies when:  two modes swap and both are long.
 // Thread map:    as shared; block b works on the tile that DiagonalOrder (lab/maps/stage.h) gives it.
-// Shared memory: as padded.
-// Traffic:       as padded; blocks that run together touch different rows and columns of tiles.
+// Shared memory: as swizzle.
+// Traffic:       as swizzle; blocks that run together touch different rows and columns of tiles.
 // Source and measured: the seed's diagonal order, against partition camping; docs/lab.md: it no longer pays.
 #include "lab/maps/tile.h"
 #include "lab/rungs/through_stage.cuh"

@@ -92,6 +92,15 @@ TEST(TileMaps, DiagonalOrderVisitsEveryTileOfAGridThatIsNotSquare) {
   expect_transposes(Diagonal<4>({320, 96}), {320, 96});
 }
 
+TEST(TileMaps, DestinationOrderStaysInOneColumnOfTilesUntilItsEnd) {
+  expect_transposes_any_size<AlongDst>();
+  const TileGrid<32, 32> grid(Matrix{96, 64});
+  EXPECT_EQ(DestinationOrder::corner(grid, 2).row, 64);
+  EXPECT_EQ(DestinationOrder::corner(grid, 2).col, 0);
+  EXPECT_EQ(DestinationOrder::corner(grid, 3).row, 0);
+  EXPECT_EQ(DestinationOrder::corner(grid, 3).col, 32);
+}
+
 TEST(VectorMap, NarrowFormTransposesAnySize) { expect_transposes_any_size<NarrowVector>(); }
 
 TEST(VectorMap, WideFormTransposesEverySizeOfAlignedRows) {

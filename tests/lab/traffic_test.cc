@@ -17,20 +17,16 @@ struct Stated {
 
 // On 512 x 512, where every tile is whole. An engine's loads are no requests: 0.
 const Stated kStated[] = {
-    {"copy_simple", 4, 4, 4, 0, 0},  {"copy_simple", 2, 2, 2, 0, 0},
-    {"copy_simple", 1, 1, 1, 0, 0},  {"copy_tile", 4, 4, 4, 0, 0},
-    {"copy_shared", 4, 4, 4, 1, 1},  {"copy_shared", 1, 1, 1, 1, 1},
-    {"naive", 4, 4, 32, 0, 0},       {"naive", 2, 2, 32, 0, 0},
-    {"naive", 1, 1, 32, 0, 0},       {"block_map", 4, 4, 8, 0, 0},
-    {"block_map", 2, 4, 8, 0, 0},    {"block_map", 1, 4, 8, 0, 0},
-    {"shared", 4, 4, 4, 1, 32},      {"shared", 2, 2, 2, 1, 16},
-    {"shared", 1, 1, 1, 1, 8},       {"padded", 4, 4, 4, 1, 1},
-    {"swizzle", 4, 4, 4, 1, 1},      {"swizzle", 2, 2, 2, 1, 1},
-    {"swizzle", 1, 1, 1, 1, 1},      {"diagonal", 4, 4, 4, 1, 1},
-    {"vector", 4, 16, 16, 1, 1},     {"vector", 2, 16, 16, 1, 1},
-    {"vector", 1, 16, 16, 1, 1},     {"tma", 4, 0, 16, 0, 1},
-    {"tma", 2, 0, 16, 0, 1},         {"tma", 1, 0, 16, 0, 1},
-    {"cpy_strided", 4, 32, 4, 0, 0}, {"cpy_strided_f16", 4, 32, 2, 0, 0},
+    {"copy_simple", 4, 4, 4, 0, 0}, {"copy_simple", 2, 2, 2, 0, 0},  {"copy_simple", 1, 1, 1, 0, 0},
+    {"copy_tile", 4, 4, 4, 0, 0},   {"copy_shared", 4, 4, 4, 1, 1},  {"copy_shared", 1, 1, 1, 1, 1},
+    {"naive", 4, 4, 32, 0, 0},      {"naive", 2, 2, 32, 0, 0},       {"naive", 1, 1, 32, 0, 0},
+    {"block_map", 4, 4, 8, 0, 0},   {"block_map", 2, 4, 8, 0, 0},    {"block_map", 1, 4, 8, 0, 0},
+    {"shared", 4, 4, 4, 1, 32},     {"shared", 2, 2, 2, 1, 16},      {"shared", 1, 1, 1, 1, 8},
+    {"padded", 4, 4, 4, 1, 1},      {"swizzle", 4, 4, 4, 1, 1},      {"swizzle", 2, 2, 2, 1, 1},
+    {"swizzle", 1, 1, 1, 1, 1},     {"diagonal", 4, 4, 4, 1, 1},     {"vector", 4, 16, 16, 1, 1},
+    {"vector", 2, 16, 16, 1, 1},    {"vector", 1, 16, 16, 1, 1},     {"along_dst", 4, 4, 4, 1, 1},
+    {"tma_ring", 4, 0, 16, 0, 1},   {"tma", 4, 0, 16, 0, 1},         {"tma", 2, 0, 16, 0, 1},
+    {"tma", 1, 0, 16, 0, 1},        {"cpy_strided", 4, 32, 4, 0, 0}, {"cpy_strided_f16", 4, 32, 2, 0, 0},
 };
 
 TEST(Traffic, OfEveryRungIsWhatThePagesState) {

@@ -1,0 +1,58 @@
+// The host's half of the tma rungs: the tensor map that tells the copy engine where the source lies.
+#pragma once
+
+#include <cuda.h>
+
+#include "lab/rungs/rung.cuh"
+
+namespace restride::lab {
+
+void launch_vector(const Job& job);  // what the tma rungs fall back to
+
+using Encode = CUresult (*)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*, const cuuint64_t*,
+                            const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
+                            CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+
+// From the driver at run time, so that the program links and starts without one.
+inline Encode encoder() {
+  static const Encode found = [] {
+    void* symbol = nullptr;
+    cudaDriverEntryPointQueryResult result;
+    if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &symbol, 12000, cudaEnableDefault, &result) !=
+            cudaSuccess ||
+        result != cudaDriverEntryPointSuccess)
+      symbol = nullptr;
+    return reinterpret_cast<Encode>(symbol);
+  }();
+  return found;
+}
+
+// The source as (column, row group, row within group): see lab/maps/bulk.h.
+template <class Map>
+CUtensorMap describe(const Job& job) {
+  constexpr CUtensorMapDataType kType = Map::kElementBytes == 1   ? CU_TENSOR_MAP_DATA_TYPE_UINT8
+                                        : Map::kElementBytes == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16
+                                                                  : CU_TENSOR_MAP_DATA_TYPE_UINT32;
+  const cuuint64_t pitch_bytes = cuuint64_t(job.shape.cols) * Map::kElementBytes;
+  const cuuint64_t extent[3] = {cuuint64_t(job.shape.cols), cuuint64_t(job.shape.rows / Map::kV), Map::kV};
+  const cuuint64_t stride_bytes[2] = {pitch_bytes * Map::kV, pitch_bytes};
+  const cuuint32_t box[3] = {Map::kLineElems, Map::kGroups, Map::kV};
+  const cuuint32_t step[3] = {1, 1, 1};
+  CUtensorMap map;
+  const CUresult status = encoder()(&map, kType, 3, const_cast<void*>(job.src), extent, stride_bytes, box, step,
+                                    CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                    CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (status != CUDA_SUCCESS)
+    throw LaunchError("cuTensorMapEncodeTiled refused the source: CUDA driver error " + std::to_string(status));
+  return map;
+}
+
+/// Whether the current card has the engine and its driver the call that describes tensors to it.
+inline bool has_copy_engine() {
+  int device = 0, major = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  return major >= 9 && encoder() != nullptr;
+}
+
+}  // namespace restride::lab
