@@ -6,4 +6,5 @@ include(RestrideHighway)
 # at the price of one more copy of every kernel.
 add_library(restride_highway INTERFACE)
 target_link_libraries(restride_highway INTERFACE hwy::hwy)
-target_compile_definitions(restride_highway INTERFACE HWY_DISABLED_TARGETS=HWY_SSSE3)
+target_compile_definitions(restride_highway INTERFACE HWY_DISABLED_TARGETS=HWY_SSSE3
+  HWY_WANT_AVX3_DL)  # byte permutes: Highway leaves that target out unless it is asked for

@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "src/base/checked.h"
 #include "src/kernels/cpu/cast.h"
 #include "src/kernels/cpu/gather.h"
+#include "src/kernels/cpu/packed.h"
+#include "src/kernels/cpu/rows.h"
 #include "src/kernels/cpu/run.h"
 #include "src/kernels/cpu/tile.h"
 #include "src/plan/cpu_sets.h"
@@ -70,19 +75,101 @@ CpuArgs prepare_tile(const Canonical& c, const plan::Candidate& k) {
   a.cols = sets.cols.points;
   a.tile_rows = k.get(ParamId::kTileRows);
   a.tile_cols = k.get(ParamId::kTileCols);
+  a.band_cols = k.get(ParamId::kBandCols);
   a.chunk_rows = k.get(ParamId::kBlockUnits);
   const std::int64_t unit = c.dst_unit;
   const std::int64_t line_rows = 64 / unit;
   const bool sane = a.tile_rows >= 1 && a.tile_rows <= kernels::cpu::kMaxTileRows && a.tile_cols >= 1 &&
                     a.tile_cols <= kernels::cpu::kMaxTileCols && a.chunk_rows >= a.tile_rows &&
                     a.tile_rows * ((a.tile_cols * unit + 63) / 64 * 64 + 64) <= kernels::cpu::kMaxTileBytes &&
-                    a.tile_cols * (a.tile_rows * unit + 128) <= kernels::cpu::kMaxSinkBytes &&
+                    a.tile_rows * unit <= kernels::cpu::kMaxColumnBytes && a.band_cols >= a.tile_cols && a.band_cols <= kernels::cpu::kMaxBandCols &&
+                    (a.band_cols >= a.cols || a.band_cols % a.tile_cols == 0) &&
                     (a.tile_rows >= a.rows || a.tile_rows % line_rows == 0) &&
                     (a.chunk_rows >= a.rows || a.chunk_rows % a.tile_rows == 0);
   if (!sane) refuse(k, c);
   const std::int64_t chunks = (a.rows + a.chunk_rows - 1) / a.chunk_rows;
-  const std::int64_t blocks = (a.cols + a.tile_cols - 1) / a.tile_cols;
+  const std::int64_t blocks = (a.cols + a.band_cols - 1) / a.band_cols;
   a.tasks = a.nest.points() * chunks * blocks;
+  return a;
+}
+
+/// The largest divisor of n in [lo, hi], or 1.
+std::int64_t divisor_between(std::int64_t n, std::int64_t lo, std::int64_t hi) {
+  for (std::int64_t d = hi; d >= lo; --d)
+    if (n % d == 0) return d;
+  return 1;
+}
+
+/// The order of rows: dst's, unless that jumps a page a row in src; then some rows of dst's next mode alternate with
+/// src's own next mode, so that pages on both sides are used up while the TLB has them.
+void order_rows(const Canonical& c, kernels::cpu::Nest* nest) {
+  constexpr std::int64_t kPage = 4096;
+  std::size_t near = 1;  // the outer mode that moves least in src
+  for (std::size_t i = 2; i < c.modes.size(); ++i)
+    if (magnitude(c.modes[i].src_stride) < magnitude(c.modes[near].src_stride)) near = i;
+  std::int64_t block = 1;
+  if (c.modes.size() > 2 && near != 1 && static_cast<std::int64_t>(magnitude(c.modes[1].src_stride)) >= kPage / 2 && c.modes[1].extent > 128)
+    block = divisor_between(c.modes[1].extent, 16, 128);
+  if (block == 1) {
+    for (std::size_t i = 1; i < c.modes.size(); ++i) nest->push(c.modes[i]);
+    return;
+  }
+  const layout::CopyMode& x = c.modes[1];
+  nest->push({block, x.dst_stride, x.src_stride});
+  nest->push(c.modes[near]);
+  nest->push({x.extent / block, x.dst_stride * block, x.src_stride * block});
+  for (std::size_t i = 2; i < c.modes.size(); ++i)
+    if (i != near) nest->push(c.modes[i]);
+}
+
+CpuArgs prepare_rows(const Canonical& c, const plan::Candidate& k) {
+  if (c.two_sided || c.modes.empty() || c.modes[0].dst_stride != c.dst_unit) refuse(k, c);
+  CpuArgs a = common(c);
+  a.kernel = kernels::cpu::rows_kernel();
+  a.stream = k.get(ParamId::kStream) != 0;
+  a.units = c.modes[0].extent;
+  a.row_src_stride = c.modes[0].src_stride;
+  if (c.modes.size() > 1) order_rows(c, &a.nest);
+  a.tasks = a.nest.points();
+  return a;
+}
+
+CpuArgs prepare_packed(const Canonical& c, const plan::Candidate& k) {
+  plan::PackedSets sets;
+  const std::int64_t run = k.get(ParamId::kRunBytes);
+  const std::int64_t max_units = std::min<std::int64_t>(plan::kPackedUnits, plan::kPackedBytes / c.dst_unit);
+  static_assert(plan::kPackedUnits <= kernels::cpu::kMaxPackedUnits && plan::kPackedBytes <= kernels::cpu::kMaxPackedBytes &&
+                plan::kPackedModes <= kernels::cpu::Packed::kCapacity);
+  if (run < 1 || !plan::packed_sets(c, run, max_units, plan::kPackedModes, &sets)) refuse(k, c);
+  CpuArgs a = common(c);
+  a.kernel = kernels::cpu::packed_kernel(c.dst_unit);
+  a.stream = k.get(ParamId::kStream) != 0;
+  kernels::cpu::Packed& p = a.packed;
+  int place[layout::kMaxCopyModes];  // of a canonical mode among the tile's, -1 outside
+  for (std::size_t m = 0; m < c.modes.size(); ++m) {
+    const layout::CopyMode& mode = c.modes[m];
+    const std::int64_t points = sets.points[m];
+    place[m] = -1;
+    if (points > 1) {
+      place[m] = p.rank;
+      p.modes[p.rank] = {mode.extent, points, mode.dst_stride, mode.src_stride, -1};
+      if (static_cast<int>(m) < sets.dst_run) p.dst_run_modes = p.rank + 1;
+      if (points < mode.extent) p.modes[p.rank].outer = a.nest.rank;
+      ++p.rank;
+    }
+    if (points < mode.extent)
+      a.nest.push({(mode.extent + points - 1) / points, mode.dst_stride * points, mode.src_stride * points});
+  }
+  int placed = 0;
+  for (std::uint8_t m : sets.src_run)
+    if (place[m] >= 0) p.src_order[placed++] = static_cast<std::uint8_t>(place[m]);
+  p.src_run_modes = placed;
+  for (std::uint8_t m : layout::modes_by_src_stride(c)) {
+    bool there = place[m] < 0;
+    for (int i = 0; i < placed; ++i) there |= p.src_order[i] == place[m];
+    if (!there) p.src_order[placed++] = static_cast<std::uint8_t>(place[m]);
+  }
+  a.tasks = a.nest.points();
   return a;
 }
 
@@ -100,6 +187,8 @@ CpuArgs prepare_gather(const Canonical& c) {
 CpuArgs prepare_cpu(const Canonical& c, const plan::Decision& d) {
   switch (d.chosen.family) {
     case Family::kRun: return prepare_run(c, d.chosen);
+    case Family::kRows: return prepare_rows(c, d.chosen);
+    case Family::kPacked: return prepare_packed(c, d.chosen);
     case Family::kTile: return prepare_tile(c, d.chosen);
     case Family::kNoop: return CpuArgs{};
     default: return prepare_gather(c);

@@ -80,11 +80,12 @@ void tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
     cols = sets.cols.points;
   }
   std::int64_t rows = 128 / unit;
-  while (rows < sets.rows.points && rows * 2 * (cols * unit + 128) <= (20 << 10)) rows *= 2;
   rows = std::min(rows, sets.rows.points);
-  const std::int64_t chunk = sets.rows.points <= 2048 ? sets.rows.points : 1024 / rows * rows;
+  const std::int64_t chunk = sets.rows.points <= 8192 ? sets.rows.points : 4096 / rows * rows;
+  const std::int64_t band = sets.cols.points > cols ? cols * std::max<std::int64_t>(1, std::min<std::int64_t>(1024, 4096 / unit) / cols) : cols;
   k->params.push_back({ParamId::kTileRows, rows});
   k->params.push_back({ParamId::kTileCols, cols});
+  k->params.push_back({ParamId::kBandCols, band});
   k->params.push_back({ParamId::kBlockUnits, chunk});
 }
 
@@ -104,6 +105,46 @@ Candidate bid_tile(const Canonical& c, const CpuMachine& m) {
                        padded(static_cast<double>(sets.cols.points), std::max(1.0, 16 / unit));
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
   k.predicted.time_ns = std::max(stream_ns(k, m), lines * waste * m.shuffle_line_ns) + lines;
+  return k;
+}
+
+Candidate bid_rows(const Canonical& c, const CpuMachine& m) {
+  Candidate k = base_bid(Family::kRows, c, m);
+  if (c.two_sided || c.modes.empty() || c.modes[0].dst_stride != c.dst_unit) {
+    k.reason = "no mode is dense in dst";
+    return k;
+  }
+  k.applies = true;
+  k.params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
+  const double rows = static_cast<double>(c.units) / static_cast<double>(c.modes[0].extent);
+  k.predicted.time_ns = stream_ns(k, m) + rows * m.row_ns;
+  if (c.modes[0].src_stride != c.src_unit) {
+    const bool easy = c.modes[0].src_stride == 0 || c.modes[0].src_stride == -c.src_unit;
+    k.predicted.time_ns += static_cast<double>(c.units) * (easy && !c.cast ? 0.05 * c.dst_unit : m.unit_ns);
+  }
+  return k;
+}
+
+Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
+  Candidate k = base_bid(Family::kPacked, c, m);
+  PackedSets sets;
+  std::int64_t run = kPackedRunBytes;
+  const std::int64_t max_units = std::min<std::int64_t>(kPackedUnits, kPackedBytes / c.dst_unit);
+  while (run >= 32 && !packed_sets(c, run, max_units, kPackedModes, &sets)) run /= 2;
+  if (run < 32) {
+    k.reason = "no set of modes makes dense runs on both sides within a tile";
+    return k;
+  }
+  k.applies = true;
+  k.params.push_back({ParamId::kRunBytes, run});
+  k.params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
+  k.predicted.read_sectors = lines_for_runs(c.src_bytes(), sets.src_run_units * c.src_unit, m.line_bytes);
+  k.predicted.written_sectors = lines_for_runs(c.dst_bytes(), sets.dst_run_units * c.dst_unit, m.line_bytes);
+  const double tiles = static_cast<double>(c.units) / static_cast<double>(sets.units);
+  const double unit_ns = c.dst_unit == 4 || c.dst_unit == 8 ? m.pick_unit_ns * (c.dst_unit / 4.0) : m.unit_ns;
+  k.predicted.time_ns = stream_ns(k, m) + static_cast<double>(c.units) * unit_ns +
+                        static_cast<double>(sets.units) * 2 * m.unit_ns +  // the table, once
+                        tiles * m.row_ns * static_cast<double>(sets.units / sets.src_run_units + sets.units / sets.dst_run_units);
   return k;
 }
 
@@ -133,6 +174,8 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
   }
   detail::FixedVector<Candidate, 12> bids;
   bids.push_back(bid_run(c, machine));
+  bids.push_back(bid_rows(c, machine));
+  bids.push_back(bid_packed(c, machine));
   bids.push_back(bid_tile(c, machine));
   bids.push_back(bid_gather(c, machine));
 

@@ -1,5 +1,7 @@
 #include "src/plan/cpu_sets.h"
 
+#include <algorithm>
+
 namespace restride::plan {
 
 bool tile_sets(const layout::Canonical& c, std::int64_t row_bytes, std::int64_t col_bytes, TileSets* out) {
@@ -29,6 +31,48 @@ bool tile_sets(const layout::Canonical& c, std::int64_t row_bytes, std::int64_t 
     out->rows.modes.push_back(static_cast<std::uint8_t>(i));
     out->rows.points *= c.modes[i].extent;
   }
+  return true;
+}
+
+bool packed_sets(const layout::Canonical& c, std::int64_t run_bytes, std::int64_t max_units, int max_modes, PackedSets* out) {
+  if (c.two_sided || c.modes.empty() || c.modes[0].dst_stride != c.dst_unit) return false;
+  PackedSets s;
+  s.points.resize(c.modes.size(), 1);
+  // How many of `extent` points bring a run of `have` units to run_bytes; a little more rather than a cut block.
+  const auto take = [&](std::int64_t extent, std::int64_t have, std::int64_t unit) {
+    const std::int64_t need = (run_bytes + have * unit - 1) / (have * unit);
+    return extent <= need + need / 2 ? extent : need;
+  };
+  for (std::size_t m = 0; m < c.modes.size() && c.modes[m].dst_stride == s.dst_run_units * c.dst_unit &&
+                          s.dst_run_units * c.dst_unit < run_bytes; ++m) {
+    const std::int64_t n = take(c.modes[m].extent, s.dst_run_units, c.dst_unit);
+    s.points[m] = n;
+    s.dst_run_units *= n;
+    s.dst_run = static_cast<int>(m) + 1;
+    if (n < c.modes[m].extent) break;
+  }
+  for (bool grew = true; grew && s.src_run_units * c.src_unit < run_bytes;) {
+    grew = false;
+    for (std::size_t m = 0; m < c.modes.size(); ++m) {
+      if (c.modes[m].src_stride != s.src_run_units * c.src_unit) continue;
+      const std::int64_t n = std::max(s.points[m], take(c.modes[m].extent, s.src_run_units, c.src_unit));
+      s.points[m] = n;
+      s.src_run.push_back(static_cast<std::uint8_t>(m));
+      s.src_run_units *= n;
+      grew = n == c.modes[m].extent;
+      break;
+    }
+  }
+  int inside = 0;
+  for (std::int64_t n : s.points) {
+    if (n > max_units / s.units) return false;
+    s.units *= n;
+    inside += n > 1 ? 1 : 0;
+  }
+  s.dst_run_units = 1;
+  for (int m = 0; m < s.dst_run; ++m) s.dst_run_units *= s.points[static_cast<std::size_t>(m)];
+  if (s.src_run.empty() || inside > max_modes) return false;
+  *out = s;
   return true;
 }
 

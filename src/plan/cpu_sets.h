@@ -30,4 +30,23 @@ inline constexpr std::int64_t kTileColBytes = 256;
 /// Columns grow to about `col_bytes` of source, rows to whole destination lines or about `row_bytes`.
 bool tile_sets(const layout::Canonical& c, std::int64_t row_bytes, std::int64_t col_bytes, TileSets* out);
 
+/// The inside of a packed tile: how many points of each canonical mode are in it.
+struct PackedSets {
+  detail::FixedVector<std::int64_t, layout::kMaxCopyModes> points;  ///< by mode; 1 is outside
+  detail::FixedVector<std::uint8_t, layout::kMaxCopyModes> src_run;  ///< modes of the dense run in src, innermost first
+  int dst_run = 0;              ///< modes 0 .. dst_run-1 are the dense run in dst
+  std::int64_t units = 1;       ///< points of the whole tile
+  std::int64_t dst_run_units = 1;
+  std::int64_t src_run_units = 1;
+};
+
+inline constexpr std::int64_t kPackedRunBytes = 2048;  ///< what runs aim for; halved until the tile fits
+inline constexpr std::int64_t kPackedUnits = 4096;
+inline constexpr std::int64_t kPackedBytes = 32 << 10;
+inline constexpr int kPackedModes = 16;
+
+/// Sets whose runs reach `run_bytes` on both sides where the modes allow it; false when a side has no dense mode or
+/// the tile would exceed max_units or max_modes.
+bool packed_sets(const layout::Canonical& c, std::int64_t run_bytes, std::int64_t max_units, int max_modes, PackedSets* out);
+
 }  // namespace restride::plan

@@ -39,6 +39,8 @@ constexpr std::string_view name(Family f) noexcept {
   X(kColMode, "col_mode")          /* canonical mode that is fast in src inside the tile */      \
   X(kTileRows, "tile_rows")        /* units of row_mode a tile holds */                          \
   X(kTileCols, "tile_cols")        /* units of col_mode a tile holds */                          \
+  X(kBandCols, "band_cols")        /* CPU: columns walked across before the next rows */        \
+  X(kRunBytes, "run_bytes")        /* CPU: dense bytes that a packed tile aims for on each side */\
   X(kSrcSet, "src_set")            /* bit mask: modes inside a tile for the source's sake */     \
   X(kDstSet, "dst_set")            /* bit mask: modes inside a tile for the destination's sake */\
   X(kVectorBytes, "vector_bytes")  /* bytes one load or store moves */                           \

@@ -11,6 +11,26 @@ namespace restride::kernels::cpu {
 
 struct CpuArgs;
 
+/// A mode of a packed tile. `block` points of it are inside; if it is longer, nest mode `outer` walks its blocks.
+struct PackedMode {
+  std::int64_t extent = 1;   ///< of the whole mode
+  std::int64_t block = 1;
+  std::int64_t dst_stride = 0;
+  std::int64_t src_stride = 0;
+  std::int32_t outer = -1;   ///< index in the nest, -1 when the whole mode is inside
+};
+
+/// The modes inside a packed tile, innermost in dst first. The first `dst_run_modes` of them are one dense run in
+/// dst; `src_order` lists them innermost in src first, and the first `src_run_modes` of that are one dense run in src.
+struct Packed {
+  static constexpr int kCapacity = 16;
+  int rank = 0;
+  PackedMode modes[kCapacity];
+  int dst_run_modes = 0;
+  int src_run_modes = 0;
+  std::uint8_t src_order[kCapacity] = {};
+};
+
 /// Moves tasks [begin, end) of a plan. Any split of [0, tasks) over calls and threads writes every byte of dst
 /// once; calls on disjoint ranges write disjoint bytes.
 using CpuKernel = void (*)(const CpuArgs& args, std::byte* dst, const std::byte* src, std::int64_t begin,
@@ -37,6 +57,8 @@ struct CpuArgs {
   // rows
   std::int64_t row_src_stride = 0;  ///< bytes between units of a source row; dst rows are dense
 
+  Packed packed;  ///< packed: see kernels/cpu/packed.h
+
   // tile: see kernels/cpu/tile.h
   Nest row_set;
   Nest col_set;
@@ -44,6 +66,7 @@ struct CpuArgs {
   std::int64_t cols = 0;        ///< points of col_set
   std::int64_t tile_rows = 0;
   std::int64_t tile_cols = 0;
+  std::int64_t band_cols = 0;
   std::int64_t chunk_rows = 0;
 };
 

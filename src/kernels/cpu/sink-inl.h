@@ -101,59 +101,55 @@ class LineSink {
   std::size_t row_bytes_ = 0;
 };
 
-/// Any alignment, on any instruction set: columns collect in a buffer that starts on their line; whole lines leave
-/// it past the caches, the rest moves to its front.
+/// Any alignment, on any instruction set: the open columns collect in a buffer that starts on their line; whole lines
+/// leave it past the caches, the rest waits in one line a column for the next tile.
 template <std::size_t kUnit>
 class BufferSink {
  public:
   using B = Block<kUnit>;
-  explicit BufferSink(const CpuArgs& a) : pitch_(static_cast<std::size_t>(a.tile_rows) * kUnit + 2 * kLine) {}
+  explicit BufferSink(const CpuArgs&) {}
   template <class Place>
   HWY_INLINE void open(const Place& t, const std::int64_t* offsets, std::int64_t c, std::int64_t cols) {
     columns_.open(t, offsets, cols);
-    first_ = t.first_of_task;
+    first_ = t.first_rows;
     tile_bytes_ = static_cast<std::size_t>(t.rows) * kUnit;
     for (std::size_t j = 0; j < B::kCols; ++j) {
       fill_[j] = reinterpret_cast<std::uintptr_t>(columns_.at[j]) % kLine;
-      to_[j] = buffer_ + (static_cast<std::size_t>(c) + (static_cast<std::int64_t>(j) < cols ? j : 0)) * pitch_ + fill_[j];
+      std::memcpy(buffer_[j], carry_ + (static_cast<std::size_t>(c) + j) * kLine, kLine);
     }
     row_bytes_ = 0;
   }
-  HWY_INLINE void put(std::size_t j, typename B::V v) {
-    store(v, typename B::D(), to_[j] + row_bytes_);
-  }
+  HWY_INLINE void put(std::size_t j, typename B::V v) { store(v, typename B::D(), buffer_[j] + fill_[j] + row_bytes_); }
   HWY_INLINE void put_part(std::size_t j, typename B::V v, std::int64_t) { put(j, v); }  // the buffer has room
   HWY_INLINE void advance() { row_bytes_ += B::kVectorBytes; }
-  HWY_INLINE void close(std::int64_t, std::int64_t cols, bool last) {
-    for (std::size_t j = 0; j < static_cast<std::size_t>(cols); ++j) flush(j, last);
+  HWY_INLINE void close(std::int64_t c, std::int64_t cols, bool last) {
+    for (std::size_t j = 0; j < static_cast<std::size_t>(cols); ++j) flush(j, carry_ + (static_cast<std::size_t>(c) + j) * kLine, last);
   }
   HWY_INLINE void finish() { hwy::FlushStream(); }
 
  private:
-  HWY_INLINE void flush(std::size_t j, bool last) {
-    std::uint8_t* line = columns_.at[j] - fill_[j];
-    std::uint8_t* from = to_[j] - fill_[j];
-    const std::size_t total = fill_[j] + tile_bytes_;
+  HWY_INLINE void flush(std::size_t j, std::uint8_t* carry, bool last) {
+    const std::size_t fill = fill_[j];
+    std::uint8_t* line = columns_.at[j] - fill;
+    const std::uint8_t* from = buffer_[j];
+    const std::size_t total = fill + tile_bytes_;
     std::size_t i = 0;
-    if (first_ && fill_[j] != 0) {
-      std::memcpy(line + fill_[j], from + fill_[j], std::min(total, kLine) - fill_[j]);
-      if (total < kLine) return;  // only a task of one short tile; its bytes are all written
+    if (first_ && fill != 0) {
+      std::memcpy(line + fill, from + fill, std::min(total, kLine) - fill);
       i = kLine;
     }
     for (; i + kLine <= total; i += kLine) stream_line(line + i, from + i);
-    if (i == total) return;
-    if (last) std::memcpy(line + i, from + i, total - i);
-    else std::memcpy(from, from + i, kLine);
+    if (last && i < total) std::memcpy(line + i, from + i, total - i);
+    if (!last) std::memcpy(carry, from + total / kLine * kLine, kLine);
   }
 
-  std::size_t pitch_;
   Columns<kUnit> columns_;
-  std::uint8_t* to_[B::kCols];
   std::size_t fill_[B::kCols];
   std::size_t tile_bytes_ = 0;
   std::size_t row_bytes_ = 0;
   bool first_ = false;
-  alignas(64) std::uint8_t buffer_[kMaxSinkBytes];
+  alignas(64) std::uint8_t buffer_[B::kCols][kMaxColumnBytes + 2 * kLine];
+  alignas(64) std::uint8_t carry_[(kMaxBandCols + B::kCols) * kLine];
 };
 
 #if HWY_TARGET <= HWY_AVX3
@@ -172,7 +168,7 @@ class CarrySink {
   template <class Place>
   HWY_INLINE void open(const Place& t, const std::int64_t* offsets, std::int64_t c, std::int64_t cols) {
     columns_.open(t, offsets, cols);
-    fresh_ = t.first_of_task;
+    fresh_ = t.first_rows;
     ended_ = false;
     for (std::size_t j = 0; j < B::kCols; ++j) {
       fill_[j] = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(columns_.at[j]) % kLine);
@@ -184,7 +180,7 @@ class CarrySink {
   HWY_INLINE void put(std::size_t j, V v) {
     const V line = join(previous_[j], v, fill_[j]);
     std::uint8_t* to = columns_.at[j] + row_bytes_;
-    if (HWY_UNLIKELY(fresh_) && fill_[j] != 0) store_part(line, D(), to + fill_[j], fill_[j], kLine - fill_[j]);
+    if (HWY_UNLIKELY(fresh_) && fill_[j] != 0) store_bytes(line, to, fill_[j], kLine);
     else stream(line, D(), to);
     previous_[j] = v;
   }
@@ -193,10 +189,9 @@ class CarrySink {
     ended_ = true;
     const std::size_t fill = fill_[j];
     const std::size_t total = fill + static_cast<std::size_t>(bytes);
-    const std::size_t from = fresh_ ? fill : 0;
     std::uint8_t* to = columns_.at[j] + row_bytes_;
-    store_part(join(previous_[j], v, fill_[j]), D(), to + from, from, std::min(total, kLine) - from);
-    if (total > kLine) store_part(join(v, v, fill_[j]), D(), to + kLine, 0, total - kLine);
+    store_bytes(join(previous_[j], v, fill_[j]), to, fresh_ ? fill : 0, std::min(total, kLine));
+    if (total > kLine) store_bytes(join(v, v, fill_[j]), to + kLine, 0, total - kLine);
   }
   HWY_INLINE void advance() {
     row_bytes_ += kLine;
@@ -207,12 +202,18 @@ class CarrySink {
       for (std::size_t j = 0; j < B::kCols; ++j) store(previous_[j], D(), carry_ + (static_cast<std::size_t>(c) + j) * kLine);
     } else if (!ended_) {
       for (std::size_t j = 0; j < static_cast<std::size_t>(cols); ++j)
-        if (fill_[j] != 0) store_part(join(previous_[j], previous_[j], fill_[j]), D(), columns_.at[j] + row_bytes_, 0, fill_[j]);
+        if (fill_[j] != 0) store_bytes(join(previous_[j], previous_[j], fill_[j]), columns_.at[j] + row_bytes_, 0, fill_[j]);
     }
   }
   HWY_INLINE void finish() { hwy::FlushStream(); }
 
  private:
+  /// Bytes [from, to) of a line, by an ordinary store.
+  static HWY_INLINE void store_bytes(V line, std::uint8_t* at, std::size_t from, std::size_t to) {
+    const __mmask64 mask = (~std::uint64_t{0} >> (kLine - to)) & (~std::uint64_t{0} << from);
+    _mm512_mask_storeu_epi8(at, mask, line.raw);
+  }
+
   /// The last `fill` bytes of a, then the first of b.
   static HWY_INLINE V join(V a, V b, std::uint32_t fill) {
     const hn::Rebind<hwy::MakeUnsigned<Lane>, D> du;
@@ -234,7 +235,7 @@ class CarrySink {
   std::size_t row_bytes_ = 0;
   bool fresh_ = false;
   bool ended_ = false;
-  alignas(64) std::uint8_t carry_[(kMaxTileCols + B::kCols) * kLine];
+  alignas(64) std::uint8_t carry_[(kMaxBandCols + B::kCols) * kLine];
 };
 #endif
 

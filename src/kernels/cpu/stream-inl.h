@@ -49,6 +49,20 @@ HWY_INLINE void stream_bytes(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* 
   if (i < n) std::memcpy(to + i, from + i, n - i);
 }
 
+/// A hint that a line will be read soon, but not so soon that it should push others out of the first level.
+HWY_INLINE void prefetch_to_l2(const std::uint8_t* p) { __builtin_prefetch(p, 0, 2); }
+
+/// n bytes by whole vectors, the last one overlapping; reads and writes nothing beyond n.
+HWY_INLINE void copy_bytes(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from, std::size_t n) {
+  const Bytes d;
+  const std::size_t step = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + step <= n; i += step) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+  if (i == n) return;
+  if (n >= step) hn::StoreU(hn::LoadU(d, from + n - step), d, to + n - step);
+  else std::memcpy(to, from, n);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace restride::kernels::cpu
 HWY_AFTER_NAMESPACE();

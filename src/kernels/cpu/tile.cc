@@ -20,46 +20,55 @@ struct TilePlace {
   std::uint8_t* dst = nullptr;        ///< + col_offsets[c] is column c's first row of the whole row set
   std::int64_t first_row = 0;         ///< of this tile
   std::int64_t rows = 0;
-  std::int64_t first_col = 0;
+  std::int64_t first_col = 0;         ///< counted from the band's first
   std::int64_t cols = 0;
-  bool first_of_task = false;
-  bool last_of_task = false;
+  bool opens_band = false;            ///< the first tile of a task: the column table is stale
+  bool first_rows = false;            ///< no tile above it in its task
+  bool last_rows = false;             ///< no tile below it in its task
+  std::int64_t band_first_col = 0;
+  std::int64_t band_cols = 0;
   std::int64_t row_offsets[kMaxTileRows];
 };
 
-/// Walks the tiles of tasks [begin, end) in order.
+/// Walks the tiles of tasks [begin, end) in order: across the band first, so that source rows are read on and on,
+/// then down.
 class TileWalk {
  public:
   TileWalk(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) noexcept
-      : a_(a), dst_(dst), src_(src), col_blocks_((a.cols + a.tile_cols - 1) / a.tile_cols),
-        chunks_((a.rows + a.chunk_rows - 1) / a.chunk_rows), col_block_(begin % col_blocks_),
-        chunk_(begin / col_blocks_ % chunks_), left_(end - begin), outer_(a.nest, begin / col_blocks_ / chunks_) {
-    row_ = chunk_ * a_.chunk_rows;
-  }
+      : a_(a), dst_(dst), src_(src), bands_((a.cols + a.band_cols - 1) / a.band_cols),
+        chunks_((a.rows + a.chunk_rows - 1) / a.chunk_rows), band_(begin % bands_), chunk_(begin / bands_ % chunks_),
+        left_(end - begin), row_(chunk_ * a.chunk_rows), outer_(a.nest, begin / bands_ / chunks_) {}
 
   /// False when there is none left.
   bool next(TilePlace* t) noexcept {
     if (left_ == 0) return false;
     const std::int64_t chunk_end = std::min(a_.rows, (chunk_ + 1) * a_.chunk_rows);
+    t->band_first_col = band_ * a_.band_cols;
+    t->band_cols = std::min(a_.band_cols, a_.cols - t->band_first_col);
     t->first_row = row_;
     t->rows = std::min(a_.tile_rows, chunk_end - row_);
-    t->first_col = col_block_ * a_.tile_cols;
-    t->cols = std::min(a_.tile_cols, a_.cols - t->first_col);
-    t->src = src_ + outer_.src() + t->first_col * a_.src_unit;  // the column set is dense in src
+    t->first_col = col_;
+    t->cols = std::min(a_.tile_cols, t->band_cols - col_);
+    t->src = src_ + outer_.src() + (t->band_first_col + col_) * a_.src_unit;  // the column set is dense in src
     t->dst = dst_ + outer_.dst();
-    t->first_of_task = row_ == chunk_ * a_.chunk_rows;
-    t->last_of_task = row_ + t->rows == chunk_end;
+    t->first_rows = row_ == chunk_ * a_.chunk_rows;
+    t->last_rows = row_ + t->rows == chunk_end;
+    t->opens_band = t->first_rows && col_ == 0;
     fill_offsets(a_.row_set, Side::kSrc, row_, t->rows, t->row_offsets);
-    row_ += t->rows;
-    if (t->last_of_task) next_task();
+    col_ += t->cols;
+    if (col_ == t->band_cols) {
+      col_ = 0;
+      row_ += t->rows;
+      if (t->last_rows) next_task();
+    }
     return true;
   }
 
  private:
   void next_task() noexcept {
     --left_;
-    if (++col_block_ == col_blocks_) {
-      col_block_ = 0;
+    if (++band_ == bands_) {
+      band_ = 0;
       if (++chunk_ == chunks_) {
         chunk_ = 0;
         if (left_ > 0) outer_.next();
@@ -71,25 +80,15 @@ class TileWalk {
   const CpuArgs& a_;
   std::uint8_t* dst_;
   const std::uint8_t* src_;
-  std::int64_t col_blocks_;
+  std::int64_t bands_;
   std::int64_t chunks_;
-  std::int64_t col_block_;
+  std::int64_t band_;
   std::int64_t chunk_;
   std::int64_t left_;
-  std::int64_t row_ = 0;
+  std::int64_t row_;
+  std::int64_t col_ = 0;
   NestCursor outer_;
 };
-
-/// n bytes into the stage, whose rows have room for whole lines.
-HWY_INLINE void copy_row(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from, std::size_t n) {
-  const Bytes d;
-  const std::size_t step = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + step <= n; i += step) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
-  if (i == n) return;
-  if (n >= step) hn::StoreU(hn::LoadU(d, from + n - step), d, to + n - step);
-  else std::memcpy(to, from, n);
-}
 
 template <std::size_t kUnit, class Sink>
 void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
@@ -97,7 +96,7 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
   constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
   constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
   alignas(64) std::uint8_t stage[kMaxTileBytes + 64];
-  std::int64_t col_offsets[kMaxTileCols];
+  std::int64_t col_offsets[kMaxBandCols];
   Sink sink(a);
   TilePlace places[2];
   TileWalk walk(a, dst, src, begin, end);
@@ -110,12 +109,12 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
     TilePlace& ahead = places[now ^ 1];
     more = walk.next(&ahead);
 
-    if (t.first_of_task) fill_offsets(a.col_set, Side::kDst, t.first_col, t.cols, col_offsets);
+    if (t.opens_band) fill_offsets(a.col_set, Side::kDst, t.band_first_col, t.band_cols, col_offsets);
     const auto row_bytes = static_cast<std::size_t>(t.cols * a.dst_unit);
     for (std::int64_t r = 0; r < t.rows; ++r) {
       std::uint8_t* to = stage + r * stage_pitch;
       const std::uint8_t* from = t.src + t.row_offsets[r];
-      if (a.cast_run == nullptr) copy_row(to, from, row_bytes);
+      if (a.cast_run == nullptr) copy_bytes(to, from, row_bytes);
       else a.cast_run(to, from, static_cast<std::size_t>(t.cols));
     }
 
@@ -127,25 +126,25 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
     std::int64_t owed = 0;
     for (std::int64_t c = 0; c < t.cols; c += kCols) {
       const std::int64_t cols = std::min(kCols, t.cols - c);
-      sink.open(t, col_offsets + c, c, cols);
+      sink.open(t, col_offsets + t.first_col + c, t.first_col + c, cols);
       for (std::int64_t r = 0; r < t.rows; r += kRows) {
         for (owed += ahead_rows; owed >= blocks && asked < ahead_rows; owed -= blocks, ++asked) {
           const std::uint8_t* p = ahead.src + ahead.row_offsets[asked];
-          for (std::int64_t k = 0; k < ahead_bytes; k += 64) hwy::Prefetch(p + k);
-          hwy::Prefetch(p + ahead_bytes - 1);
+          for (std::int64_t k = 0; k < ahead_bytes; k += 64) prefetch_to_l2(p + k);
+          prefetch_to_l2(p + ahead_bytes - 1);
         }
         const std::int64_t bytes = std::min(kRows, t.rows - r) * static_cast<std::int64_t>(kUnit);
         const std::uint8_t* in = stage + r * stage_pitch + c * static_cast<std::int64_t>(kUnit);
         if (bytes == static_cast<std::int64_t>(B::kVectorBytes) && cols == kCols) {
-          B::transpose(in, stage_pitch, [&](std::size_t j, typename B::V v) HWY_ATTR { sink.put(j, v); });
+          B::transpose(in, stage_pitch, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA { sink.put(j, v); });
         } else {
-          B::transpose(in, stage_pitch, [&](std::size_t j, typename B::V v) HWY_ATTR {
+          B::transpose(in, stage_pitch, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
             if (static_cast<std::int64_t>(j) < cols) sink.put_part(j, v, bytes);
           });
         }
         sink.advance();
       }
-      sink.close(c, cols, t.last_of_task);
+      sink.close(t.first_col + c, cols, t.last_rows);
     }
     now ^= 1;
   }

@@ -1,8 +1,9 @@
 // Moves: a two-sided transpose: rows that are dense in dst, columns that are dense in src, in any batch.
 // Applies when: dst's fastest modes (the row set) and src's fastest modes (the column set) are disjoint. Each set
 //   may be several modes, as long as it is one dense chain on its own side.
-// Task map: task t is (outer position, chunk of rows, block of columns), block of columns fastest; inside it, tiles
-//   of tile_rows x tile_cols walk down the rows. Chunks keep the pages of both sides within reach of the TLB.
+// Task map: task t is (outer position, chunk of rows, band of columns), band fastest; inside it, tiles of tile_rows x
+//   tile_cols walk across the band, then down. So source rows are read in order, and the band's destination pages
+//   stay within reach of the TLB.
 // Buffers: a tile of source rows, converted on the way in if there is a cast, and one line a column that carries
 //   the end of a tile to the next one, so that unaligned columns too are written in whole lines.
 // Traffic: every source line read once (twice at ragged block edges), every destination line written once, past the
@@ -17,8 +18,9 @@ namespace restride::kernels::cpu {
 /// The largest tile a plan may ask for.
 inline constexpr std::int64_t kMaxTileRows = 512;
 inline constexpr std::int64_t kMaxTileCols = 512;
-inline constexpr std::int64_t kMaxTileBytes = 40 << 10;  ///< tile_rows * (tile_cols * dst_unit rounded up to lines + 64)
-inline constexpr std::int64_t kMaxSinkBytes = 52 << 10;  ///< tile_cols * (tile_rows * dst_unit + 128)
+inline constexpr std::int64_t kMaxBandCols = 1024;
+inline constexpr std::int64_t kMaxTileBytes = 64 << 10;  ///< tile_rows * (tile_cols * dst_unit rounded up to lines + 64)
+inline constexpr std::int64_t kMaxColumnBytes = 1024;      ///< tile_rows * dst_unit
 
 /// Expects row_set, col_set, nest (the rest), tile_rows (a multiple of 64 / dst_unit when rows are split), tile_cols,
 /// chunk_rows (a multiple of tile_rows), stream, cast_run. The kernel of the instruction set in use for this unit.

@@ -19,6 +19,11 @@
 #define RESTRIDE_KERNELS_CPU_TRANSPOSE_INL_H_
 #endif
 
+// Lambdas do not inherit always_inline; without it every column of a block costs a call.
+#ifndef RESTRIDE_INLINE_LAMBDA
+#define RESTRIDE_INLINE_LAMBDA HWY_ATTR __attribute__((always_inline))
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace restride::kernels::cpu {
 namespace HWY_NAMESPACE {

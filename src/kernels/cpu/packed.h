@@ -1,0 +1,22 @@
+// Moves: short modes. A tile is a set of modes: those that make long dense runs in src and those that make long dense
+// runs in dst, together; sets may share modes, and a long mode is taken in blocks.
+// Applies when: the sets' union fits a tile. Covers (N,3), batches of small matrices, qubit registers.
+// Task map: task t is tile t of the outer nest; a block that is cut short at the end of its mode has fewer points.
+// Buffers: the tile's source runs (converted if there is a cast), a table of where in it each unit of dst lies (built
+//   once a call, and again when a block is cut short), and a piece of destination on its way out.
+// Traffic: source runs and destination runs of at least a few lines each; every line once.
+// Source and measured: tile sets as in cuTT's packed kernels (Hynninen, Lyakh 2017), as a table for any set.
+#pragma once
+
+#include "src/kernels/cpu/args.h"
+
+namespace restride::kernels::cpu {
+
+/// The largest tile: units of it, bytes of it.
+inline constexpr std::int64_t kMaxPackedUnits = 4096;
+inline constexpr std::int64_t kMaxPackedBytes = 32 << 10;
+
+/// Expects packed, nest (outer modes, blocks included), stream, cast_run.
+CpuKernel packed_kernel(int dst_unit) noexcept;
+
+}  // namespace restride::kernels::cpu

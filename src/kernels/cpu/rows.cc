@@ -1,0 +1,85 @@
+#include "src/kernels/cpu/rows.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/kernels/cpu/rows.cc"
+#include <hwy/foreach_target.h>
+#include "src/kernels/cpu/pick-inl.h"
+#include "src/kernels/cpu/writer-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace restride::kernels::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+/// Rows whose offsets are worked out, and asked for, at a time.
+constexpr std::int64_t kBatch = 32;
+
+struct Batch {
+  std::int64_t n = 0;
+  std::int64_t dst[kBatch];
+  std::int64_t src[kBatch];
+
+  /// The next rows of the walk.
+  void fill(NestCursor& rows, std::int64_t* left) noexcept {
+    n = std::min(kBatch, *left);
+    *left -= n;
+    for (std::int64_t i = 0; i < n; ++i) {
+      dst[i] = rows.dst();
+      src[i] = rows.src();
+      rows.next();
+    }
+  }
+};
+
+void rows(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin, std::int64_t end) noexcept {
+  auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
+  const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
+  const bool dense = a.row_src_stride == a.src_unit;
+  const std::int64_t dst_bytes = a.units * a.dst_unit;
+  const std::int64_t ask_bytes = std::min<std::int64_t>(a.units * static_cast<std::int64_t>(a.src_unit), 1024);
+  alignas(64) std::uint8_t buffer[2048];
+  const std::int64_t buffer_units = static_cast<std::int64_t>(sizeof buffer) / a.dst_unit;
+  Writer out(a.stream);
+  NestCursor walk(a.nest, begin);
+  std::int64_t left = end - begin;
+  Batch batches[2];
+  batches[0].fill(walk, &left);
+  for (int now = 0; batches[now].n > 0; now ^= 1) {
+    const Batch& b = batches[now];
+    Batch& ahead = batches[now ^ 1];
+    ahead.fill(walk, &left);
+    for (std::int64_t i = 0; i < b.n; ++i) {
+      if (dense && i < ahead.n)
+        for (std::int64_t k = 0; k < ask_bytes; k += 64) prefetch_to_l2(src + ahead.src[i] + k);
+      std::uint8_t* to = dst + b.dst[i];
+      const std::uint8_t* from = src + b.src[i];
+      if (dense && a.cast_run == nullptr) {
+        out.write(to, from, static_cast<std::size_t>(dst_bytes));
+        continue;
+      }
+      for (std::int64_t u = 0; u < a.units; u += buffer_units) {
+        const std::int64_t n = std::min(buffer_units, a.units - u);
+        pick_units(a, buffer, from + u * a.row_src_stride, n);
+        out.write(to + u * a.dst_unit, buffer, static_cast<std::size_t>(n * a.dst_unit));
+      }
+    }
+  }
+  out.finish();
+}
+
+}  // namespace
+
+CpuKernel pick_rows() { return rows; }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace restride::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace restride::kernels::cpu {
+HWY_EXPORT(pick_rows);
+CpuKernel rows_kernel() noexcept { return HWY_DYNAMIC_DISPATCH(pick_rows)(); }
+}  // namespace restride::kernels::cpu
+#endif

@@ -1,0 +1,91 @@
+// Writing pieces that follow each other: whole lines leave past the caches, the ragged end waits for the next piece.
+// Included once per instruction set.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#if defined(RESTRIDE_KERNELS_CPU_WRITER_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RESTRIDE_KERNELS_CPU_WRITER_INL_H_
+#undef RESTRIDE_KERNELS_CPU_WRITER_INL_H_
+#else
+#define RESTRIDE_KERNELS_CPU_WRITER_INL_H_
+#endif
+
+#include "src/kernels/cpu/stream-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace restride::kernels::cpu {
+namespace HWY_NAMESPACE {
+
+/// Pieces may go anywhere; only neighbours in address and time share a line. Call finish() at the end.
+class Writer {
+ public:
+  explicit Writer(bool stream) : stream_(stream) {}
+
+  /// n bytes to `to`.
+  HWY_INLINE void write(std::uint8_t* to, const std::uint8_t* HWY_RESTRICT from, std::size_t n) {
+    if (!stream_) {
+      copy_bytes(to, from, n);
+      return;
+    }
+    if (to != next_) restart(to);
+    if (fill_ != 0) {
+      const std::size_t k = std::min(kLine - fill_, n);
+      copy_bytes(line_ + fill_, from, k);
+      fill_ += k;
+      next_ += k;
+      if (fill_ < kLine) return;
+      emit();
+      from += k;
+      n -= k;
+    }
+    std::size_t i = 0;
+    for (; i + kLine <= n; i += kLine) stream_line(next_ + i, from + i);
+    next_ += i;
+    if (i < n) {
+      copy_bytes(line_, from + i, n - i);
+      fill_ = n - i;
+      next_ += fill_;
+    }
+  }
+
+  HWY_INLINE void finish() {
+    leave();
+    next_ = nullptr;
+    if (stream_) hwy::FlushStream();
+  }
+
+ private:
+  /// Writes what is in the open line by ordinary stores.
+  HWY_INLINE void leave() {
+    if (fill_ > first_) std::memcpy(next_ - (fill_ - first_), line_ + first_, fill_ - first_);
+    fill_ = first_ = 0;
+  }
+  HWY_INLINE void restart(std::uint8_t* to) {
+    leave();
+    next_ = to;
+    fill_ = first_ = reinterpret_cast<std::uintptr_t>(to) % kLine;
+  }
+  /// The open line is full.
+  HWY_INLINE void emit() {
+    if (first_ == 0) stream_line(next_ - kLine, line_);
+    else std::memcpy(next_ - (kLine - first_), line_ + first_, kLine - first_);
+    fill_ = first_ = 0;
+  }
+
+  bool stream_;
+  std::uint8_t* next_ = nullptr;  ///< where the next neighbouring piece would go
+  std::size_t fill_ = 0;          ///< bytes of the open line in use
+  std::size_t first_ = 0;         ///< of them, bytes at its front that are not ours
+  alignas(64) std::uint8_t line_[kLine];
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace restride::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif
