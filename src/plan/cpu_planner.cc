@@ -104,7 +104,12 @@ Candidate bid_tile(const Canonical& c, const CpuMachine& m) {
   const double waste = padded(static_cast<double>(sets.rows.points), std::max(1.0, 64 / unit)) *
                        padded(static_cast<double>(sets.cols.points), std::max(1.0, 16 / unit));
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
-  k.predicted.time_ns = std::max(stream_ns(k, m), lines * waste * m.shuffle_line_ns) + lines;
+  // Every staged row, every column of a tile and every task cost their start.
+  const double units = static_cast<double>(c.units);
+  const double staged = units / static_cast<double>(std::min(sets.cols.points, k.get(ParamId::kTileCols)));
+  const double columns = units / static_cast<double>(std::min(sets.rows.points, k.get(ParamId::kTileRows)));
+  const double tasks = units / static_cast<double>(sets.rows.points * std::min(sets.cols.points, k.get(ParamId::kBandCols)));
+  k.predicted.time_ns = std::max(stream_ns(k, m), lines * waste * m.shuffle_line_ns) + 0.3 * lines + 2.5 * staged + 2.5 * columns + 60 * tasks;
   return k;
 }
 
@@ -141,7 +146,8 @@ Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
   k.predicted.read_sectors = lines_for_runs(c.src_bytes(), sets.src_run_units * c.src_unit, m.line_bytes);
   k.predicted.written_sectors = lines_for_runs(c.dst_bytes(), sets.dst_run_units * c.dst_unit, m.line_bytes);
   const double tiles = static_cast<double>(c.units) / static_cast<double>(sets.units);
-  const double unit_ns = c.dst_unit == 4 || c.dst_unit == 8 ? m.pick_unit_ns * (c.dst_unit / 4.0) : m.unit_ns;
+  // Picked by vector gathers, moved 16 bytes at a time, or woven a plane at a time.
+  const double unit_ns = c.dst_unit >= 4 ? m.pick_unit_ns * (c.dst_unit >= 8 ? 2 : 1) : 0.06 * c.dst_unit;
   k.predicted.time_ns = stream_ns(k, m) + static_cast<double>(c.units) * unit_ns +
                         static_cast<double>(sets.units) * 2 * m.unit_ns +  // the table, once
                         tiles * m.row_ns * static_cast<double>(sets.units / sets.src_run_units + sets.units / sets.dst_run_units);

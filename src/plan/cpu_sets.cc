@@ -1,6 +1,7 @@
 #include "src/plan/cpu_sets.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace restride::plan {
 
@@ -41,7 +42,10 @@ bool packed_sets(const layout::Canonical& c, std::int64_t run_bytes, std::int64_
   // How many of `extent` points bring a run of `have` units to run_bytes; a little more rather than a cut block.
   const auto take = [&](std::int64_t extent, std::int64_t have, std::int64_t unit) {
     const std::int64_t need = (run_bytes + have * unit - 1) / (have * unit);
-    return extent <= need + need / 2 ? extent : need;
+    if (extent <= need + need / 2) return extent;
+    const std::int64_t line = 64 / std::gcd(have * unit, std::int64_t{64});  // whole lines a run, where it costs little
+    const std::int64_t whole = (need + line - 1) / line * line;
+    return whole <= 2 * need && whole <= extent ? whole : need;
   };
   for (std::size_t m = 0; m < c.modes.size() && c.modes[m].dst_stride == s.dst_run_units * c.dst_unit &&
                           s.dst_run_units * c.dst_unit < run_bytes; ++m) {

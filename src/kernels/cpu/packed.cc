@@ -6,12 +6,16 @@
 #define HWY_TARGET_INCLUDE "src/kernels/cpu/packed.cc"
 #include <hwy/foreach_target.h>
 #include "src/kernels/cpu/transpose-inl.h"
+#include "src/kernels/cpu/weave-inl.h"
 #include "src/kernels/cpu/writer-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace restride::kernels::cpu {
 namespace HWY_NAMESPACE {
 namespace {
+
+/// Room for a tile, and for the rows that the last block of a narrow plane reads past it.
+constexpr std::int64_t kStageBytes = 2 * kMaxPackedBytes;
 
 /// A tile's inside: how many points each mode has here, and everything that follows from that.
 class TileTable {
@@ -28,7 +32,8 @@ class TileTable {
     return changed;
   }
 
-  /// Rebuilds runs, offsets and the table.
+  /// Rebuilds runs, offsets and the table (or, where planes are woven, their places).
+  template <std::size_t kUnit>
   void build(const CpuArgs& a) noexcept {
     const Packed& p = a.packed;
     // Source runs lie in the stage one behind the other, in the source's order.
@@ -49,7 +54,8 @@ class TileTable {
     std::uint8_t dst_order[Packed::kCapacity];
     for (int k = 0; k < p.rank; ++k) dst_order[k] = static_cast<std::uint8_t>(k);
     fill(p, dst_order, p.dst_run_modes, p.rank, [&](int m) { return p.modes[m].dst_stride; }, dst_offsets_);
-    fill(p, dst_order, 0, p.rank, [&](int m) { return stage_stride[m]; }, table_);
+    weave_ = kUnit <= 2 && find_planes<kUnit>(p, stage_stride, stage_units * a.dst_unit);
+    if (!weave_) fill(p, dst_order, 0, p.rank, [&](int m) { return stage_stride[m]; }, table_);
   }
 
   std::int64_t src_run() const noexcept { return src_run_; }
@@ -58,6 +64,12 @@ class TileTable {
   std::int64_t dst_runs() const noexcept { return dst_runs_; }
   std::int64_t src_offset(std::int64_t run) const noexcept { return src_offsets_[run]; }
   std::int64_t dst_offset(std::int64_t run) const noexcept { return dst_offsets_[run]; }
+  /// True when the tile is permuted plane by plane; else by the table.
+  bool weaves() const noexcept { return weave_; }
+  const Plane& plane() const noexcept { return plane_; }
+  std::int64_t planes() const noexcept { return planes_; }
+  std::int64_t plane_from(std::int64_t i) const noexcept { return table_[2 * i]; }
+  std::int64_t plane_to(std::int64_t i) const noexcept { return table_[2 * i + 1]; }
   /// Byte offsets into the stage of dst's units, run after run.
   const std::int32_t* table() const noexcept { return table_; }
 
@@ -77,7 +89,40 @@ class TileTable {
     }
   }
 
+  /// Planes of the fastest mode of dst and the fastest of src; false when they are one mode, or when reading whole
+  /// blocks would leave the stage.
+  template <std::size_t kUnit>
+  bool find_planes(const Packed& p, const std::int64_t* stage_stride, std::int64_t stage_bytes) noexcept {
+    const int col = p.src_order[0];
+    if (col == 0) return false;
+    const std::int64_t read_rows = plane_rows_read<kUnit>(points_[0]);
+    if (stage_bytes + (read_rows - points_[0]) * stage_stride[0] + 64 > kStageBytes) return false;
+    std::int64_t to_stride[Packed::kCapacity];
+    std::int64_t bytes = kUnit;
+    for (int m = 0; m < p.rank; ++m) {
+      to_stride[m] = bytes;
+      bytes *= points_[m];
+    }
+    plane_ = {nullptr, nullptr, points_[0], points_[col], stage_stride[0], to_stride[col]};
+    planes_ = 1;
+    table_[0] = table_[1] = 0;
+    for (int m = 1; m < p.rank; ++m) {
+      if (m == col) continue;
+      if (planes_ * points_[m] * 2 > kMaxPackedUnits) return false;
+      for (std::int64_t i = 1; i < points_[m]; ++i)
+        for (std::int64_t j = 0; j < planes_; ++j) {
+          table_[2 * (i * planes_ + j)] = static_cast<std::int32_t>(table_[2 * j] + i * stage_stride[m]);
+          table_[2 * (i * planes_ + j) + 1] = static_cast<std::int32_t>(table_[2 * j + 1] + i * to_stride[m]);
+        }
+      planes_ *= points_[m];
+    }
+    return true;
+  }
+
   std::int64_t points_[Packed::kCapacity] = {};
+  bool weave_ = false;
+  Plane plane_{};
+  std::int64_t planes_ = 0;
   std::int64_t src_run_ = 0;
   std::int64_t src_runs_ = 0;
   std::int64_t dst_run_ = 0;
@@ -113,45 +158,71 @@ HWY_INLINE void pick_by_table(std::uint8_t* HWY_RESTRICT to, const std::uint8_t*
   for (; i < n; ++i) std::memcpy(to + i * static_cast<std::int64_t>(kUnit), stage + table[i], kUnit);
 }
 
+/// Asks for the next tile's source runs at the pace at which this tile's units leave.
+class Asker {
+ public:
+  Asker(const TileTable& t, const std::uint8_t* next_tile, std::int64_t src_unit) noexcept
+      : t_(t), next_tile_(next_tile), run_bytes_(t.src_run() * src_unit) {}
+  HWY_INLINE void units_left(std::int64_t n) noexcept {
+    for (owed_ += n; owed_ > 0 && asked_ < t_.src_runs(); owed_ -= t_.src_run(), ++asked_) {
+      const std::uint8_t* p = next_tile_ + t_.src_offset(asked_);
+      for (std::int64_t k = 0; k < run_bytes_; k += 64) prefetch_to_l2(p + k);
+    }
+  }
+
+ private:
+  const TileTable& t_;
+  const std::uint8_t* next_tile_;
+  std::int64_t run_bytes_;
+  std::int64_t asked_ = 0;
+  std::int64_t owed_ = 0;
+};
+
 template <std::size_t kUnit>
 void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin, std::int64_t end) noexcept {
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
-  alignas(64) std::uint8_t stage[kMaxPackedBytes + 64];
-  alignas(64) std::uint8_t piece[2048 + 64];
   constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
-  constexpr std::int64_t kPieceUnits = 2048 / kUnitBytes;
+  // Woven tiles leave from a buffer of their size, the others piece by piece.
+  constexpr std::int64_t kOutBytes = kUnit <= 2 ? kMaxPackedBytes : 2048;
+  alignas(64) std::uint8_t stage[kStageBytes];
+  alignas(64) std::uint8_t leaving[kOutBytes + 64];
   TileTable t;
   Writer out(a.stream);
   NestCursor at(a.nest, begin);
   NestCursor ahead(a.nest, std::min(begin + 1, end - 1));
-  for (std::int64_t task = begin; task < end; ++task) {
-    if (t.update_points(a, at)) t.build(a);
-    const std::int64_t run_bytes = t.src_run() * kUnitBytes;
-    const std::int64_t ahead_bytes = t.src_run() * a.src_unit;
+  for (std::int64_t task = begin; task < end; ++task, at.next(), ahead.next()) {
+    if (t.update_points(a, at)) t.template build<kUnit>(a);
+    const std::int64_t src_run_bytes = t.src_run() * kUnitBytes;
     for (std::int64_t r = 0; r < t.src_runs(); ++r) {
       const std::uint8_t* from = src + at.src() + t.src_offset(r);
-      if (a.cast_run == nullptr) copy_bytes(stage + r * run_bytes, from, static_cast<std::size_t>(run_bytes));
-      else a.cast_run(stage + r * run_bytes, from, static_cast<std::size_t>(t.src_run()));
+      if (a.cast_run == nullptr) copy_bytes(stage + r * src_run_bytes, from, static_cast<std::size_t>(src_run_bytes));
+      else a.cast_run(stage + r * src_run_bytes, from, static_cast<std::size_t>(t.src_run()));
     }
-    std::int64_t asked = 0;
-    std::int64_t owed = 0;
+    Asker asker(t, src + ahead.src(), a.src_unit);
+    if (t.weaves()) {
+      Plane plane = t.plane();
+      for (std::int64_t i = 0; i < t.planes(); ++i) {
+        plane.from = stage + t.plane_from(i);
+        plane.to = leaving + t.plane_to(i);
+        weave_plane<kUnit>(plane);
+        asker.units_left(plane.rows * plane.cols);
+      }
+      for (std::int64_t r = 0; r < t.dst_runs(); ++r)
+        out.write(dst + at.dst() + t.dst_offset(r), leaving + r * t.dst_run() * kUnitBytes, static_cast<std::size_t>(t.dst_run() * kUnitBytes));
+      continue;
+    }
+    constexpr std::int64_t kPieceUnits = kOutBytes / kUnitBytes;
     for (std::int64_t r = 0; r < t.dst_runs(); ++r) {
       std::uint8_t* to = dst + at.dst() + t.dst_offset(r);
       const std::int32_t* table = t.table() + r * t.dst_run();
       for (std::int64_t u = 0; u < t.dst_run(); u += kPieceUnits) {
         const std::int64_t n = std::min(kPieceUnits, t.dst_run() - u);
-        // Ask for the next tile's runs at the pace at which this one leaves.
-        for (owed += n * t.src_runs(); owed > 0 && asked < t.src_runs(); owed -= t.src_runs() * t.src_run(), ++asked) {
-          const std::uint8_t* p = src + ahead.src() + t.src_offset(asked);
-          for (std::int64_t k = 0; k < ahead_bytes; k += 64) prefetch_to_l2(p + k);
-        }
-        pick_by_table<kUnit>(piece, stage, table + u, n);
-        out.write(to + u * kUnitBytes, piece, static_cast<std::size_t>(n * kUnitBytes));
+        asker.units_left(n);
+        pick_by_table<kUnit>(leaving, stage, table + u, n);
+        out.write(to + u * kUnitBytes, leaving, static_cast<std::size_t>(n * kUnitBytes));
       }
     }
-    at.next();
-    ahead.next();
   }
   out.finish();
 }

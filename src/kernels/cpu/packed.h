@@ -13,8 +13,8 @@
 namespace restride::kernels::cpu {
 
 /// The largest tile: units of it, bytes of it.
-inline constexpr std::int64_t kMaxPackedUnits = 4096;
-inline constexpr std::int64_t kMaxPackedBytes = 32 << 10;
+inline constexpr std::int64_t kMaxPackedUnits = 8192;
+inline constexpr std::int64_t kMaxPackedBytes = 16 << 10;
 
 /// Expects packed, nest (outer modes, blocks included), stream, cast_run.
 CpuKernel packed_kernel(int dst_unit) noexcept;

@@ -61,7 +61,7 @@ struct Array16 {
 HWY_INLINE void store(Array16 v, ArrayTag, void* to) { std::memcpy(to, v.bytes, 16); }
 HWY_INLINE void stream(Array16 v, ArrayTag, void* to) { std::memcpy(to, v.bytes, 16); }
 
-template <std::size_t kUnit>
+template <std::size_t kUnit, std::size_t kMaxBytes = 64>
 struct Block {
   using Lane = typename LaneOf<kUnit>::type;
   using D = ArrayTag;
@@ -91,10 +91,10 @@ HWY_INLINE void stream(V v, D d, void* to) {
   hn::Stream(v, d, static_cast<hn::TFromD<D>*>(to));
 }
 
-template <std::size_t kUnit>
+template <std::size_t kUnit, std::size_t kMaxBytes = 64>
 struct Block {
   using Lane = typename LaneOf<kUnit>::type;
-  using D = hn::CappedTag<Lane, 64 / sizeof(Lane)>;
+  using D = hn::CappedTag<Lane, kMaxBytes / sizeof(Lane)>;
   using V = hn::Vec<D>;
   static constexpr std::size_t kVectorBytes = hn::MaxLanes(D()) * sizeof(Lane);
   static constexpr std::size_t kCols = 16 / kUnit;
