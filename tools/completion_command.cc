@@ -77,7 +77,8 @@ std::string zsh(const std::vector<Subcommand>& all) {
     names += fmt::format(" '{}:{}'", s.name, s.help);
     cases += fmt::format("    {}) _arguments", s.name);
     for (const Flag& f : s.flags)
-      for (const std::string& n : f.names) cases += fmt::format(" '{}[{}]{}'", n, f.help, f.takes_value ? ":value:_files" : "");
+      for (const std::string& n : f.names)
+        cases += fmt::format(" '{}[{}]{}'", n, f.help, f.takes_value ? ":value:_files" : "");
     if (!s.words.empty()) cases += fmt::format(" '1:shell:({})'", fmt::join(s.words, " "));
     cases += " '*:file:_files' ;;\n";
   }
@@ -103,8 +104,7 @@ std::string fish(const std::vector<Subcommand>& all) {
     const std::string seen = fmt::format("-n '__fish_seen_subcommand_from {}'", s.name);
     for (const Flag& f : s.flags) {
       out += "complete -c restride " + seen;
-      for (const std::string& n : f.names)
-        out += n.starts_with("--") ? " -l " + n.substr(2) : " -s " + n.substr(1);
+      for (const std::string& n : f.names) out += n.starts_with("--") ? " -l " + n.substr(2) : " -s " + n.substr(1);
       out += fmt::format("{} -d '{}'\n", f.takes_value ? " -r" : "", f.help);
     }
     for (const std::string& w : s.words) out += fmt::format("complete -c restride {} -f -a {}\n", seen, w);

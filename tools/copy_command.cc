@@ -60,13 +60,13 @@ std::string descr_to_keep(const io::ArrayEntry& entry, const Element& out) {
   return out == entry.layout.element ? entry.npy_descr : "";
 }
 
-void print_report(const CopyArguments& a, const io::OpenArray& in, const CopyRequest& request, const Plan& plan, const io::StreamReport& done,
-                  double seconds) {
+void print_report(const CopyArguments& a, const io::OpenArray& in, const CopyRequest& request, const Plan& plan,
+                  const io::StreamReport& done, double seconds) {
   const std::int64_t bytes = request.src.bytes() + request.dst.bytes();
   if (!a.json) {
-    fmt::print("{}: {} -> {}\n{} by {}, {:.2f} s, {:.2f} GB/s read and written\n", a.out, to_string(in.entry.layout), to_string(request.result),
-               fmt::format("{:.1f} MB", static_cast<double>(request.dst.bytes()) / 1e6), plan.family(), seconds,
-               static_cast<double>(bytes) / seconds / 1e9);
+    fmt::print("{}: {} -> {}\n{} by {}, {:.2f} s, {:.2f} GB/s read and written\n", a.out, to_string(in.entry.layout),
+               to_string(request.result), fmt::format("{:.1f} MB", static_cast<double>(request.dst.bytes()) / 1e6),
+               plan.family(), seconds, static_cast<double>(bytes) / seconds / 1e9);
     return;
   }
   nlohmann::ordered_json report;
@@ -100,7 +100,8 @@ void run_copy(const CopyArguments& a) {
   if (options.device == DeviceKind::kAuto) options.device = DeviceKind::kCpu;  // files lie in host memory
   const Plan plan(request.dst, request.src, options);  // refuses what cannot be copied before a file is made
 
-  io::ArrayWriter writer(a.out, {request.result, descr_to_keep(in.entry, request.result.element), request.fortran_order}, a.force);
+  io::ArrayWriter writer(
+      a.out, {request.result, descr_to_keep(in.entry, request.result.element), request.fortran_order}, a.force);
   io::StreamReport done;
   {
     Progress progress(!a.quiet);
@@ -108,8 +109,9 @@ void run_copy(const CopyArguments& a) {
     stream.copy = options;
     stream.buffer_bytes = static_cast<std::uint64_t>(a.buffer_mib) << 20;
     stream.progress = [&](std::uint64_t now, std::uint64_t all) { progress.update(now, all); };
-    done = io::stream_copy(in.file, request.src, in.entry.swap_bytes, request.dst,
-                           [&](std::uint64_t offset, io::Bytes bytes) { writer.write(offset, bytes); }, stream);
+    done = io::stream_copy(
+        in.file, request.src, in.entry.swap_bytes, request.dst,
+        [&](std::uint64_t offset, io::Bytes bytes) { writer.write(offset, bytes); }, stream);
   }
   writer.commit(!a.no_sync);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -127,15 +129,22 @@ void add_copy_command(CLI::App& app) {
   add_view_options(*sub, a->view, true);
 
   const std::string input = "The input";
-  sub->add_option("--in-layout", a->in_layout, "Read bare bytes that lie so: 'f32 (480,640,3)' or with strides 'f32 (480,640):(1024,1)'")->group(input);
+  sub->add_option("--in-layout", a->in_layout,
+                  "Read bare bytes that lie so: 'f32 (480,640,3)' or with strides 'f32 (480,640):(1024,1)'")
+      ->group(input);
   sub->add_option("--in-offset", a->in_offset, "Bytes to skip before them")->group(input);
-  sub->add_option("--in-dtype", a->in_dtype, "What the elements really are (same size, same bits): bf16 for NumPy's V2")->group(input);
+  sub->add_option("--in-dtype", a->in_dtype, "What the elements really are (same size, same bits): bf16 for NumPy's V2")
+      ->group(input);
 
   add_run_options(*sub, a->run);
   const std::string output = "The output";
   sub->add_flag("--force,-f", a->force, "Replace OUT when it exists")->group(output);
-  sub->add_flag("--no-sync", a->no_sync, "Do not wait for the device: faster, but a power cut may lose OUT")->group(output);
-  sub->add_option("--buffer-mib", a->buffer_mib, "MiB of output held at a time")->capture_default_str()->check(CLI::Range(1, 1 << 20))->group(output);
+  sub->add_flag("--no-sync", a->no_sync, "Do not wait for the device: faster, but a power cut may lose OUT")
+      ->group(output);
+  sub->add_option("--buffer-mib", a->buffer_mib, "MiB of output held at a time")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20))
+      ->group(output);
   sub->add_flag("--json", a->json, "Report as JSON")->group(output);
   sub->add_flag("--quiet,-q", a->quiet, "No report, no progress bar")->group(output);
   sub->callback([a] { run_copy(*a); });

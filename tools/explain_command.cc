@@ -74,8 +74,8 @@ Sides parse_arrow(const std::string& what, std::size_t arrow, const ExplainArgum
     ViewOptions view;
     view.axes = parse_axes(right);
     if (view.axes.size() != static_cast<std::size_t>(src.rank()))
-      throw ShapeError(fmt::format("{} has {} modes, but {} names {}; to reshape, write a dtype in front: '{} {}'", to_string(src), src.rank(),
-                                   right, view.axes.size(), to_string(src.element), right));
+      throw ShapeError(fmt::format("{} has {} modes, but {} names {}; to reshape, write a dtype in front: '{} {}'",
+                                   to_string(src), src.rank(), right, view.axes.size(), to_string(src.element), right));
     const CopyRequest r = apply(view, src);
     return {r.dst, r.src};
   }

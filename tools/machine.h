@@ -20,7 +20,7 @@ struct Machine {
   int cores = 1;         ///< hardware threads that are online
   int usable_cores = 1;  ///< those this process may run on
   int numa_nodes = 1;
-  int threads = 1;       ///< what a large copy takes by default
+  int threads = 1;  ///< what a large copy takes by default
   std::string threads_from;
   std::vector<std::string> built_isas;  ///< worst first
   std::string chosen_isa;

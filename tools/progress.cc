@@ -24,8 +24,9 @@ void Progress::update(std::uint64_t done_bytes, std::uint64_t total_bytes) {
   const double seconds = std::chrono::duration<double>(now - start_).count();
   constexpr int kWidth = 30;
   const auto full = static_cast<std::size_t>(part * kWidth);
-  fmt::print(stderr, "\r\x1b[K[{}{}] {:3.0f} %  {:.2f} GB/s  {:.0f} s left", std::string(full, '#'), std::string(kWidth - full, '.'), 100 * part,
-             static_cast<double>(done_bytes) / seconds / 1e9, part > 0 ? seconds * (1 - part) / part : 0.0);
+  fmt::print(stderr, "\r\x1b[K[{}{}] {:3.0f} %  {:.2f} GB/s  {:.0f} s left", std::string(full, '#'),
+             std::string(kWidth - full, '.'), 100 * part, static_cast<double>(done_bytes) / seconds / 1e9,
+             part > 0 ? seconds * (1 - part) / part : 0.0);
   std::fflush(stderr);
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tools/commands.h"
+#include "tools/io/array_entry.h"
 
 namespace restride::tools {
 namespace {
@@ -49,24 +50,14 @@ std::vector<std::int64_t> fill_in(std::vector<std::int64_t> extents, std::int64_
     if (e == -1 && open == nullptr)
       open = &e;
     else if (e < 0 || __builtin_mul_overflow(known, e, &known))
-      throw ShapeError(fmt::format("--reshape: extents ({}) must be non-negative, one may be -1", fmt::join(extents, ",")));
+      throw ShapeError(
+          fmt::format("--reshape: extents ({}) must be non-negative, one may be -1", fmt::join(extents, ",")));
   }
   if (open != nullptr && known > 0) *open = elements / known;
   if (known * (open != nullptr ? *open : 1) != elements)
-    throw ShapeError(fmt::format("--reshape ({}) does not hold the {} elements there are", fmt::join(extents, ","), elements));
+    throw ShapeError(
+        fmt::format("--reshape ({}) does not hold the {} elements there are", fmt::join(extents, ","), elements));
   return extents;
-}
-
-Layout dense(const Element& element, Extents shape, bool fortran_order) {
-  Layout out = contiguous(element, shape);
-  if (fortran_order) {
-    std::int64_t stride = element.size_bytes;
-    for (Mode& m : out.modes) {
-      m.stride_bytes = stride;
-      stride *= std::max<std::int64_t>(m.extent, 1);
-    }
-  }
-  return out;
 }
 
 // Brings both sides to equal extents by a view of one of them.
@@ -81,8 +72,9 @@ void unify(Layout& dst, Layout& src) {
   try {
     src = reshape(src, extents_of(dst_shape));
   } catch (const ShapeError&) {
-    throw ShapeError(fmt::format("{} cannot be reshaped and written in Fortran order in one pass; reshape first, then copy with --order F",
-                                 to_string(src)));
+    throw ShapeError(fmt::format(
+        "{} cannot be reshaped and written in Fortran order in one pass; reshape first, then copy with --order F",
+        to_string(src)));
   }
 }
 
@@ -97,15 +89,27 @@ Element element_named(const std::string& name) {
 
 void add_view_options(CLI::App& sub, ViewOptions& o, bool with_order) {
   const std::string group = "What becomes of it (applied in this order)";
-  sub.add_option("--slice", o.slice, "Python slices, one a mode: 8:16392,::-1; a number keeps that index and drops the mode")->group(group);
-  sub.add_option("--flip", o.flip, "Reverse these modes: 0,1; negative ones count from the end")->delimiter(',')->group(group);
-  sub.add_option("--broadcast", o.broadcast, "Repeat modes of extent 1 up to these extents: 8,64,64")->delimiter(',')->group(group);
-  auto* axes = sub.add_option("--axes", o.axes, "Output mode j is input mode AXES[j]: 0,3,1,2")->delimiter(',')->group(group);
-  auto* rearrange = sub.add_option("--rearrange", o.rearrange, "The same in einops notation, split and merge included: 'b (h s) c -> b h (s c)'")
+  sub.add_option("--slice", o.slice,
+                 "Python slices, one a mode: 8:16392,::-1; a number keeps that index and drops the mode")
+      ->group(group);
+  sub.add_option("--flip", o.flip, "Reverse these modes: 0,1; negative ones count from the end")
+      ->delimiter(',')
+      ->group(group);
+  sub.add_option("--broadcast", o.broadcast, "Repeat modes of extent 1 up to these extents: 8,64,64")
+      ->delimiter(',')
+      ->group(group);
+  auto* axes =
+      sub.add_option("--axes", o.axes, "Output mode j is input mode AXES[j]: 0,3,1,2")->delimiter(',')->group(group);
+  auto* rearrange = sub.add_option("--rearrange", o.rearrange,
+                                   "The same in einops notation, split and merge included: 'b (h s) c -> b h (s c)'")
                         ->group(group);
   axes->excludes(rearrange);
-  sub.add_option("--size", o.sizes, "Extent of a name in --rearrange: s=4; may be repeated")->needs(rearrange)->group(group);
-  sub.add_option("--reshape", o.reshape, "Shape of the result, elements in C order; one extent may be -1")->delimiter(',')->group(group);
+  sub.add_option("--size", o.sizes, "Extent of a name in --rearrange: s=4; may be repeated")
+      ->needs(rearrange)
+      ->group(group);
+  sub.add_option("--reshape", o.reshape, "Shape of the result, elements in C order; one extent may be -1")
+      ->delimiter(',')
+      ->group(group);
   sub.add_option("--dtype", o.dtype, "Convert to f32, f16, bf16, u8 ...; see docs/casts.md for how")->group(group);
   if (with_order)
     sub.add_option("--order", o.order, "Memory order of the output: C (last mode fastest) or F (first)")
@@ -115,8 +119,8 @@ void add_view_options(CLI::App& sub, ViewOptions& o, bool with_order) {
 }
 
 bool any(const ViewOptions& o) {
-  return !o.slice.empty() || !o.flip.empty() || !o.broadcast.empty() || !o.axes.empty() || !o.rearrange.empty() || !o.reshape.empty() ||
-         !o.dtype.empty() || o.order != "C";
+  return !o.slice.empty() || !o.flip.empty() || !o.broadcast.empty() || !o.axes.empty() || !o.rearrange.empty() ||
+         !o.reshape.empty() || !o.dtype.empty() || o.order != "C";
 }
 
 CopyRequest apply(const ViewOptions& o, const Layout& input) {
@@ -125,7 +129,8 @@ CopyRequest apply(const ViewOptions& o, const Layout& input) {
   if (!o.slice.empty()) src = slice(src, split_commas(o.slice));
   for (const std::int64_t mode : o.flip) {
     if (mode < -src.rank() || mode >= src.rank())
-      throw ShapeError(fmt::format("--flip {}: {} has modes {} to {}", mode, to_string(src), -src.rank(), src.rank() - 1));
+      throw ShapeError(
+          fmt::format("--flip {}: {} has modes {} to {}", mode, to_string(src), -src.rank(), src.rank() - 1));
     src = flip(src, static_cast<int>(mode < 0 ? mode + src.rank() : mode));
   }
   if (!o.broadcast.empty()) src = broadcast_to(src, o.broadcast);
@@ -139,14 +144,15 @@ CopyRequest apply(const ViewOptions& o, const Layout& input) {
   if (!o.reshape.empty()) {
     const std::vector<std::int64_t> extents = fill_in(o.reshape, src.elements());
     shape.clear();
-    if (extents.size() > static_cast<std::size_t>(kMaxRank)) throw ShapeError(fmt::format("--reshape: more than {} extents", kMaxRank));
+    if (extents.size() > static_cast<std::size_t>(kMaxRank))
+      throw ShapeError(fmt::format("--reshape: more than {} extents", kMaxRank));
     for (const std::int64_t e : extents) shape.push_back(e);
   }
   const Element element = o.dtype.empty() ? src.element : element_named(o.dtype);
   if (!castable(element, src.element))
     throw CastError(fmt::format("{} cannot become {}; see docs/casts.md", to_string(src.element), to_string(element)));
   request.fortran_order = o.order == "F";
-  request.result = request.dst = dense(element, extents_of(shape), request.fortran_order);
+  request.result = request.dst = io::dense(element, extents_of(shape), request.fortran_order);
   if (request.dst.elements() > 0) unify(request.dst, src);
   request.src = src;
   return request;
@@ -157,8 +163,11 @@ void add_run_options(CLI::App& sub, RunOptions& o) {
   sub.add_option("--threads", o.threads, "CPU threads at most; 0 takes RESTRIDE_NUM_THREADS, then all cores that pay")
       ->check(CLI::Range(0, 4096))
       ->group(group);
-  sub.add_option("--device", o.device, "cpu, cuda or auto")->check(CLI::IsMember({"cpu", "cuda", "auto"}))->group(group);
-  sub.add_option("--family", o.family, "Force a family of kernels (run, rows, tile, packed, gather), for measurements")->group(group);
+  sub.add_option("--device", o.device, "cpu, cuda or auto")
+      ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
+      ->group(group);
+  sub.add_option("--family", o.family, "Force a family of kernels (run, rows, tile, packed, gather), for measurements")
+      ->group(group);
 }
 
 Options to_options(const RunOptions& o) {

@@ -15,15 +15,15 @@ namespace restride::tools {
 
 /// As given on the command line; applied in the order of the fields.
 struct ViewOptions {
-  std::string slice;                ///< "8:16392,::-1"
-  std::vector<std::int64_t> flip;   ///< modes, negative from the end
+  std::string slice;               ///< "8:16392,::-1"
+  std::vector<std::int64_t> flip;  ///< modes, negative from the end
   std::vector<std::int64_t> broadcast;
   std::vector<std::int64_t> axes;
-  std::string rearrange;            ///< "b h w c -> b c h w"
-  std::vector<std::string> sizes;   ///< "b2=4"
+  std::string rearrange;           ///< "b h w c -> b c h w"
+  std::vector<std::string> sizes;  ///< "b2=4"
   std::vector<std::int64_t> reshape;
-  std::string dtype;                ///< empty: unchanged
-  std::string order = "C";          ///< "F": first mode fastest
+  std::string dtype;        ///< empty: unchanged
+  std::string order = "C";  ///< "F": first mode fastest
 };
 
 /// A copy as the options want it.

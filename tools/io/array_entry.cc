@@ -8,6 +8,17 @@
 
 namespace restride::io {
 
+Layout dense(const Element& element, Extents extents, bool fortran_order) {
+  Layout layout = contiguous(element, extents);  // checks that the byte count fits
+  if (!fortran_order || layout.elements() == 0) return layout;
+  std::int64_t stride = element.size_bytes;
+  for (Mode& mode : layout.modes) {
+    mode.stride_bytes = stride;
+    stride *= mode.extent;
+  }
+  return layout;
+}
+
 void require_within(const Layout& layout, std::uint64_t total_bytes, const std::string& what) {
   const auto [first, last] = byte_range(layout);
   if (last == first) return;  // no element: no byte is read

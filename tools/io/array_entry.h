@@ -9,11 +9,14 @@
 namespace restride::io {
 
 struct ArrayEntry {
-  std::string name;           ///< member or tensor; empty where a format holds one array
-  Layout layout;              ///< offset_bytes counts from the first byte of the source that was parsed
-  std::int64_t swap_bytes = 0;///< size of the big-endian words that elements consist of; 0: little-endian
-  std::string npy_descr;      ///< NumPy's name of an opaque element ("<U5", "<M8[ns]"), to write it back; else empty
+  std::string name;             ///< member or tensor; empty where a format holds one array
+  Layout layout;                ///< offset_bytes counts from the first byte of the source that was parsed
+  std::int64_t swap_bytes = 0;  ///< size of the big-endian words that elements consist of; 0: little-endian
+  std::string npy_descr;        ///< NumPy's name of an opaque element ("<U5", "<M8[ns]"), to write it back; else empty
 };
+
+/// Dense elements, the last mode fastest or, in Fortran order, the first. Errors: as contiguous.
+Layout dense(const Element& element, Extents extents, bool fortran_order);
 
 /// Throws ParseError unless `layout`, counted from the first byte, lies within `total_bytes`; `what` names it.
 void require_within(const Layout& layout, std::uint64_t total_bytes, const std::string& what);

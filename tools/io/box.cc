@@ -8,15 +8,17 @@ namespace {
 
 constexpr std::uint64_t kPageBytes = 4096;
 
-std::uint64_t magnitude(std::int64_t v) { return v < 0 ? 0 - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v); }
+std::uint64_t magnitude(std::int64_t v) {
+  return v < 0 ? 0 - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v);
+}
 
 // Cuts of more than this many indices are whole multiples of it, so that kernels see whole tiles.
 constexpr std::int64_t kGrain = 64;
 
 class Splitter {
  public:
-  Splitter(const detail::FixedVector<int, kMaxRank>& order, const std::function<std::uint64_t(const Box&)>& cost, std::uint64_t limit,
-           const std::function<void(const Box&)>& visit)
+  Splitter(const detail::FixedVector<int, kMaxRank>& order, const std::function<std::uint64_t(const Box&)>& cost,
+           std::uint64_t limit, const std::function<void(const Box&)>& visit)
       : order_(order), cost_(cost), limit_(limit), visit_(visit) {}
 
   void split(Box& box, std::size_t level) const {

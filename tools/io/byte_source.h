@@ -27,7 +27,8 @@ class ByteSource {
   }
   /// The same into a new vector. The range is checked before anything is allocated.
   std::vector<std::uint8_t> read(std::uint64_t offset, std::uint64_t count) const {
-    if (offset > size() || count > size() - offset) read(offset, std::span<std::uint8_t>(static_cast<std::uint8_t*>(nullptr), count));
+    if (offset > size() || count > size() - offset)
+      read(offset, std::span<std::uint8_t>(static_cast<std::uint8_t*>(nullptr), count));
     std::vector<std::uint8_t> out(count);
     read(offset, std::span<std::uint8_t>(out));
     return out;

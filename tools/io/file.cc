@@ -35,7 +35,8 @@ InputFile::InputFile(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::m
   if (!fd_ || ::fstat(fd_.get(), &st) != 0) throw IoError(errno_message("open", path_));
   if (S_ISDIR(st.st_mode)) throw IoError("cannot read " + path_ + ": it is a directory");
   if (!S_ISREG(st.st_mode))
-    throw IoError("cannot read " + path_ + ": it is no regular file; a pipe or device cannot be mapped, so save it to a file first");
+    throw IoError("cannot read " + path_ +
+                  ": it is no regular file; a pipe or device cannot be mapped, so save it to a file first");
   size_ = static_cast<std::uint64_t>(st.st_size);
   device_ = st.st_dev;
   inode_ = st.st_ino;
@@ -82,7 +83,8 @@ void Mapping::drop() const noexcept {
 
 Fd nameless_file() {
   const char* chosen = std::getenv("TMPDIR");
-  for (const std::string& dir : {std::string(chosen ? chosen : "/var/tmp"), std::string("/var/tmp"), std::string("/tmp")}) {
+  for (const std::string& dir :
+       {std::string(chosen ? chosen : "/var/tmp"), std::string("/var/tmp"), std::string("/tmp")}) {
     Fd fd(::open(dir.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (fd) return fd;
     std::string name = dir + "/restride-XXXXXX";
@@ -91,7 +93,8 @@ Fd nameless_file() {
     ::unlink(name.c_str());
     return named;
   }
-  throw IoError(errno_message("make a temporary file in", chosen ? chosen : "/tmp") + "; set TMPDIR to a directory with room");
+  throw IoError(errno_message("make a temporary file in", chosen ? chosen : "/tmp") +
+                "; set TMPDIR to a directory with room");
 }
 
 void write_fully(int fd, std::uint64_t offset, Bytes bytes, const std::string& path) {

@@ -75,20 +75,6 @@ Header read_header(std::string_view text) {
   return header;
 }
 
-Layout layout_of(const Element& element, Extents extents, bool fortran_order, std::int64_t offset) {
-  Layout layout = contiguous(element, extents);  // checks that the byte count fits
-  if (fortran_order) {
-    std::int64_t stride = element.size_bytes;
-    for (Mode& mode : layout.modes) {
-      mode.stride_bytes = stride;
-      stride *= std::max<std::int64_t>(mode.extent, 1);
-    }
-  }
-  layout.offset_bytes = offset;
-  validate(layout);
-  return layout;
-}
-
 }  // namespace
 
 NpyDtype parse_npy_dtype(std::string_view descr) {
@@ -99,7 +85,8 @@ NpyDtype parse_npy_dtype(std::string_view descr) {
   if (descr == "float8_e5m2") return known(DType::kF8E5M2);
 
   const auto unknown = [&] {
-    return ParseError(fmt::format("'{}' is no NumPy dtype; expected the like of '<f4', '|u1' or '<c8'", printable(descr)));
+    return ParseError(
+        fmt::format("'{}' is no NumPy dtype; expected the like of '<f4', '|u1' or '<c8'", printable(descr)));
   };
   if (descr.size() < 2) throw unknown();
   const char order = std::string_view("<>|=").find(descr[0]) == std::string_view::npos ? '|' : descr[0];
@@ -115,11 +102,14 @@ NpyDtype parse_npy_dtype(std::string_view descr) {
   if (error != std::errc{} || (!unit.empty() && kind != 'M' && kind != 'm')) throw unknown();
   if (size < 0 || size > INT32_MAX / 4) throw unknown();
 
-  static constexpr struct { char kind; int size; DType dtype; } kRows[] = {
-      {'b', 1, DType::kBool}, {'u', 1, DType::kU8},   {'u', 2, DType::kU16}, {'u', 4, DType::kU32},
-      {'u', 8, DType::kU64},  {'i', 1, DType::kI8},   {'i', 2, DType::kI16}, {'i', 4, DType::kI32},
-      {'i', 8, DType::kI64},  {'f', 2, DType::kF16},  {'f', 4, DType::kF32}, {'f', 8, DType::kF64},
-      {'c', 8, DType::kC64},  {'c', 16, DType::kC128}, {'f', 1, DType::kF8E5M2}};
+  static constexpr struct {
+    char kind;
+    int size;
+    DType dtype;
+  } kRows[] = {{'b', 1, DType::kBool}, {'u', 1, DType::kU8},    {'u', 2, DType::kU16},   {'u', 4, DType::kU32},
+               {'u', 8, DType::kU64},  {'i', 1, DType::kI8},    {'i', 2, DType::kI16},   {'i', 4, DType::kI32},
+               {'i', 8, DType::kI64},  {'f', 2, DType::kF16},   {'f', 4, DType::kF32},   {'f', 8, DType::kF64},
+               {'c', 8, DType::kC64},  {'c', 16, DType::kC128}, {'f', 1, DType::kF8E5M2}};
   for (const auto& row : kRows)
     if (row.kind == kind && row.size == size) {
       const std::int64_t word = kind == 'c' ? size / 2 : size;
@@ -144,20 +134,26 @@ std::string npy_dtype(const Element& element) {
     default: break;
   }
   const DTypeKind k = kind(element.dtype);
-  const char letter = k == DTypeKind::kUnsigned ? 'u' : k == DTypeKind::kSigned ? 'i' : k == DTypeKind::kFloat ? 'f' : 'c';
+  const char letter = k == DTypeKind::kUnsigned ? 'u'
+                      : k == DTypeKind::kSigned ? 'i'
+                      : k == DTypeKind::kFloat  ? 'f'
+                                                : 'c';
   return fmt::format("<{}{}", letter, element.size_bytes);
 }
 
 ArrayEntry parse_npy(const ByteSource& source) {
   const std::vector<std::uint8_t> start = source.read(0, 8);
-  if (!std::equal(kMagic.begin(), kMagic.end(), start.begin(), [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; }))
+  if (!std::equal(kMagic.begin(), kMagic.end(), start.begin(),
+                  [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; }))
     throw ParseError("no .npy file: it does not begin with \\x93NUMPY");
   const int major = start[6], minor = start[7];
   if (major < 1 || major > 3 || minor != 0)
-    throw UnsupportedError(fmt::format(".npy version {}.{} is not known (1.0, 2.0 and 3.0 are); save it anew with NumPy", major, minor));
+    throw UnsupportedError(
+        fmt::format(".npy version {}.{} is not known (1.0, 2.0 and 3.0 are); save it anew with NumPy", major, minor));
   const int length_bytes = major == 1 ? 2 : 4;
   const std::uint64_t header_start = 8 + static_cast<std::uint64_t>(length_bytes);
-  const std::uint64_t header_bytes = load_le(source.read(8, static_cast<std::uint64_t>(length_bytes)).data(), length_bytes);
+  const std::uint64_t header_bytes =
+      load_le(source.read(8, static_cast<std::uint64_t>(length_bytes)).data(), length_bytes);
   if (header_bytes > kMaxHeaderBytes)
     throw ParseError(fmt::format(".npy header of {} bytes; more than {} are refused", header_bytes, kMaxHeaderBytes));
   const std::vector<std::uint8_t> text = source.read(header_start, header_bytes);
@@ -165,7 +161,9 @@ ArrayEntry parse_npy(const ByteSource& source) {
   const Header header = read_header({reinterpret_cast<const char*>(text.data()), text.size()});
   const NpyDtype dtype = parse_npy_dtype(*header.descr);
   ArrayEntry entry;
-  entry.layout = layout_of(dtype.element, *header.shape, *header.fortran_order, static_cast<std::int64_t>(header_start + header_bytes));
+  entry.layout = dense(dtype.element, *header.shape, *header.fortran_order);
+  entry.layout.offset_bytes = static_cast<std::int64_t>(header_start + header_bytes);
+  validate(entry.layout);
   entry.swap_bytes = dtype.swap_bytes;
   if (dtype.opaque) entry.npy_descr = *header.descr;
   require_within(entry.layout, source.size(), ".npy data");
@@ -175,7 +173,8 @@ ArrayEntry parse_npy(const ByteSource& source) {
 std::string npy_header(std::string_view descr, Extents extents, bool fortran_order) {
   std::string shape = fmt::format("{}", fmt::join(extents, ", "));
   if (extents.size() == 1) shape += ',';  // how Python writes a tuple of one
-  const std::string dict = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': ({}), }}", descr, fortran_order ? "True" : "False", shape);
+  const std::string dict = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': ({}), }}", descr,
+                                       fortran_order ? "True" : "False", shape);
   const bool wide = dict.size() + 10 + 64 > 0xffff;
   const std::size_t fixed = wide ? 12 : 10;
   const std::size_t total = (fixed + dict.size() + 1 + 63) / 64 * 64;

@@ -34,12 +34,14 @@ const Entry& choose(const std::vector<Entry>& entries, const std::string& wanted
     if (wanted.empty() || e.name == wanted || e.name == wanted + ".npy") found.push_back(&e);
   if (found.size() == 1) return *found[0];
   if (entries.empty()) throw ArgumentError(path + " holds no arrays");
-  if (found.size() > 1 && !wanted.empty()) throw ParseError(fmt::format("{} holds '{}' more than once", path, printable(wanted)));
+  if (found.size() > 1 && !wanted.empty())
+    throw ParseError(fmt::format("{} holds '{}' more than once", path, printable(wanted)));
   std::string names;
-  for (std::size_t i = 0; i < std::min<std::size_t>(entries.size(), 12); ++i) names += (i ? ", " : "") + printable(entries[i].name);
+  for (std::size_t i = 0; i < std::min<std::size_t>(entries.size(), 12); ++i)
+    names += (i ? ", " : "") + printable(entries[i].name);
   if (entries.size() > 12) names += fmt::format(" and {} more", entries.size() - 12);
-  throw ArgumentError(wanted.empty() ? fmt::format("{} holds {} arrays; name one, as in '{}:{}'. It has {}", path, entries.size(), path,
-                                                   printable(entries[0].name), names)
+  throw ArgumentError(wanted.empty() ? fmt::format("{} holds {} arrays; name one, as in '{}:{}'. It has {}", path,
+                                                   entries.size(), path, printable(entries[0].name), names)
                                      : fmt::format("{} holds no '{}'; it has {}", path, printable(wanted), names));
 }
 
@@ -76,7 +78,8 @@ OpenArray open_safetensors(InputFile file, const std::string& wanted) {
 OpenArray open_raw(InputFile file, const OpenOptions& options) {
   ArrayEntry entry;
   entry.layout = *options.raw_layout;
-  if (options.raw_offset_bytes < 0 || __builtin_add_overflow(entry.layout.offset_bytes, options.raw_offset_bytes, &entry.layout.offset_bytes))
+  if (options.raw_offset_bytes < 0 ||
+      __builtin_add_overflow(entry.layout.offset_bytes, options.raw_offset_bytes, &entry.layout.offset_bytes))
     throw ArgumentError(fmt::format("offset {} is negative or too large", options.raw_offset_bytes));
   validate(entry.layout);
   require_within(entry.layout, file.size(), file.path());
@@ -99,7 +102,8 @@ OpenArray open_by_content(const PathAndMember& where, const OpenOptions& options
   if (where.path.ends_with(".safetensors")) return open_safetensors(std::move(file), where.member);
   if (where.path.ends_with(".npy") || where.path.ends_with(".npz"))
     throw ParseError(where.path + " is damaged: it does not begin as its name says");
-  throw ArgumentError(where.path + " is no .npy, .npz or .safetensors file; say how its bytes lie: --in-layout 'f32 (480,640,3)'");
+  throw ArgumentError(where.path +
+                      " is no .npy, .npz or .safetensors file; say how its bytes lie: --in-layout 'f32 (480,640,3)'");
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ OutputFile::OutputFile(const std::string& path, bool overwrite)
   if (exists) {
     if (S_ISDIR(st.st_mode)) throw IoError("cannot write " + path + ": it is a directory; name a file in it");
     if (!S_ISREG(st.st_mode))
-      throw IoError("cannot write " + path + ": it is no regular file, so the output could not appear whole; write to a file");
+      throw IoError("cannot write " + path +
+                    ": it is no regular file, so the output could not appear whole; write to a file");
     if (!overwrite) refuse_existing(path);
     mode = st.st_mode & 07777;
   }
@@ -89,7 +90,8 @@ void OutputFile::reserve(std::uint64_t bytes) {
   if (bytes == 0) return;
   if (::fallocate(fd_.get(), 0, 0, static_cast<off_t>(bytes)) == 0) return;
   if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
-    throw IoError(errno_message("write", path_) + " (" + std::to_string(bytes) + " bytes are needed); free some space or name a target elsewhere");
+    throw IoError(errno_message("write", path_) + " (" + std::to_string(bytes) +
+                  " bytes are needed); free some space or name a target elsewhere");
   // Other file systems cannot reserve; the writes will tell.
 }
 

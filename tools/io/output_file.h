@@ -28,8 +28,8 @@ class OutputFile {
   void open_named();
   void publish_new();
   void publish_over();
-  std::string path_;       // as the user wrote it, for messages
-  std::string target_;     // with symbolic links followed
+  std::string path_;    // as the user wrote it, for messages
+  std::string target_;  // with symbolic links followed
   std::string directory_;
   std::string temporary_;  // empty while the file has no name
   bool overwrite_ = false;

@@ -57,23 +57,29 @@ ArrayEntry read_tensor(const std::string& name, const json& value, std::uint64_t
     fail(what + " needs a dtype string, a shape list and two data_offsets");
 
   const auto dtype = value["dtype"].get<std::string>();
-  const auto* row = std::find_if(std::begin(kDtypes), std::end(kDtypes), [&](const auto& r) { return r.name == dtype; });
+  const auto* row =
+      std::find_if(std::begin(kDtypes), std::end(kDtypes), [&](const auto& r) { return r.name == dtype; });
   if (row == std::end(kDtypes))
-    throw UnsupportedError(fmt::format("safetensors: {} has dtype '{}', which restride does not know", what, printable(dtype)));
+    throw UnsupportedError(
+        fmt::format("safetensors: {} has dtype '{}', which restride does not know", what, printable(dtype)));
 
-  if (value["shape"].size() > static_cast<std::size_t>(kMaxRank)) fail(fmt::format("{} has more than {} extents", what, kMaxRank));
+  if (value["shape"].size() > static_cast<std::size_t>(kMaxRank))
+    fail(fmt::format("{} has more than {} extents", what, kMaxRank));
   std::vector<std::int64_t> extents;
-  for (const json& n : value["shape"]) extents.push_back(static_cast<std::int64_t>(unsigned_at(n, what + ": an extent")));
+  for (const json& n : value["shape"])
+    extents.push_back(static_cast<std::int64_t>(unsigned_at(n, what + ": an extent")));
   const std::uint64_t first = unsigned_at(value["data_offsets"][0], what + ": data_offsets");
   const std::uint64_t last = unsigned_at(value["data_offsets"][1], what + ": data_offsets");
   if (first > last || last > data_bytes)
-    fail(fmt::format("{} lies at bytes {} to {} of {}; the file is truncated or the header is wrong", what, first, last, data_bytes));
+    fail(fmt::format("{} lies at bytes {} to {} of {}; the file is truncated or the header is wrong", what, first, last,
+                     data_bytes));
 
   ArrayEntry entry;
   entry.name = name;
   entry.layout = contiguous(row->dtype, extents);
   if (static_cast<std::uint64_t>(entry.layout.bytes()) != last - first)
-    fail(fmt::format("{}: {} is {} bytes, but data_offsets span {}", what, to_string(entry.layout), entry.layout.bytes(), last - first));
+    fail(fmt::format("{}: {} is {} bytes, but data_offsets span {}", what, to_string(entry.layout),
+                     entry.layout.bytes(), last - first));
   entry.layout.offset_bytes = static_cast<std::int64_t>(data_start + first);
   return entry;
 }
@@ -95,9 +101,11 @@ std::vector<ArrayEntry> parse_safetensors(const ByteSource& source) {
 }
 
 std::string safetensors_header(const std::string& name, const Element& element, Extents extents) {
-  const auto* row = std::find_if(std::begin(kDtypes), std::end(kDtypes), [&](const auto& r) { return r.dtype == element.dtype; });
+  const auto* row =
+      std::find_if(std::begin(kDtypes), std::end(kDtypes), [&](const auto& r) { return r.dtype == element.dtype; });
   if (row == std::end(kDtypes))
-    throw UnsupportedError(fmt::format("safetensors has no dtype for {}; convert with --dtype, or write .npy", to_string(element)));
+    throw UnsupportedError(
+        fmt::format("safetensors has no dtype for {}; convert with --dtype, or write .npy", to_string(element)));
   const Layout layout = contiguous(element, extents);
   nlohmann::ordered_json tensor;
   tensor["dtype"] = row->name;

@@ -46,10 +46,12 @@ ArrayWriter::ArrayWriter(const std::string& spec, const ArraySpec& array, bool o
   } else if (ends(".safetensors")) {
     head_ = safetensors_header(where.member.empty() ? "tensor" : where.member, array.layout.element, extents);
   } else if (!ends(".raw") && !ends(".bin")) {
-    throw ArgumentError(fmt::format("{}: its ending names no format; end it in .npy, .npz, .safetensors, .raw or .bin", path_));
+    throw ArgumentError(
+        fmt::format("{}: its ending names no format; end it in .npy, .npz, .safetensors, .raw or .bin", path_));
   }
   if (array.fortran_order && !ends(".npy") && !ends(".npz"))
-    throw ArgumentError(fmt::format("{}: only .npy and .npz can say that the first mode is the fastest; leave out --order F", path_));
+    throw ArgumentError(
+        fmt::format("{}: only .npy and .npz can say that the first mode is the fastest; leave out --order F", path_));
   if (!where.member.empty() && !ends(".npz") && !ends(".safetensors"))
     throw ArgumentError(fmt::format("{} holds one array without a name; leave out ':{}'", path_, where.member));
 

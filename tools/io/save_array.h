@@ -32,11 +32,11 @@ class ArrayWriter {
 
  private:
   std::string path_;
-  std::string zip_member_;   // set for .npz
-  std::string head_;         // in front of the elements
+  std::string zip_member_;  // set for .npz
+  std::string head_;        // in front of the elements
   std::uint64_t data_bytes_ = 0;
   std::uint64_t member_bytes_ = 0;  // of the .npz member: its .npy header and the elements
-  std::uint32_t crc32_ = 0;  // of the .npz member so far
+  std::uint32_t crc32_ = 0;         // of the .npz member so far
   std::unique_ptr<OutputFile> file_;
 };
 

@@ -64,8 +64,9 @@ class Stream {
     if (dst_.elements() == 0) return report_;
     take_memory();
     const auto order = slowest_first(dst_);
-    split_box(whole(dst_), order, [this](const Box& b) { return piece_bytes(b); }, report_.buffer_bytes,
-              [this](const Box& b) { make_piece(b); });
+    split_box(
+        whole(dst_), order, [this](const Box& b) { return piece_bytes(b); }, report_.buffer_bytes,
+        [this](const Box& b) { make_piece(b); });
     return report_;
   }
 
@@ -74,20 +75,23 @@ class Stream {
   std::uint64_t piece_bytes(const Box& box) const {
     std::uint64_t n = 1;
     for (const std::int64_t e : box.extent) n *= static_cast<std::uint64_t>(e);
-    return n * static_cast<std::uint64_t>(staged_ ? std::max(dst_.element.size_bytes, src_.element.size_bytes) : dst_.element.size_bytes);
+    return n * static_cast<std::uint64_t>(staged_ ? std::max(dst_.element.size_bytes, src_.element.size_bytes)
+                                                  : dst_.element.size_bytes);
   }
 
   // One buffer for the output, one for staging, and room to map the input: all of the file where the address
   // space allows (so that a piece may look at distant rows), else as much as a buffer holds (ulimit -v).
   void take_memory() {
-    const std::uint64_t smallest = std::max<std::uint64_t>(kSmallestBuffer, static_cast<std::uint64_t>(dst_.element.size_bytes));
+    const std::uint64_t smallest =
+        std::max<std::uint64_t>(kSmallestBuffer, static_cast<std::uint64_t>(dst_.element.size_bytes));
     std::uint64_t size = std::max(std::min(options_.buffer_bytes, piece_bytes(whole(dst_))), smallest);
     const auto [first, last] = byte_range(src_);
     whole_file_ = Mapping(file_, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last));
     if (whole_file_ && allocate(size, 0)) return;
     whole_file_ = Mapping();
     while (!allocate(size, size)) {
-      if (size == smallest) throw MemoryError(fmt::format("no memory for a buffer of {} MiB; raise the memory limit", size >> 20));
+      if (size == smallest)
+        throw MemoryError(fmt::format("no memory for a buffer of {} MiB; raise the memory limit", size >> 20));
       size = std::max(size / 2, smallest);
     }
   }
@@ -124,7 +128,9 @@ class Stream {
     write_(static_cast<std::uint64_t>(in_file.offset_bytes), Bytes(output_.data(), bytes));
     report_.write_seconds += seconds_since(write_start);
     ++report_.pieces;
-    if (options_.progress) options_.progress(static_cast<std::uint64_t>(in_file.offset_bytes) + bytes, static_cast<std::uint64_t>(dst_.bytes()));
+    if (options_.progress)
+      options_.progress(static_cast<std::uint64_t>(in_file.offset_bytes) + bytes,
+                        static_cast<std::uint64_t>(dst_.bytes()));
   }
 
   // Fills `target` (the box's elements as `layout` lays them out) from the mapped file, in parts whose pages fit.

@@ -11,8 +11,8 @@
 namespace restride::io {
 
 struct StreamOptions {
-  Options copy;                           ///< planning and threads, as for restride::copy
-  std::uint64_t buffer_bytes = 256 << 20; ///< of output held at a time, and of input pages looked at meanwhile
+  Options copy;                            ///< planning and threads, as for restride::copy
+  std::uint64_t buffer_bytes = 256 << 20;  ///< of output held at a time, and of input pages looked at meanwhile
   /// Called now and then with output bytes done and in all.
   std::function<void(std::uint64_t, std::uint64_t)> progress;
 };

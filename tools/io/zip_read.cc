@@ -69,18 +69,22 @@ void apply_zip64(ZipMember& m, Bytes extra) {
 
 std::vector<ZipMember> read_zip_directory(const ByteSource& source) {
   const Directory d = find_directory(source);
-  if (d.bytes > kMaxDirectoryBytes) fail(fmt::format("a directory of {} bytes; more than {} are refused", d.bytes, kMaxDirectoryBytes));
+  if (d.bytes > kMaxDirectoryBytes)
+    fail(fmt::format("a directory of {} bytes; more than {} are refused", d.bytes, kMaxDirectoryBytes));
   const std::vector<std::uint8_t> directory = source.read(d.offset, d.bytes);
   std::vector<ZipMember> members;
   Bytes rest = directory;
   for (std::uint64_t i = 0; i < d.entries; ++i) {
     constexpr std::size_t kFixed = 46;
-    if (rest.size() < kFixed || load_le(rest.data(), 4) != kCentralHeader) fail(fmt::format("directory entry {} is damaged", i));
+    if (rest.size() < kFixed || load_le(rest.data(), 4) != kCentralHeader)
+      fail(fmt::format("directory entry {} is damaged", i));
     const std::size_t name = load_le(&rest[28], 2), extra = load_le(&rest[30], 2), comment = load_le(&rest[32], 2);
-    if (rest.size() - kFixed < name + extra + comment) fail(fmt::format("directory entry {} is longer than the directory", i));
+    if (rest.size() - kFixed < name + extra + comment)
+      fail(fmt::format("directory entry {} is longer than the directory", i));
     ZipMember m;
     m.name.assign(reinterpret_cast<const char*>(rest.data() + kFixed), name);
-    if (load_le(&rest[8], 2) & 1) throw UnsupportedError("zip archive: member '" + printable(m.name) + "' is encrypted");
+    if (load_le(&rest[8], 2) & 1)
+      throw UnsupportedError("zip archive: member '" + printable(m.name) + "' is encrypted");
     m.deflated = load_le(&rest[10], 2) == 8;
     m.crc32 = static_cast<std::uint32_t>(load_le(&rest[16], 4));
     m.packed_bytes = load_le(&rest[20], 4);
@@ -100,7 +104,8 @@ std::uint64_t zip_member_data(const ByteSource& source, const ZipMember& member)
   if (load_le(header.data(), 4) != kLocalHeader) fail(what + " is not where the directory says");
   const std::uint64_t method = load_le(&header[8], 2);
   if (method != 0 && method != 8)
-    throw UnsupportedError(fmt::format("zip archive: {} is compressed by method {}; save it with numpy.savez or savez_compressed", what, method));
+    throw UnsupportedError(fmt::format(
+        "zip archive: {} is compressed by method {}; save it with numpy.savez or savez_compressed", what, method));
   if ((method == 8) != member.deflated) fail(what + ": header and directory name different compression");
   if (method == 0 && member.packed_bytes != member.bytes) fail(what + " is stored, but its two sizes differ");
   // No overflow: the header was read, so header_offset + kFixed lies within the source.
@@ -108,7 +113,8 @@ std::uint64_t zip_member_data(const ByteSource& source, const ZipMember& member)
   if (data > source.size() || member.packed_bytes > source.size() - data)
     fail(fmt::format("{} needs {} bytes at {}, but the file has {}", what, member.packed_bytes, data, source.size()));
   if (member.deflated && member.bytes / kMaxDeflateRatio > member.packed_bytes)
-    fail(fmt::format("{} claims to unpack {} bytes into {}, which deflate cannot", what, member.packed_bytes, member.bytes));
+    fail(fmt::format("{} claims to unpack {} bytes into {}, which deflate cannot", what, member.packed_bytes,
+                     member.bytes));
   return data;
 }
 

@@ -7,8 +7,8 @@ namespace restride::io {
 namespace {
 
 constexpr std::uint64_t kSaturated = 0xffffffff;
-constexpr int kVersion = 45;               // of the format that knows 64-bit sizes
-constexpr std::uint64_t kDate = 0x0021;    // 1980-01-01: equal data give equal files
+constexpr int kVersion = 45;             // of the format that knows 64-bit sizes
+constexpr std::uint64_t kDate = 0x0021;  // 1980-01-01: equal data give equal files
 constexpr int kUtf8Names = 1 << 11;
 
 bool needs_64(std::uint64_t bytes) { return bytes >= kSaturated; }

@@ -1,0 +1,150 @@
+#include "tools/io/npy.h"
+
+#include "tests/tools/io/support.h"
+
+namespace restride::io {
+namespace {
+
+std::string npy(const std::string& dict, int major = 1, const std::string& data = std::string(4096, '\0')) {
+  return std::string("\x93NUMPY") + static_cast<char>(major) + '\0' + le(dict.size(), major == 1 ? 2 : 4) + dict + data;
+}
+
+std::string layout_of(const std::string& file) { return to_string(parse_npy(source_of(file)).layout); }
+
+TEST(Npy, ReadsAllThreeVersions) {
+  const std::string dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
+  EXPECT_EQ(layout_of(npy(dict, 1)),
+            to_string(parse_layout("f32 (2,3):(3,1)@" + std::to_string((10 + dict.size()) / 4))));
+  EXPECT_EQ(parse_npy(source_of(npy(dict, 2))).layout.offset_bytes, static_cast<std::int64_t>(12 + dict.size()));
+  EXPECT_EQ(parse_npy(source_of(npy(dict, 3))).layout.offset_bytes, static_cast<std::int64_t>(12 + dict.size()));
+}
+
+TEST(Npy, TurnsFortranOrderIntoStrides) {
+  const ArrayEntry entry = parse_npy(source_of(npy("{'descr': '<i2', 'fortran_order': True, 'shape': (2, 3, 4)}")));
+  ASSERT_EQ(entry.layout.rank(), 3);
+  EXPECT_EQ(entry.layout.modes[0], (Mode{2, 2}));
+  EXPECT_EQ(entry.layout.modes[1], (Mode{3, 4}));
+  EXPECT_EQ(entry.layout.modes[2], (Mode{4, 12}));
+}
+
+TEST(Npy, ReadsScalarsOneTuplesKeysInAnyOrderAndPython2Integers) {
+  EXPECT_EQ(parse_npy(source_of(npy("{'shape': (), 'fortran_order': False, 'descr': '<f8'}"))).layout.rank(), 0);
+  EXPECT_EQ(parse_npy(source_of(npy("{\"shape\": (7L,), 'fortran_order': False, 'descr': '|u1', }"))).layout.elements(),
+            7);
+}
+
+TEST(Npy, SaysWhichWordsAreBigEndian) {
+  const auto swap = [](const char* descr) { return parse_npy_dtype(descr).swap_bytes; };
+  EXPECT_EQ(swap(">f4"), 4);
+  EXPECT_EQ(swap(">c16"), 8);
+  EXPECT_EQ(swap("<f4"), 0);
+  EXPECT_EQ(swap(">u1"), 0);
+  EXPECT_EQ(swap(">M8[ns]"), 0) << "moves untouched, its dtype string with it";
+}
+
+TEST(Npy, NamesEveryDtypeAsNumpyDoesAndReadsItBack) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const Element element = static_cast<DType>(i);
+    const NpyDtype back = parse_npy_dtype(npy_dtype(element));
+    EXPECT_EQ(back.element.size_bytes, element.size_bytes);
+    EXPECT_EQ(back.swap_bytes, 0);
+    if (element.dtype != DType::kBF16 && element.dtype != DType::kF8E4M3) EXPECT_EQ(back.element, element);
+  }
+  EXPECT_EQ(parse_npy_dtype("bfloat16").element, Element(DType::kBF16));
+  EXPECT_EQ(parse_npy_dtype("float8_e4m3fn").element, Element(DType::kF8E4M3));
+  EXPECT_EQ(parse_npy_dtype("<f1").element, Element(DType::kF8E5M2));
+}
+
+TEST(Npy, MovesDtypesItCannotConvertAsBytesUnderTheirOwnName) {
+  EXPECT_EQ(parse_npy_dtype("<U5").element, Element::bytes(20));
+  EXPECT_EQ(parse_npy_dtype("|V12").element, Element::bytes(12));
+  EXPECT_EQ(parse_npy_dtype("<M8[25us]").element, Element::bytes(8));
+  EXPECT_EQ(parse_npy_dtype("<f16").element, Element::bytes(16));
+  EXPECT_EQ(parse_npy(source_of(npy("{'descr': '<U5', 'fortran_order': False, 'shape': (3,)}"))).npy_descr, "<U5");
+}
+
+TEST(Npy, WritesHeadersThatItReadsBack) {
+  for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{}, {5}, {2, 0, 3}, {4, 3, 2, 1}}) {
+    const std::string header = npy_header("<f4", shape, false);
+    EXPECT_EQ(header.size() % 64, 0u);
+    EXPECT_EQ(header.back(), '\n');
+    const std::string file = header + std::string(4096, '\0');
+    const ArrayEntry entry = parse_npy(source_of(file));
+    Layout expected = contiguous(DType::kF32, shape);
+    expected.offset_bytes = static_cast<std::int64_t>(header.size());
+    EXPECT_EQ(entry.layout, expected);
+  }
+}
+
+TEST(Npy, WritesVersion2WhenTheHeaderIsLong) {
+  const std::string header = npy_header("|V" + std::string(70000, '1'), std::vector<std::int64_t>{1}, false);
+  EXPECT_EQ(header[6], 2);
+  EXPECT_EQ(header.size(), 12 + load_le(reinterpret_cast<const std::uint8_t*>(header.data()) + 8, 4));
+}
+
+struct Hostile {
+  const char* name;
+  std::string file;
+  const char* message;  // part of it
+};
+
+TEST(Npy, RefusesHostileHeadersWithAReason) {
+  const std::string shape = "'fortran_order': False, 'shape': ";
+  const std::string f4 = "{'descr': '<f4', " + shape;
+  const Hostile table[] = {
+      {"empty", "", "ends after 0 bytes"},
+      {"cut in the magic", "\x93NUM", "truncated"},
+      {"other magic", std::string(100, 'x'), "does not begin"},
+      {"header longer than the file", std::string("\x93NUMPY\1\0", 8) + le(60000, 2) + "{", "truncated"},
+      {"header of 4 GB", std::string("\x93NUMPY\2\0", 8) + le(0xffffffff, 4) + "{", "are refused"},
+      {"data missing", npy(f4 + "(3,)}", 1, ""), "truncated or the shape is wrong"},
+      {"data cut", npy(f4 + "(1025,)}"), "truncated or the shape is wrong"},
+      {"negative extent", npy(f4 + "(-1,)}"), "negative"},
+      {"extent beyond 63 bits", npy(f4 + "(9223372036854775808,)}"), "63 bits"},
+      {"rank 65",
+       npy(f4 + "(" +
+           [] {
+             std::string s;
+             for (int i = 0; i < 65; ++i) s += "1,";
+             return s;
+           }() +
+           ")}"),
+       "more than 64"},
+      {"nested shape", npy(f4 + "((1,),)}"), "expected a number"},
+      {"no dictionary", npy("__import__('os')"), "expected '{'"},
+      {"no end", npy(f4 + "(1,)"), "expected '}'"},
+      {"text behind", npy(f4 + "(1,)} + 1"), "text follows"},
+      {"key twice", npy("{'descr': '<f4', 'descr': '<f4', " + shape + "(1,)}"), "twice"},
+      {"key unknown", npy("{'evil': '<f4', " + shape + "(1,)}"), "unknown key 'evil'"},
+      {"key missing", npy("{'descr': '<f4', 'shape': (1,)}"), "all needed"},
+      {"string without end", npy("{'descr"), "without end"},
+      {"backslash", npy("{'descr': '<f\\x34', " + shape + "(1,)}"), "backslash"},
+      {"dtype nonsense", npy("{'descr': 'float', " + shape + "(1,)}"), "no NumPy dtype"},
+      {"dtype of 2^40 bytes", npy("{'descr': '|V1099511627776', " + shape + "(1,)}"), "no NumPy dtype"},
+      {"control characters", npy("{'descr': '\x1b[31m', " + shape + "(1,)}"), "\\x1b[31m"},
+  };
+  for (const Hostile& h : table)
+    EXPECT_NE(message_of<ParseError>([&] { parse_npy(source_of(h.file)); }).find(h.message), std::string::npos)
+        << h.name << ": " << h.message;
+}
+
+TEST(Npy, RefusesByteCountsThatOverflow) {
+  const std::string file = npy("{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}");
+  EXPECT_THROW(parse_npy(source_of(file)), RangeError);
+}
+
+TEST(Npy, NamesTheRemedyForWhatItCannotRead) {
+  const std::string shape = "'fortran_order': False, 'shape': (1,)}";
+  const auto message = [&](const std::string& descr) {
+    const std::string file = npy("{'descr': " + descr + ", " + shape);
+    return message_of<UnsupportedError>([&] { parse_npy(source_of(file)); });
+  };
+  EXPECT_NE(message("[('x', '<f4'), ('y', '<f4')]").find("a['field']"), std::string::npos);
+  EXPECT_NE(message("'|O'").find("astype"), std::string::npos);
+  EXPECT_NE(message("'|V0'").find("no bytes"), std::string::npos);
+  EXPECT_NE(message_of<UnsupportedError>([&] { parse_npy(source_of(npy(shape, 9))); }).find("version 9.0"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace restride::io

@@ -1,0 +1,111 @@
+#include "tools/io/open_array.h"
+
+#include "tests/tools/io/support.h"
+#include "tools/io/npy.h"
+#include "tools/io/safetensors.h"
+#include "tools/io/save_array.h"
+
+namespace restride::io {
+namespace {
+
+const std::vector<std::int64_t> kShape{2, 3};
+const std::string kData = "abcdef";
+
+// Writes 2 x 3 bytes as the name wants them.
+void save(const std::string& spec) {
+  ArrayWriter writer(spec, {contiguous(DType::kU8, kShape), "", false}, false);
+  writer.write(0, Bytes(reinterpret_cast<const std::uint8_t*>(kData.data()), 3));
+  writer.write(3, Bytes(reinterpret_cast<const std::uint8_t*>(kData.data()) + 3, 3));
+  writer.commit(false);
+}
+
+std::string data_of(const OpenArray& a) {
+  const std::vector<std::uint8_t> out = a.file.read(static_cast<std::uint64_t>(a.entry.layout.offset_bytes), 6);
+  return std::string(out.begin(), out.end());
+}
+
+TEST(OpenArray, ReadsEveryFormatThatIsWritten) {
+  TemporaryFolder folder;
+  for (const char* name : {"a.npy", "a.npz:weights", "b.npz", "a.safetensors:w.0/x", "b.safetensors"}) {
+    save(folder / name);
+    const OpenArray a = open_array(folder / name);
+    EXPECT_EQ(data_of(a), kData) << name;
+    EXPECT_EQ(a.entry.layout.rank(), 2) << name;
+  }
+  save(folder / "a.raw");
+  OpenOptions raw;
+  raw.raw_layout = parse_layout("u8 (3,2):(1,3)");
+  EXPECT_EQ(open_array(folder / "a.raw", raw).entry.layout, *raw.raw_layout);
+}
+
+TEST(OpenArray, TakesASlashForAColonAndAnOnlyMemberUnnamed) {
+  TemporaryFolder folder;
+  save(folder / "a.npz:weights");
+  EXPECT_EQ(open_array(folder / "a.npz/weights").entry.name, "weights.npy");
+  EXPECT_EQ(open_array(folder / "a.npz:weights.npy").entry.name, "weights.npy");
+  EXPECT_EQ(open_array(folder / "a.npz").entry.name, "weights.npy");
+}
+
+TEST(OpenArray, PrefersAFileWhoseNameHoldsAColon) {
+  TemporaryFolder folder;
+  save(folder / "a:b.npy");
+  EXPECT_EQ(data_of(open_array(folder / "a:b.npy")), kData);
+}
+
+TEST(OpenArray, SaysWhatThereIsWhenAMemberIsMissing) {
+  TemporaryFolder folder;
+  save(folder / "a.npz:weights");
+  EXPECT_NE(message_of<ArgumentError>([&] { open_array(folder / "a.npz:bias"); }).find("it has weights.npy"),
+            std::string::npos);
+  save(folder / "a.npy");
+  EXPECT_THROW(open_array(folder / "a.npy:x"), ArgumentError);
+}
+
+TEST(OpenArray, ReadsNumpysBytesAsWhatTheyAre) {
+  TemporaryFolder folder;
+  write_file(folder / "a.npy", npy_header("<V2", std::vector<std::int64_t>{2}, false) + "1234");
+  OpenOptions options;
+  options.reinterpret = Element(DType::kBF16);
+  EXPECT_EQ(open_array(folder / "a.npy", options).entry.layout.element, Element(DType::kBF16));
+  options.reinterpret = Element(DType::kF32);
+  EXPECT_THROW(open_array(folder / "a.npy", options), Error);
+}
+
+TEST(OpenArray, RefusesWhatIsNoArrayFile) {
+  TemporaryFolder folder;
+  write_file(folder / "a.txt", "text");
+  EXPECT_NE(message_of<ArgumentError>([&] { open_array(folder / "a.txt"); }).find("--in-layout"), std::string::npos);
+  write_file(folder / "a.npy", "text");
+  EXPECT_NE(message_of<ParseError>([&] { open_array(folder / "a.npy"); }).find("damaged"), std::string::npos);
+  EXPECT_NE(message_of<IoError>([&] { open_array(folder / ""); }).find("directory"), std::string::npos);
+  EXPECT_NE(message_of<IoError>([&] { open_array(folder / "none.npy"); }).find("No such file"), std::string::npos);
+  EXPECT_NE(message_of<IoError>([&] { open_array("/dev/null"); }).find("no regular file"), std::string::npos);
+}
+
+TEST(OpenArray, RefusesRawLayoutsOutsideTheFile) {
+  TemporaryFolder folder;
+  save(folder / "a.raw");
+  OpenOptions raw;
+  for (const char* layout : {"u8 (7)", "u8 (2):(-1)", "u8 (2,2):(5,1)"}) {
+    raw.raw_layout = parse_layout(layout);
+    EXPECT_THROW(open_array(folder / "a.raw", raw), ParseError) << layout;
+  }
+  raw.raw_layout = parse_layout("u8 (6)");
+  raw.raw_offset_bytes = INT64_MAX;
+  EXPECT_THROW(open_array(folder / "a.raw", raw), Error);
+}
+
+TEST(ArrayWriter, SaysWhichNamesItUnderstands) {
+  TemporaryFolder folder;
+  const auto message = [&](const std::string& name, bool fortran = false) {
+    return message_of<ArgumentError>([&] {
+      ArrayWriter(folder / name, {contiguous(DType::kU8, kShape), "", fortran}, false);
+    });
+  };
+  EXPECT_NE(message("a.txt").find(".safetensors"), std::string::npos);
+  EXPECT_NE(message("a.safetensors", true).find("--order F"), std::string::npos);
+  EXPECT_EQ(folder.files(), 0u);
+}
+
+}  // namespace
+}  // namespace restride::io

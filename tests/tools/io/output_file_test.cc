@@ -1,0 +1,76 @@
+#include "tools/io/output_file.h"
+
+#include <sys/stat.h>
+
+#include "tests/tools/io/support.h"
+
+namespace restride::io {
+namespace {
+
+Bytes bytes_of(std::string_view text) { return Bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()); }
+
+TEST(OutputFile, AppearsOnlyWhenItIsCommitted) {
+  TemporaryFolder folder;
+  {
+    OutputFile file(folder / "out", false);
+    file.write(0, bytes_of("whole"));
+    EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+    file.commit();
+  }
+  EXPECT_EQ(read_file(folder / "out"), "whole");
+  EXPECT_EQ(folder.files(), 1u);
+}
+
+TEST(OutputFile, LeavesNothingBehindWithoutCommit) {
+  TemporaryFolder folder;
+  { OutputFile(folder / "out", false).write(0, bytes_of("half")); }
+  EXPECT_EQ(folder.files(), 0u);
+}
+
+TEST(OutputFile, ReplacesOnlyWhenToldTo) {
+  TemporaryFolder folder;
+  write_file(folder / "out", "old");
+  EXPECT_NE(message_of<IoError>([&] { OutputFile(folder / "out", false); }).find("--force"), std::string::npos);
+  {
+    OutputFile file(folder / "out", true);
+    file.write(0, bytes_of("new"));
+    EXPECT_EQ(read_file(folder / "out"), "old");
+    file.commit();
+  }
+  EXPECT_EQ(read_file(folder / "out"), "new");
+  EXPECT_EQ(folder.files(), 1u);
+}
+
+TEST(OutputFile, DoesNotReplaceAFileThatAppearedMeanwhile) {
+  TemporaryFolder folder;
+  OutputFile file(folder / "out", false);
+  write_file(folder / "out", "somebody else's");
+  EXPECT_THROW(file.commit(), IoError);
+  EXPECT_EQ(read_file(folder / "out"), "somebody else's");
+}
+
+TEST(OutputFile, KeepsTheModeOfTheFileItReplacesAndFollowsLinks) {
+  TemporaryFolder folder;
+  write_file(folder / "real", "old");
+  ::chmod((folder / "real").c_str(), 0640);
+  std::filesystem::create_symlink("real", folder / "link");
+  {
+    OutputFile file(folder / "link", true);
+    file.write(0, bytes_of("new"));
+    file.commit();
+  }
+  EXPECT_EQ(read_file(folder / "real"), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_EQ(std::filesystem::status(folder / "real").permissions(), std::filesystem::perms(0640));
+}
+
+TEST(OutputFile, RefusesWhatCannotAppearWhole) {
+  TemporaryFolder folder;
+  EXPECT_NE(message_of<IoError>([&] { OutputFile(folder / "", true); }).find("directory"), std::string::npos);
+  EXPECT_NE(message_of<IoError>([&] { OutputFile("/dev/null", true); }).find("no regular file"), std::string::npos);
+  EXPECT_NE(message_of<IoError>([&] { OutputFile(folder / "no/such/out", true); }).find("No such file"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace restride::io

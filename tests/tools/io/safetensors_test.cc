@@ -1,0 +1,105 @@
+#include "tools/io/safetensors.h"
+
+#include "tests/tools/io/support.h"
+
+namespace restride::io {
+namespace {
+
+std::string file_of(const std::string& json, std::size_t data_bytes = 64) {
+  return le(json.size(), 8) + json + std::string(data_bytes, '\0');
+}
+
+TEST(Safetensors, ReadsEveryTensorWithItsPlaceInTheFile) {
+  const std::string json = R"({"__metadata__":{"format":"pt"},"b":{"dtype":"F16","shape":[2,3],"data_offsets":[8,20]},)"
+                           R"("a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}})";
+  const std::string file = file_of(json);
+  const std::vector<ArrayEntry> entries = parse_safetensors(source_of(file));
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].name, "a");
+  EXPECT_EQ(entries[0].layout.rank(), 0);
+  EXPECT_EQ(entries[1].name, "b");
+  EXPECT_EQ(entries[1].layout.element, Element(DType::kF16));
+  EXPECT_EQ(entries[1].layout.offset_bytes, static_cast<std::int64_t>(8 + json.size() + 8));
+}
+
+TEST(Safetensors, ReadsBackWhatItWrites) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const Element element = static_cast<DType>(i);
+    if (element.dtype == DType::kC128) continue;
+    const std::vector<std::int64_t> shape{2, 3};
+    const std::string header = safetensors_header("name \"with\" quotes", element, shape);
+    EXPECT_EQ(header.size() % 8, 0u);
+    const std::string file = header + std::string(static_cast<std::size_t>(6 * element.size_bytes), '\0');
+    const std::vector<ArrayEntry> entries = parse_safetensors(source_of(file));
+    ASSERT_EQ(entries.size(), 1u);
+    EXPECT_EQ(entries[0].name, "name \"with\" quotes");
+    Layout expected = contiguous(element, shape);
+    expected.offset_bytes = static_cast<std::int64_t>(header.size());
+    EXPECT_EQ(entries[0].layout, expected);
+  }
+}
+
+TEST(Safetensors, SaysWhenItHasNoNameForAnElement) {
+  const std::vector<std::int64_t> shape{1};
+  EXPECT_THROW(safetensors_header("x", DType::kC128, shape), UnsupportedError);
+  EXPECT_THROW(safetensors_header("x", Element::bytes(12), shape), UnsupportedError);
+  EXPECT_THROW(safetensors_header("\xff", DType::kF32, shape), ArgumentError);
+}
+
+struct Hostile {
+  const char* name;
+  std::string file;
+  const char* message;
+};
+
+TEST(Safetensors, RefusesHostileHeadersWithAReason) {
+  const auto tensor = [](const std::string& body) { return file_of("{\"t\":{" + body + "}}"); };
+  const std::string f32 = R"("dtype":"F32",)";
+  const Hostile table[] = {
+      {"empty", "", "ends after 0 bytes"},
+      {"only a length", le(2, 8), "truncated"},
+      {"10 GB header", le(10'000'000'000, 8) + "{}", "are refused"},
+      {"length of 2^64-1", le(~std::uint64_t{0}, 8) + "{}", "are refused"},
+      {"header longer than the file", le(1000, 8) + "{}", "truncated"},
+      {"no JSON", file_of("{\"t\":"), "no valid JSON"},
+      {"not UTF-8", file_of("{\"\xff\":1}"), "no valid JSON"},
+      {"a list", file_of("[]"), "no JSON object"},
+      {"a million brackets", file_of(std::string(1'000'000, '[')), "nested deeper"},
+      {"nested objects", file_of(R"({"a":{"b":{"c":{"d":{}}}}})"), "nested deeper"},
+      {"name twice", file_of(R"({"a":{},"a":{}})"), "twice"},
+      {"tensor is a number", file_of(R"({"t":1})"), "no object"},
+      {"no dtype", tensor(R"("shape":[1],"data_offsets":[0,4])"), "has no 'dtype'"},
+      {"offsets of three", tensor(f32 + R"("shape":[1],"data_offsets":[0,4,8])"), "two data_offsets"},
+      {"negative extent", tensor(f32 + R"("shape":[-1],"data_offsets":[0,4])"), "unsigned"},
+      {"fractional extent", tensor(f32 + R"("shape":[1.5],"data_offsets":[0,4])"), "unsigned"},
+      {"extent of 2^63", tensor(f32 + R"("shape":[9223372036854775808],"data_offsets":[0,4])"), "63 bits"},
+      {"end before begin", tensor(f32 + R"("shape":[1],"data_offsets":[8,4])"), "truncated"},
+      {"end behind the file", tensor(f32 + R"("shape":[1000],"data_offsets":[0,4000])"), "truncated"},
+      {"offsets unlike the shape", tensor(f32 + R"("shape":[3],"data_offsets":[0,8])"), "data_offsets span 8"},
+      {"rank 65",
+       tensor(f32 + "\"shape\":[" +
+              [] {
+                std::string s = "1";
+                for (int i = 0; i < 64; ++i) s += ",1";
+                return s;
+              }() +
+              R"(],"data_offsets":[0,4])"),
+       "more than 64"},
+  };
+  for (const Hostile& h : table)
+    EXPECT_NE(message_of<ParseError>([&] { parse_safetensors(source_of(h.file)); }).find(h.message), std::string::npos)
+        << h.name << ": " << h.message;
+}
+
+TEST(Safetensors, RefusesByteCountsThatOverflow) {
+  const std::string file = file_of(R"({"t":{"dtype":"F64","shape":[4294967296,4294967296],"data_offsets":[0,0]}})");
+  EXPECT_THROW(parse_safetensors(source_of(file)), RangeError);
+}
+
+TEST(Safetensors, NamesADtypeItDoesNotKnow) {
+  const std::string file = file_of(R"({"t":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}})");
+  EXPECT_NE(message_of<UnsupportedError>([&] { parse_safetensors(source_of(file)); }).find("'F4'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace restride::io
