@@ -26,16 +26,25 @@ void add_bench_command(CLI::App& app) {
   auto settings = std::make_shared<bench::Settings>();
   CLI::App* command = app.add_subcommand("bench", "Measure layouts against the speed of a plain copy");
   command->footer(kFooter);
-  command->add_option("--cases", settings->case_files, "Case files, or the shipped field, ttc57, extra")->type_name("FILE")->take_all();
+  command->add_option("--cases", settings->case_files, "Case files, or the shipped field, ttc57, extra")
+      ->type_name("FILE")
+      ->take_all();
   command->add_option("--only", settings->only, "Only cases whose name or class has this in it, or matches this glob")
-      ->type_name("PATTERN")->take_all();
-  command->add_option("--threads", settings->threads, "Threads; a list runs each case with each")->delimiter(',')
+      ->type_name("PATTERN")
+      ->take_all();
+  command->add_option("--threads", settings->threads, "Threads; a list runs each case with each")
+      ->delimiter(',')
       ->check(CLI::Range(1, 4096));
-  command->add_option("--reps", settings->run.reps, "Timed repetitions a case")->check(CLI::Range(1, 100000))->capture_default_str();
+  command->add_option("--reps", settings->run.reps, "Timed repetitions a case")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
   command->add_option("--max-mib", settings->max_mib, "Cut cases above this many MiB a side by their outermost extents")
       ->check(CLI::PositiveNumber);
-  command->add_option("--dtype", settings->dtypes, "Run the cases without a cast with these elements instead")->delimiter(',');
-  command->add_option("--device", settings->device, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
+  command->add_option("--dtype", settings->dtypes, "Run the cases without a cast with these elements instead")
+      ->delimiter(',');
+  command->add_option("--device", settings->device, "cpu or cuda")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
   command->add_option("--family", settings->run.family, "Force a family; cases it does not apply to are skipped");
   command->add_option("--json", settings->json_path, "Write the results to this file")->type_name("OUT");
   command->add_option("--seed", settings->run.seed, "Of the input bytes")->capture_default_str();

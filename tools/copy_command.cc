@@ -60,13 +60,18 @@ std::string descr_to_keep(const io::ArrayEntry& entry, const Element& out) {
   return out == entry.layout.element ? entry.npy_descr : "";
 }
 
+std::string in_megabytes(std::int64_t bytes) {
+  return bytes < 1'000'000 ? fmt::format("{} bytes", bytes)
+                           : fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
+
 void print_report(const CopyArguments& a, const io::OpenArray& in, const CopyRequest& request, const Plan& plan,
                   const io::StreamReport& done, double seconds) {
   const std::int64_t bytes = request.src.bytes() + request.dst.bytes();
   if (!a.json) {
-    fmt::print("{}: {} -> {}\n{} by {}, {:.2f} s, {:.2f} GB/s read and written\n", a.out, to_string(in.entry.layout),
-               to_string(request.result), fmt::format("{:.1f} MB", static_cast<double>(request.dst.bytes()) / 1e6),
-               plan.family(), seconds, static_cast<double>(bytes) / seconds / 1e9);
+    fmt::print("{}: {} -> {}\n", a.out, to_string(in.entry.layout), to_string(request.result));
+    fmt::print("{} read and written by {} in {:.3f} s, {:.2f} GB/s\n", in_megabytes(bytes), plan.family(), seconds,
+               static_cast<double>(bytes) / seconds / 1e9);
     return;
   }
   nlohmann::ordered_json report;
@@ -124,16 +129,18 @@ void add_copy_command(CLI::App& app) {
   auto a = std::make_shared<CopyArguments>();
   CLI::App* sub = app.add_subcommand("copy", "Copy an array from file to file into another layout or dtype");
   sub->footer(kExamples);
-  sub->add_option("IN", a->in, "File to read")->required();
-  sub->add_option("OUT", a->out, "File to write; its ending names the format")->required();
-  add_view_options(*sub, a->view, true);
+  sub->add_option("IN", a->in, "File to read")->required()->type_name("");
+  sub->add_option("OUT", a->out, "File to write; its ending names the format")->required()->type_name("");
+  add_view_options(*sub, a->view);
 
   const std::string input = "The input";
   sub->add_option("--in-layout", a->in_layout,
                   "Read bare bytes that lie so: 'f32 (480,640,3)' or with strides 'f32 (480,640):(1024,1)'")
+      ->type_name("LAYOUT")
       ->group(input);
-  sub->add_option("--in-offset", a->in_offset, "Bytes to skip before them")->group(input);
+  sub->add_option("--in-offset", a->in_offset, "Bytes to skip before them")->type_name("BYTES")->group(input);
   sub->add_option("--in-dtype", a->in_dtype, "What the elements really are (same size, same bits): bf16 for NumPy's V2")
+      ->type_name("DTYPE")
       ->group(input);
 
   add_run_options(*sub, a->run);
@@ -144,6 +151,7 @@ void add_copy_command(CLI::App& app) {
   sub->add_option("--buffer-mib", a->buffer_mib, "MiB of output held at a time")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20))
+      ->type_name("MIB")
       ->group(output);
   sub->add_flag("--json", a->json, "Report as JSON")->group(output);
   sub->add_flag("--quiet,-q", a->quiet, "No report, no progress bar")->group(output);

@@ -140,8 +140,8 @@ void add_explain_command(CLI::App& app) {
   auto a = std::make_shared<ExplainArguments>();
   CLI::App* sub = app.add_subcommand("explain", "Show how a copy would be done, and why so");
   sub->footer(kExamples);
-  sub->add_option("WHAT", a->what, "'LAYOUT -> ...', a layout or a file")->required();
-  add_view_options(*sub, a->view, true);
+  sub->add_option("WHAT", a->what, "'LAYOUT -> ...', a layout or a file")->required()->type_name("");
+  add_view_options(*sub, a->view);
   add_run_options(*sub, a->run);
   sub->add_flag("--json", a->json, "As JSON, with the plan that Plan::deserialize replays");
   sub->callback([a] { run_explain(*a); });

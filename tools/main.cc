@@ -28,6 +28,17 @@ int fail(const char* message, int code) {
   return code;
 }
 
+// CLI11 would only say that a subcommand is missing.
+void require_known_command(const CLI::App& app, const std::string& word) {
+  if (word.starts_with('-')) return;
+  std::string known;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (sub->get_name() == word) return;
+    known += (known.empty() ? "" : ", ") + sub->get_name();
+  }
+  throw restride::tools::UsageError("there is no command '" + word + "'; there are " + known);
+}
+
 int run(int argc, char** argv) {
   CLI::App app{kDescription, "restride"};
   app.footer(kExamples);
@@ -37,6 +48,7 @@ int run(int argc, char** argv) {
   RESTRIDE_COMMANDS(RESTRIDE_X)
 #undef RESTRIDE_X
 
+  if (argc > 1) require_known_command(app, argv[1]);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version

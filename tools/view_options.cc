@@ -87,35 +87,33 @@ Element element_named(const std::string& name) {
   throw UsageError(fmt::format("there is no dtype '{}'; there are {}and bN for N opaque bytes", name, known));
 }
 
-void add_view_options(CLI::App& sub, ViewOptions& o, bool with_order) {
+void add_view_options(CLI::App& sub, ViewOptions& o) {
   const std::string group = "What becomes of it (applied in this order)";
-  sub.add_option("--slice", o.slice,
-                 "Python slices, one a mode: 8:16392,::-1; a number keeps that index and drops the mode")
-      ->group(group);
-  sub.add_option("--flip", o.flip, "Reverse these modes: 0,1; negative ones count from the end")
-      ->delimiter(',')
-      ->group(group);
-  sub.add_option("--broadcast", o.broadcast, "Repeat modes of extent 1 up to these extents: 8,64,64")
-      ->delimiter(',')
-      ->group(group);
-  auto* axes =
-      sub.add_option("--axes", o.axes, "Output mode j is input mode AXES[j]: 0,3,1,2")->delimiter(',')->group(group);
-  auto* rearrange = sub.add_option("--rearrange", o.rearrange,
-                                   "The same in einops notation, split and merge included: 'b (h s) c -> b h (s c)'")
-                        ->group(group);
+  const auto text = [&](const std::string& name, std::string& value, const char* type, const char* help) {
+    return sub.add_option(name, value, help)->type_name(type)->group(group);
+  };
+  // One argument, numbers between commas; without that limit a list would swallow the file names behind it.
+  const auto numbers = [&](const std::string& name, std::vector<std::int64_t>& value, const char* type,
+                           const char* help) {
+    return sub.add_option(name, value, help)->delimiter(',')->allow_extra_args(false)->type_name(type)->group(group);
+  };
+  text("--slice", o.slice, "SLICES",
+       "Python slices, one a mode: 8:16392,::-1; a number keeps that index and drops the mode");
+  numbers("--flip", o.flip, "MODES", "Reverse these modes: 0,1; negative ones count from the end");
+  numbers("--broadcast", o.broadcast, "EXTENTS", "Repeat modes of extent 1 up to these extents: 8,64,64");
+  auto* axes = numbers("--axes", o.axes, "AXES", "Output mode j is input mode AXES[j]: 0,3,1,2");
+  auto* rearrange = text("--rearrange", o.rearrange, "PATTERN",
+                         "The same in einops notation, split and merge included: 'b (h s) c -> b h (s c)'");
   axes->excludes(rearrange);
   sub.add_option("--size", o.sizes, "Extent of a name in --rearrange: s=4; may be repeated")
       ->needs(rearrange)
+      ->allow_extra_args(false)
+      ->type_name("NAME=N")
       ->group(group);
-  sub.add_option("--reshape", o.reshape, "Shape of the result, elements in C order; one extent may be -1")
-      ->delimiter(',')
-      ->group(group);
-  sub.add_option("--dtype", o.dtype, "Convert to f32, f16, bf16, u8 ...; see docs/casts.md for how")->group(group);
-  if (with_order)
-    sub.add_option("--order", o.order, "Memory order of the output: C (last mode fastest) or F (first)")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"C", "F"}))
-        ->group(group);
+  numbers("--reshape", o.reshape, "EXTENTS", "Shape of the result, elements in C order; one extent may be -1");
+  text("--dtype", o.dtype, "DTYPE", "Convert to f32, f16, bf16, u8 ...; see docs/casts.md for how");
+  text("--order", o.order, "C|F", "Memory order of the output: C (last mode fastest, the default) or F (first)")
+      ->check(CLI::IsMember({"C", "F"}));
 }
 
 bool any(const ViewOptions& o) {
@@ -162,11 +160,14 @@ void add_run_options(CLI::App& sub, RunOptions& o) {
   const std::string group = "How";
   sub.add_option("--threads", o.threads, "CPU threads at most; 0 takes RESTRIDE_NUM_THREADS, then all cores that pay")
       ->check(CLI::Range(0, 4096))
+      ->type_name("N")
       ->group(group);
-  sub.add_option("--device", o.device, "cpu, cuda or auto")
+  sub.add_option("--device", o.device, "cpu, cuda or auto (the default)")
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
+      ->type_name("DEVICE")
       ->group(group);
   sub.add_option("--family", o.family, "Force a family of kernels (run, rows, tile, packed, gather), for measurements")
+      ->type_name("FAMILY")
       ->group(group);
 }
 

@@ -34,8 +34,8 @@ struct CopyRequest {
   bool fortran_order = false;
 };
 
-/// Adds --slice ... --dtype to a subcommand. `with_order` adds --order.
-void add_view_options(CLI::App& sub, ViewOptions& options, bool with_order);
+/// Adds --slice ... --order to a subcommand.
+void add_view_options(CLI::App& sub, ViewOptions& options);
 
 /// True when any option would change the layout or the dtype.
 bool any(const ViewOptions& options);

@@ -19,11 +19,12 @@ bool is_regular_file(const std::string& path) {
   return ::stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode);
 }
 
-// What may become an archive: named like one and no directory.
-bool is_archive_name(const std::string& path) {
+// What a member may stand behind, though it does not exist yet; .npy only to say that it has none.
+bool may_hold_members(const std::string& path) {
   struct stat st {};
   const bool directory = ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
-  return !directory && (path.ends_with(".npz") || path.ends_with(".safetensors"));
+  if (directory) return false;
+  return path.ends_with(".npz") || path.ends_with(".safetensors") || path.ends_with(".npy");
 }
 
 /// The entry that `wanted` names, also without its ".npy"; the only one when nothing is wanted.
@@ -113,7 +114,7 @@ PathAndMember split_spec(const std::string& spec) {
   for (const char separator : {':', '/'})
     for (std::size_t at = spec.find(separator); at != std::string::npos; at = spec.find(separator, at + 1)) {
       const std::string path = spec.substr(0, at);
-      if (at + 1 < spec.size() && (is_regular_file(path) || is_archive_name(path))) return {path, spec.substr(at + 1)};
+      if (at + 1 < spec.size() && (is_regular_file(path) || may_hold_members(path))) return {path, spec.substr(at + 1)};
     }
   return {spec, ""};
 }

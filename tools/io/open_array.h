@@ -27,7 +27,7 @@ struct OpenOptions {
 OpenArray open_array(const std::string& spec, const OpenOptions& options = {});
 
 /// Splits "file.npz:member" or "file.npz/member" at the first place where the left part is a regular file or, for
-/// outputs, ends in .npz or .safetensors.
+/// outputs, ends as an array file does.
 struct PathAndMember {
   std::string path;
   std::string member;

@@ -43,19 +43,22 @@ int rename_without_replacing(const char* from, const char* to) {
 
 }  // namespace
 
+void require_target(const std::string& path, bool overwrite) {
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0) return;
+  if (S_ISDIR(st.st_mode)) throw IoError("cannot write " + path + ": it is a directory; name a file in it");
+  if (!S_ISREG(st.st_mode))
+    throw IoError("cannot write " + path +
+                  ": it is no regular file, so the output could not appear whole; write to a file");
+  if (!overwrite) refuse_existing(path);
+}
+
 OutputFile::OutputFile(const std::string& path, bool overwrite)
     : path_(path), target_(resolve(path)), directory_(directory_of(target_)), overwrite_(overwrite) {
+  require_target(target_, overwrite);
   struct stat st {};
-  mode_t mode = 0666;  // the umask applies
   const bool exists = ::stat(target_.c_str(), &st) == 0;
-  if (exists) {
-    if (S_ISDIR(st.st_mode)) throw IoError("cannot write " + path + ": it is a directory; name a file in it");
-    if (!S_ISREG(st.st_mode))
-      throw IoError("cannot write " + path +
-                    ": it is no regular file, so the output could not appear whole; write to a file");
-    if (!overwrite) refuse_existing(path);
-    mode = st.st_mode & 07777;
-  }
+  const mode_t mode = exists ? st.st_mode & 07777 : 0666;  // the umask applies to new files
   fd_ = Fd(::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
   if (!fd_) {
     if (errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == EROFS || errno == ENOSPC || errno == EDQUOT)

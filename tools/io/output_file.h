@@ -8,6 +8,9 @@
 
 namespace restride::io {
 
+/// Errors: IoError when the target is a directory or a device, or exists and `overwrite` is false.
+void require_target(const std::string& path, bool overwrite);
+
 /// Bytes go to a nameless file (or, where the file system has none, a temporary name) in the target's directory.
 /// `commit` gives it the target's name in one step; without it nothing remains, whatever ends the process.
 class OutputFile {

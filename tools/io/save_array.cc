@@ -29,6 +29,7 @@ std::string npy_head(const ArraySpec& a, Extents extents) {
 ArrayWriter::ArrayWriter(const std::string& spec, const ArraySpec& array, bool overwrite) {
   const PathAndMember where = split_spec(spec);
   path_ = where.path;
+  require_target(path_, overwrite);
   data_bytes_ = static_cast<std::uint64_t>(array.layout.bytes());
   std::vector<std::int64_t> extents;
   for (const Mode& mode : array.layout.modes) extents.push_back(mode.extent);

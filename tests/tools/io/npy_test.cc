@@ -9,12 +9,9 @@ std::string npy(const std::string& dict, int major = 1, const std::string& data 
   return std::string("\x93NUMPY") + static_cast<char>(major) + '\0' + le(dict.size(), major == 1 ? 2 : 4) + dict + data;
 }
 
-std::string layout_of(const std::string& file) { return to_string(parse_npy(source_of(file)).layout); }
-
 TEST(Npy, ReadsAllThreeVersions) {
   const std::string dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
-  EXPECT_EQ(layout_of(npy(dict, 1)),
-            to_string(parse_layout("f32 (2,3):(3,1)@" + std::to_string((10 + dict.size()) / 4))));
+  EXPECT_EQ(parse_npy(source_of(npy(dict, 1))).layout.offset_bytes, static_cast<std::int64_t>(10 + dict.size()));
   EXPECT_EQ(parse_npy(source_of(npy(dict, 2))).layout.offset_bytes, static_cast<std::int64_t>(12 + dict.size()));
   EXPECT_EQ(parse_npy(source_of(npy(dict, 3))).layout.offset_bytes, static_cast<std::int64_t>(12 + dict.size()));
 }
@@ -48,7 +45,9 @@ TEST(Npy, NamesEveryDtypeAsNumpyDoesAndReadsItBack) {
     const NpyDtype back = parse_npy_dtype(npy_dtype(element));
     EXPECT_EQ(back.element.size_bytes, element.size_bytes);
     EXPECT_EQ(back.swap_bytes, 0);
-    if (element.dtype != DType::kBF16 && element.dtype != DType::kF8E4M3) EXPECT_EQ(back.element, element);
+    // NumPy has no name for these two; they come back as bytes.
+    const bool nameless = element.dtype == DType::kBF16 || element.dtype == DType::kF8E4M3;
+    EXPECT_EQ(back.element, nameless ? Element::bytes(element.size_bytes) : element);
   }
   EXPECT_EQ(parse_npy_dtype("bfloat16").element, Element(DType::kBF16));
   EXPECT_EQ(parse_npy_dtype("float8_e4m3fn").element, Element(DType::kF8E4M3));

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "tests/tools/io/support.h"
+#include "tools/io/array_entry.h"
 #include "tools/io/box.h"
 
 namespace restride::io {
