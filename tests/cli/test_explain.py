@@ -1,0 +1,74 @@
+"""restride explain, info, completion and help."""
+import os
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+
+def test_explain_takes_axes_dtypes_layouts_and_files(restride, numbered, tmp_path):
+    np.save(tmp_path / "in.npy", numbered((64, 32, 3), "f4"))
+    for args, dst in (
+        (["f32 (64,32,3) -> (2,0,1)"], "f32 (3,64,32):(2048,32,1)"),
+        (["f32 (64,32,3) -> f16"], "f16 (64,32,3):(96,3,1)"),
+        (["f32 (64,32,3) -> f32 (6144)"], "f32 (6144):(1)"),
+        (["f32 (4,4):(1,4)->f32 (4,4):(8,2)"], "f32 (4,4):(8,2)"),
+        (["f32 (64,32,3)", "--axes", "2,0,1"], "f32 (3,64,32):(2048,32,1)"),
+        (["in.npy", "--axes", "2,0,1", "--dtype", "u8"], "u8 (3,64,32):(2048,32,1)"),
+    ):
+        report = restride("explain", *args, "--json").json()
+        assert report["dst"] == dst
+        assert report["chosen"]["applies"] and report["plan"]["family"] == report["chosen"]["family"]
+        text = restride("explain", *args).out
+        assert dst in text and report["chosen"]["family"] in text
+
+
+@pytest.mark.parametrize("what, words", [
+    ("f32 (4,4) -> (0,1,2)", "2 modes"), ("f99 (4,4) -> (1,0)", "f99"), ("f32 (4,4) -> f32 (15)", "16"),
+    ("f32 (4,4) -> f32 (4,4):(1,1)", "twice"), ("c64 (4) -> f32", "cannot become"), ("none.npy", "No such file"),
+])
+def test_explain_says_what_is_wrong(restride, what, words):
+    assert words in restride("explain", what, code=1).err
+
+
+def test_info_describes_the_machine(restride):
+    info = restride("info", "--json").json()
+    assert info["usable_cores"] == len(os.sched_getaffinity(0))
+    assert info["isa"] in info["isas_built"] and info["version"]
+    text = restride("info").out
+    assert info["isa"] in text and "cuda" in text
+    assert restride("--version").out.strip() == f"restride {info['version']}"
+
+
+def test_help_teaches_with_examples(restride):
+    assert "Examples:" in restride("--help").out
+    for command in ("copy", "explain"):
+        text = restride(command, "--help").out
+        assert "Examples:" in text and f"restride {command} " in text
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_every_option(restride, tmp_path, shell):
+    script = restride("completion", shell).out
+    for word in ("copy", "explain", "rearrange", "buffer-mib"):
+        assert word in script
+    if shutil.which(shell):
+        (tmp_path / "script").write_text(script)
+        subprocess.run([shell, "-n", tmp_path / "script"], check=True)
+
+
+def test_bash_completes(restride, tmp_path):
+    (tmp_path / "script").write_text(restride("completion", "bash").out)
+    out = subprocess.run(["bash", "-c", "source ./script; COMP_WORDS=(restride copy --rea); COMP_CWORD=2; _restride; echo ${COMPREPLY[@]}"],
+                         cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert out.split() == ["--rearrange"]
+
+
+def test_the_manual_page_names_every_option(restride):
+    page = os.path.join(os.path.dirname(__file__), "../../docs/restride.1")
+    text = open(page).read().replace("\\-", "-")
+    for command in ("copy", "explain", "info", "completion", "bench"):
+        for option in re.findall(r"--[a-z][a-z-]*", restride(command, "--help").out):
+            assert option in text, f"{command}: {option} is not in docs/restride.1"

@@ -1,0 +1,193 @@
+"""restride copy: bad input, full disks and interrupts give a clear message, the right exit code and no partial output."""
+import os
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+RESTRIDE = os.environ["RESTRIDE"]
+
+
+@pytest.fixture
+def array(tmp_path, numbered):
+    a = numbered((4, 5, 6), "f4")
+    np.save(tmp_path / "in.npy", a)
+    return a
+
+
+@pytest.mark.parametrize("args, words", [
+    (["--axes", "0,1"], ["axes", "(4,5,6)"]),
+    (["--axes", "0,1,1"], ["twice"]),
+    (["--axes", "0,1,3"], ["3"]),
+    (["--slice", "1,2,3,4"], ["slice"]),
+    (["--slice", "::0"], ["step"]),
+    (["--slice", "9"], ["9"]),
+    (["--flip", "3"], ["modes -3 to 2"]),
+    (["--reshape", "7,-1"], ["120 elements"]),
+    (["--broadcast", "3,5,6"], ["3"]),
+    (["--rearrange", "a b -> b a"], ["a b"]),
+    (["--rearrange", "a (b c) d -> a b c d"], ["b"]),
+    (["--rearrange", "a b c"], ["->"]),
+    (["--in-dtype", "f16"], ["size"]),
+    (["--family", "nonsense"], ["nonsense"]),
+    (["--family", "run", "--axes", "2,1,0"], ["run"]),
+])
+def test_what_does_not_fit_the_array_is_named(restride, tmp_path, array, args, words):
+    result = restride("copy", "in.npy", "out.npy", *args, code=1)
+    assert result.err.startswith("restride: error: ") and result.err.count("\n") == 1
+    for word in words:
+        assert word in result.err
+    assert os.listdir(tmp_path) == ["in.npy"]
+
+
+@pytest.mark.parametrize("args", [
+    [], ["copy"], ["copy", "in.npy"], ["nonsense"], ["copy", "in.npy", "out.npy", "--nonsense"],
+    ["copy", "in.npy", "out.npy", "--axes", "a,b"], ["copy", "in.npy", "out.npy", "--axes", "0,1,2", "--rearrange", "a b c -> a b c"],
+    ["copy", "in.npy", "out.npy", "--dtype", "float99"], ["copy", "in.npy", "out.npy", "--threads", "-1"],
+    ["copy", "in.npy", "out.npy", "--device", "tpu"], ["copy", "in.npy", "out.npy", "--rearrange", "a b c -> c a b", "--size", "b"],
+    ["completion", "tcsh"], ["explain", "f32 (2,3) -> f16", "--axes", "1,0"],
+])
+def test_a_wrong_command_line_exits_with_2(restride, tmp_path, array, args):
+    result = restride(*args, code=2)
+    assert "restride: error: " in result.err and result.out == ""
+    assert os.listdir(tmp_path) == ["in.npy"]
+
+
+def test_casts_that_do_not_exist_are_refused(restride, tmp_path):
+    np.save(tmp_path / "in.npy", np.zeros(4, "c8"))
+    assert "c64 cannot become f32" in restride("copy", "in.npy", "out.npy", "--dtype", "f32", code=1).err
+    np.save(tmp_path / "in.npy", np.array(["text"]))
+    assert "cannot become" in restride("copy", "in.npy", "out.npy", "--dtype", "f32", code=1).err
+
+
+def test_structured_and_object_arrays_are_refused_with_the_remedy(restride, tmp_path):
+    np.save(tmp_path / "in.npy", np.zeros(4, [("x", "f4"), ("y", "f4")]))
+    assert "a['field']" in restride("copy", "in.npy", "out.npy", code=1).err
+    np.save(tmp_path / "in.npy", np.array([{}, []], dtype=object), allow_pickle=True)
+    assert "Python objects" in restride("copy", "in.npy", "out.npy", code=1).err
+
+
+def test_truncated_files_are_refused_at_every_length(restride, tmp_path, array):
+    whole = (tmp_path / "in.npy").read_bytes()
+    for length in [0, 1, 5, 6, 7, 8, 9, 10, 11, 64, 127, 128, 129, len(whole) - 1]:
+        (tmp_path / "cut.npy").write_bytes(whole[:length])
+        assert "cut.npy" in restride("copy", "cut.npy", "out.npy", code=1).err
+    assert not (tmp_path / "out.npy").exists()
+
+
+def test_nothing_is_overwritten_without_force(restride, tmp_path, array):
+    (tmp_path / "out.npy").write_text("precious")
+    assert "--force" in restride("copy", "in.npy", "out.npy", code=1).err
+    assert (tmp_path / "out.npy").read_text() == "precious"
+    restride("copy", "in.npy", "out.npy", "--force")
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), array)
+
+
+def test_a_failed_copy_leaves_the_file_it_would_have_replaced(restride, tmp_path, array):
+    (tmp_path / "out.npy").write_text("precious")
+    restride("copy", "in.npy", "out.npy", "--force", "--axes", "9", code=1)
+    restride("copy", "in.npy", "out.npy", "--force", code=1, file_bytes=200)
+    assert (tmp_path / "out.npy").read_text() == "precious"
+    assert sorted(os.listdir(tmp_path)) == ["in.npy", "out.npy"]
+
+
+def test_the_input_is_never_the_output(restride, tmp_path, array):
+    os.link(tmp_path / "in.npy", tmp_path / "same.npy")
+    for name in ("in.npy", "./in.npy", "same.npy"):
+        assert "is the file that is read" in restride("copy", "in.npy", name, "--force", code=1).err
+    np.testing.assert_array_equal(np.load(tmp_path / "in.npy"), array)
+
+
+@pytest.mark.parametrize("out, words", [
+    ("no/such/out.npy", "No such file"), (".", "directory"), ("/dev/null", "regular file"), ("/dev/full", "regular file"),
+    ("/proc/out.npy", "cannot write"), ("out.txt", ".safetensors"), ("out", ".npy"), ("out.npy:member", "without a name"),
+])
+def test_targets_that_cannot_be_written(restride, tmp_path, array, out, words):
+    assert words in restride("copy", "in.npy", out, "--force", code=1).err
+    assert os.listdir(tmp_path) == ["in.npy"]
+
+
+def test_inputs_that_cannot_be_read(restride, tmp_path, array):
+    os.mkfifo(tmp_path / "pipe.npy")
+    for name, words in (("none.npy", "No such file"), (".", "directory"), ("pipe.npy", "pipe"), ("/dev/zero", "regular file")):
+        assert words in restride("copy", name, "out.npy", code=1).err
+
+
+def test_a_file_size_limit_is_an_error_not_a_crash(restride, tmp_path, array):
+    assert "File too large" in restride("copy", "in.npy", "out.npy", code=1, file_bytes=300).err
+    assert os.listdir(tmp_path) == ["in.npy"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_a_full_disk_is_an_error_and_leaves_nothing(restride, tmp_path, numbered):
+    np.save(tmp_path / "in.npy", numbered((1024, 1024)))
+    (tmp_path / "disk").mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", tmp_path / "disk"]).returncode != 0:
+        pytest.skip("cannot mount here")
+    try:
+        for name in ("out.npy", "out.npz", "out.safetensors", "out.raw"):
+            assert "No space left" in restride("copy", "in.npy", f"disk/{name}", code=1).err
+            assert os.listdir(tmp_path / "disk") == []
+    finally:
+        subprocess.run(["umount", tmp_path / "disk"], check=True)
+
+
+def start_slow_copy(tmp_path, *options):
+    """A copy that is still running when this returns, its output open but without a name."""
+    if not (tmp_path / "slow.npy").exists():
+        with open(tmp_path / "slow.npy", "wb") as f:
+            header = np.lib.format.header_data_from_array_1_0(np.zeros((1,), "u1")) | {"shape": (60_000, 60_000)}
+            np.lib.format.write_array_header_1_0(f, header)
+            f.truncate(f.tell() + 60_000 * 60_000)
+    child = subprocess.Popen([RESTRIDE, "copy", "slow.npy", "out.npy", "--axes", "1,0", "--threads", "1", "--family", "gather", *options],
+                             cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    for _ in range(1000):  # until the output is open
+        names = []
+        for fd in os.listdir(f"/proc/{child.pid}/fd"):
+            try:
+                names.append(os.readlink(f"/proc/{child.pid}/fd/{fd}"))
+            except FileNotFoundError:
+                pass
+        if any(n.startswith(str(tmp_path)) and ("(deleted)" in n or ".restride-" in n) for n in names):
+            return child
+        assert child.poll() is None, child.stderr.read()
+        time.sleep(0.01)
+    raise AssertionError("no output was opened")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_a_signal_in_the_middle_leaves_nothing(tmp_path, number):
+    child = start_slow_copy(tmp_path)
+    child.send_signal(number)
+    assert child.wait(20) == -number, "a shell sees 128 + the signal's number"
+    assert os.listdir(tmp_path) == ["slow.npy"]
+
+
+def test_an_input_cut_short_meanwhile_is_an_error(tmp_path):
+    child = start_slow_copy(tmp_path)
+    os.truncate(tmp_path / "slow.npy", 4096)
+    assert child.wait(20) == 1
+    assert "became shorter" in child.stderr.read()
+    assert os.listdir(tmp_path) == ["slow.npy"]
+
+
+def test_the_progress_bar_is_for_terminals(tmp_path):
+    pty = pytest.importorskip("pty")
+    child = start_slow_copy(tmp_path)
+    time.sleep(1.5)
+    child.kill()
+    assert child.stderr.read() == "", "no bar into a pipe"
+    (ours, theirs) = pty.openpty()
+    child = subprocess.Popen([RESTRIDE, "copy", "slow.npy", "out.npy", "--axes", "1,0", "--buffer-mib", "1"], cwd=tmp_path, stderr=theirs)
+    try:
+        seen = b""
+        while b"GB/s" not in seen:
+            seen += os.read(ours, 4096)
+        assert b"%" in seen
+    finally:
+        child.kill()
+        child.wait()
+        os.close(ours)
+        os.close(theirs)

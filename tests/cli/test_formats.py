@@ -1,0 +1,92 @@
+"""restride copy: every file format that it reads and writes, made and checked by the formats' own libraries."""
+import numpy as np
+import pytest
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", ["<f4", ">f4", ">i2", ">c16", "|u1", "<u8", "?"])
+def test_npy_versions_orders_and_byte_orders(restride, numbered, tmp_path, version, order, dtype):
+    a = np.asarray(numbered((5, 6, 7)).astype(dtype), order=order)
+    with open(tmp_path / "in.npy", "wb") as f:
+        np.lib.format.write_array(f, a, version=version)
+    restride("copy", "in.npy", "out.npy", "--axes", "2,0,1")
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), a.transpose(2, 0, 1))
+
+
+def test_big_endian_words_are_swapped_before_they_are_converted(restride, numbered, tmp_path):
+    a = numbered((300, 7), ">f8")
+    np.save(tmp_path / "in.npy", a)
+    restride("copy", "in.npy", "out.npy", "--axes", "1,0", "--dtype", "f32")
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), a.T.astype("f4"))
+
+
+@pytest.mark.parametrize("dtype", ["<U5", ">U5", "|S7", "<M8[ns]", ">m8[s]", "|V3", "g"])
+def test_dtypes_that_only_move_keep_their_name(restride, tmp_path, dtype):
+    a = np.arange(24).astype("S3").view("V3").reshape(4, 6) if dtype == "|V3" else np.arange(24).reshape(4, 6).astype(dtype)
+    np.save(tmp_path / "in.npy", a)
+    restride("copy", "in.npy", "out.npy", "--axes", "1,0")
+    out = np.load(tmp_path / "out.npy")
+    assert out.dtype == a.dtype and out.tobytes() == a.T.tobytes()
+
+
+def test_scalars_and_empty_arrays(restride, tmp_path):
+    for a in (np.array(3.5), np.zeros((0, 3)), np.zeros((2, 0, 4), "u1")):
+        np.save(tmp_path / "in.npy", a)
+        restride("copy", "in.npy", "out.npy", "--force")
+        out = np.load(tmp_path / "out.npy")
+        assert out.shape == a.shape and out.dtype == a.dtype and out.tobytes() == a.tobytes()
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_npz_members_stored_and_deflated(restride, numbered, tmp_path, save):
+    a, b = numbered((30, 40)), numbered((3, 5), "f8")
+    save(tmp_path / "in.npz", a=a, b=b)
+    restride("copy", "in.npz:b", "b.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "b.npy"), b)
+    restride("copy", "in.npz/a", "out.npz:T", "--axes", "1,0")
+    with np.load(tmp_path / "out.npz") as out:
+        assert out.files == ["T"]
+        np.testing.assert_array_equal(out["T"], a.T)
+    assert "name one" in restride("copy", "in.npz", "c.npy", code=1).err
+    assert "it has a.npy, b.npy" in restride("copy", "in.npz:c", "c.npy", code=1).err
+
+
+def test_npz_is_a_zip_that_other_tools_accept(restride, numbered, tmp_path):
+    import zipfile
+    np.save(tmp_path / "in.npy", numbered((30, 40)))
+    restride("copy", "in.npy", "out.npz")
+    with zipfile.ZipFile(tmp_path / "out.npz") as z:
+        assert z.testzip() is None and z.namelist() == ["arr_0.npy"]
+
+
+def test_safetensors_both_ways(restride, numbered, tmp_path):
+    safetensors = pytest.importorskip("safetensors.numpy")
+    a, b = numbered((30, 40), "f4"), numbered((7,), "i8")
+    safetensors.save_file({"layer.a": a, "layer.b": b}, tmp_path / "in.safetensors", metadata={"format": "np"})
+    restride("copy", "in.safetensors:layer.a", "out.safetensors:a.T", "--axes", "1,0", "--dtype", "f16")
+    out = safetensors.load_file(tmp_path / "out.safetensors")
+    np.testing.assert_array_equal(out["a.T"], a.T.astype("f2"))
+    assert "layer.a, layer.b" in restride("copy", "in.safetensors", "x.npy", code=1).err
+
+
+def test_bf16_and_f8_through_numpys_nameless_types(restride, tmp_path):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    a = np.linspace(-3, 3, 48, dtype="f4").reshape(6, 8)
+    np.save(tmp_path / "f32.npy", a)
+    for name, dtype in (("bf16", ml_dtypes.bfloat16), ("f8e4m3", ml_dtypes.float8_e4m3fn), ("f8e5m2", ml_dtypes.float8_e5m2)):
+        np.save(tmp_path / "in.npy", a.astype(dtype))
+        restride("copy", "in.npy", "wide.npy", "-f", "--in-dtype", name, "--dtype", "f32")
+        np.testing.assert_array_equal(np.load(tmp_path / "wide.npy"), a.astype(dtype).astype("f4"))
+        restride("copy", "f32.npy", "out.npy", "-f", "--dtype", name)
+        assert (tmp_path / "out.npy").read_bytes() == (tmp_path / "in.npy").read_bytes(), f"{name}: np.save writes the same file"
+
+
+def test_raw_bytes_with_a_layout(restride, numbered, tmp_path):
+    a = numbered((6, 8), "u2")
+    (tmp_path / "in.bin").write_bytes(b"header!!" + a.tobytes())
+    restride("copy", "in.bin", "out.npy", "--in-layout", "u16 (6,5):(8,1)", "--in-offset", "8")
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), a[:, :5])
+    restride("copy", "out.npy", "out.raw", "--axes", "1,0")
+    assert (tmp_path / "out.raw").read_bytes() == a[:, :5].T.tobytes()
+    assert "--in-layout" in restride("copy", "in.bin", "x.npy", code=1).err
