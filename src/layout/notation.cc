@@ -120,7 +120,6 @@ Layout parse_layout(std::string_view text) {
   const auto extents = in.list("before the extents");
   for (std::int64_t e : extents)
     if (e < 0) in.fail(fmt::format("extent {} is negative", e));
-  Layout out;
   if (in.accept(':')) {
     auto strides = in.list("before the strides");
     if (strides.size() != extents.size()) in.fail(fmt::format("{} extents but {} strides", extents.size(), strides.size()));
