@@ -141,6 +141,9 @@ def main() -> None:
         profiled.append(row)
     print_side_by_side(profiled)
     if options.result:
+        version = subprocess.run(["ncu", "--version"], capture_output=True, text=True, check=True).stdout
+        numbers = [word for word in version.split() if word[0].isdigit() and word.count(".") >= 2]
+        result["profiler"] = f"ncu {numbers[0] if numbers else ''} --clock-control none".replace("  ", " ")
         options.result.write_text(json.dumps(result, indent=1) + "\n")
 
 

@@ -50,20 +50,14 @@ Traffic traffic_of(const Matrix& shape, int element_bytes) {
   }
 }
 
-// The two rungs that need aligned rows run the narrow form on any other shape (vector.cu, tma.cu).
+// The rungs that need aligned rows run along_dst's kernel on any other shape (vector.cu, tma.cu).
 template <template <int> class Map>
 Traffic traffic_if_wide(const Matrix& shape, int element_bytes) {
   const int vector = 16 / element_bytes;
   if (shape.rows % vector == 0 && shape.cols % vector == 0) return traffic_of<Map>(shape, element_bytes);
-  switch (element_bytes) {
-    case 1: return count_traffic(Vector<1, false>(shape));
-    case 2: return count_traffic(Vector<2, false>(shape));
-    default: return count_traffic(Vector<4, false>(shape));
-  }
+  return traffic_of<AlongDst>(shape, element_bytes);
 }
 
-template <int kBytes>
-using WideVector = Vector<kBytes, true>;
 template <int kBytes>
 using Strided = CopyStrided<kBytes>;
 
@@ -82,7 +76,7 @@ constexpr Rung kRungs[] = {
     {"swizzle", Moves::kTranspose, false, traffic_of<Swizzle>, RESTRIDE_LAUNCH(swizzle)},
     {"diagonal", Moves::kTranspose, false, traffic_of<Diagonal>, RESTRIDE_LAUNCH(diagonal)},
     {"along_dst", Moves::kTranspose, false, traffic_of<AlongDst>, RESTRIDE_LAUNCH(along_dst)},
-    {"vector", Moves::kTranspose, false, traffic_if_wide<WideVector>, RESTRIDE_LAUNCH(vector)},
+    {"vector", Moves::kTranspose, false, traffic_if_wide<Vector>, RESTRIDE_LAUNCH(vector)},
     {"tma_ring", Moves::kTranspose, false, traffic_if_wide<Bulk>, RESTRIDE_LAUNCH(tma_ring)},
     {"tma", Moves::kTranspose, false, traffic_if_wide<Bulk>, RESTRIDE_LAUNCH(tma)},
     {"cpy_strided", Moves::kTranspose, false, traffic_of<Strided>, RESTRIDE_LAUNCH(cpy_strided)},
@@ -96,9 +90,9 @@ constexpr Rung kRungs[] = {
 }  // namespace
 
 Matrix Rung::measured_shape(int size) const {
-  constexpr int kSide = 256;
-  if (!batched || size % kSide != 0) return {size, size, 1};
-  return {kSide, kSide, (size / kSide) * (size / kSide)};
+  if (!batched) return {size, size, 1};
+  const Matrix one = size % 256 == 0 ? Matrix{256, 256} : Matrix{255, 257};
+  return {one.rows, one.cols, static_cast<int>(ceil_div(std::int64_t{size} * size, one.elements()))};
 }
 
 std::span<const Rung> rungs() { return kRungs; }

@@ -32,7 +32,7 @@ struct Job {
 struct Rung {
   std::string_view name;
   Moves moves = Moves::kTranspose;
-  bool batched = false;  ///< measured on a batch of 256 x 256 matrices instead of one matrix
+  bool batched = false;  ///< measured on a batch of small matrices instead of one
   Traffic (*traffic)(const Matrix& shape, int element_bytes) = nullptr;  ///< from the map, on the CPU
   void (*launch)(const Job& job) = nullptr;  ///< null in a build without CUDA; asynchronous on job.stream
 
@@ -45,7 +45,8 @@ struct Rung {
   std::int64_t bytes(const Matrix& shape, int element_bytes) const {
     return shape.elements() * (element_bytes + dst_element_bytes(element_bytes));
   }
-  /// The shape measured for size x size elements: a batched rung's is a batch of 256 x 256 where that fits.
+  /// The shape measured for size x size elements: a batched rung's is a batch of 256 x 256,
+  /// or of 255 x 257 for sizes that are no multiple of 256.
   Matrix measured_shape(int size) const;
 };
 

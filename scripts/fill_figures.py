@@ -10,6 +10,7 @@ A marked block names what it shows and the file it comes from; its content is re
 headline  one sentence: geometric mean and worst ratio, machine, commit
 classes   a table: each class of cases with its geometric mean, worst case, and the best peer measured in the same run
 cases     a table of every case
+lab_*     the tables of docs/lab.md (scripts/lab_figures.py): a file and what of it to show
 explain   the output of `restride explain ARGS`, run now: `<!-- figures: explain 'f32 (8,64) -> (1,0)' -->`
 
 fill_figures.py [--check] [FILE...]: --check writes nothing and exits 1 when a block is not up to date (explain
@@ -23,6 +24,8 @@ import re
 import shlex
 import subprocess
 import sys
+
+import lab_figures
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"(<!-- figures: (\w+) (.*?) -->\n)(.*?)(<!-- /figures -->)", re.S)
@@ -88,7 +91,7 @@ def explain(arguments: str) -> str:
     return f"```\n$ restride explain {arguments}\n{output.stdout}```\n"
 
 
-KINDS = {"headline": headline, "classes": classes, "cases": cases}
+KINDS = {"headline": headline, "classes": classes, "cases": cases} | lab_figures.KINDS
 
 
 def filled(text: str, check: bool) -> str:
@@ -96,10 +99,11 @@ def filled(text: str, check: bool) -> str:
         opening, kind, argument, old, closing = match.groups()
         if kind == "explain":
             return match.group(0) if check else opening + explain(argument) + closing
-        path = ROOT / argument
+        file, *rest = argument.split()
+        path = ROOT / file
         if not path.exists():
-            return opening + f"Not measured yet: `{argument}` is not there.\n" + closing
-        return opening + KINDS[kind](json.loads(path.read_text())) + closing
+            return opening + f"Not measured yet: `{file}` is not there.\n" + closing
+        return opening + KINDS[kind](json.loads(path.read_text()), *rest) + closing
     return BLOCK.sub(replace, text)
 
 

@@ -49,18 +49,18 @@ struct Bulk {
     return stage_byte(in.row, in.col);
   }
   RESTRIDE_HD constexpr int get(int thread, int step) const {
-    const auto cell = Cells::cell(thread, step / kV);
+    const Corner cell = Cells::cell(thread, step / kV);
     return stage_byte(cell.row + step % kV, cell.col);
   }
   RESTRIDE_HD constexpr Access store(int tile, int thread, int step) const {
     const Corner at = corner(tile);
-    const auto cell = Cells::cell(thread, step / kK);
+    const Corner cell = Cells::cell(thread, step / kK);
     return matrix.template transposed<kBytes>(at.row + cell.row, at.col + cell.col + step % kK, kV);
   }
 
   static constexpr int store_of_get(int step) { return step / kV * kK; }
   constexpr int stage_of(int thread, int step, int elem) const {
-    const auto cell = Cells::cell(thread, step / kK);
+    const Corner cell = Cells::cell(thread, step / kK);
     return stage_byte(cell.row + elem, cell.col + step % kK);
   }
 

@@ -28,11 +28,8 @@ struct VectorCells {
   static constexpr int kCells = kGroups * (kCols / kK) / kThreads;  ///< a thread's share
   static_assert(kGroups % 8 == 0 && kCells >= 1 && kGroups * (kCols / kK) % kThreads == 0);
 
-  struct Cell {
-    int row;  ///< first of kV rows
-    int col;  ///< first of kK columns
-  };
-  RESTRIDE_HD static constexpr Cell cell(int thread, int number) {
+  /// Corner, within the tile, of a thread's cell: kV rows of kK columns.
+  RESTRIDE_HD static constexpr Corner cell(int thread, int number) {
     constexpr int kBlocks = kGroups / 8;  // runs of eight row groups: neighbouring warps extend the same rows
     const int lane = thread % kWarp;
     const int piece = number * kWarps + thread / kWarp;
@@ -42,18 +39,15 @@ struct VectorCells {
   }
 };
 
-/// One tile a block. With kWide, pitches must be multiples of 16 bytes; without, any size goes, one element
-/// an access over the same tile.
-template <int kBytes, bool kWide = true>
+/// One tile a block, tiles in the destination's order. For rows of whole vectors on both sides.
+template <int kBytes>
 struct Vector {
   using Cells = VectorCells<kBytes>;
   static constexpr int kElementBytes = kBytes, kThreads = Cells::kThreads;
   static constexpr int kV = Cells::kV, kK = Cells::kK, kRows = Cells::kRows, kCols = Cells::kCols;
   static constexpr int kStageBytes = kRows * kCols * kBytes;
-  static constexpr int kPiece = kWide ? kV : 1;  ///< elements of one load
-  static constexpr int kLoads = kRows * kCols / kPiece / kThreads, kPutBytes = kPiece * kBytes;
-  static constexpr int kStores = kWide ? Cells::kCells * kK : kLoads;
-  static constexpr int kGets = kWide ? Cells::kCells * kV : kLoads, kGetBytes = kWide ? 4 : kBytes;
+  static constexpr int kLoads = kRows * kCols / kV / kThreads, kPutBytes = 16;
+  static constexpr int kStores = Cells::kCells * kK, kGets = Cells::kCells * kV, kGetBytes = 4;
   Matrix matrix;
   TileGrid<kRows, kCols> grid;
 
@@ -73,49 +67,35 @@ struct Vector {
 
   RESTRIDE_HD constexpr Access load(int tile, int thread, int step) const {
     const Corner at = grid.along_dst(tile), in = loaded(thread, step);
-    return matrix.template source<kBytes>(at.row + in.row, at.col + in.col, kPiece);
+    return matrix.template source<kBytes>(at.row + in.row, at.col + in.col, kV);
   }
   RESTRIDE_HD constexpr int put(int thread, int step) const {
     const Corner in = loaded(thread, step);
     return stage_byte(in.row, in.col);
   }
-  /// Wide: word `step % kV` of cell `step / kV`. Narrow: the element that store `step` writes.
+  /// Word `step % kV` of cell `step / kV`.
   RESTRIDE_HD constexpr int get(int thread, int step) const {
-    if constexpr (kWide) {
-      const auto cell = Cells::cell(thread, step / kV);
-      return stage_byte(cell.row + step % kV, cell.col);
-    } else {
-      const Corner in = stored(thread, step);
-      return stage_byte(in.row, in.col);
-    }
+    const Corner cell = Cells::cell(thread, step / kV);
+    return stage_byte(cell.row + step % kV, cell.col);
   }
-  /// Wide: destination row `step % kK` of cell `step / kK`.
+  /// Destination row `step % kK` of cell `step / kK`.
   RESTRIDE_HD constexpr Access store(int tile, int thread, int step) const {
-    const Corner at = grid.along_dst(tile), in = stored(thread, step);
-    return matrix.template transposed<kBytes>(at.row + in.row, at.col + in.col, kPiece);
+    const Corner at = grid.along_dst(tile), cell = Cells::cell(thread, step / kK);
+    return matrix.template transposed<kBytes>(at.row + cell.row, at.col + cell.col + step % kK, kV);
   }
 
   /// For the replay: the store that a gather belongs to, and where a store's element comes from.
-  static constexpr int store_of_get(int step) { return kWide ? step / kV * kK : step; }
+  static constexpr int store_of_get(int step) { return step / kV * kK; }
   constexpr int stage_of(int thread, int step, int elem) const {
-    const Corner in = stored(thread, step);
-    return stage_byte(in.row + elem, in.col);
+    const Corner cell = Cells::cell(thread, step / kK);
+    return stage_byte(cell.row + elem, cell.col + step % kK);
   }
 
  private:
   RESTRIDE_HD static constexpr Corner loaded(int thread, int step) {
-    constexpr int kPieces = kCols / kPiece;
+    constexpr int kPieces = kCols / kV;
     const int piece = step * kThreads + thread;
-    return {piece / kPieces, piece % kPieces * kPiece};
-  }
-  RESTRIDE_HD static constexpr Corner stored(int thread, int step) {
-    if constexpr (kWide) {
-      const auto cell = Cells::cell(thread, step / kK);
-      return {cell.row, cell.col + step % kK};
-    } else {
-      const int element = step * kThreads + thread;
-      return {element % kRows, element / kRows};
-    }
+    return {piece / kPieces, piece % kPieces * kV};
   }
 };
 

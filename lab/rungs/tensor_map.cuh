@@ -7,7 +7,7 @@
 
 namespace restride::lab {
 
-void launch_vector(const Job& job);  // what the tma rungs fall back to
+void launch_along_dst(const Job& job);  // what the tma rungs fall back to
 
 using Encode = CUresult (*)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*, const cuuint64_t*,
                             const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,

@@ -1,9 +1,9 @@
 // Moves:         the transpose, tiles brought in by the bulk tensor copy engine, one tile a block.
-// Applies when:  sm_90 and later, rows of both sides multiples of 16 bytes; else vector's kernels.
+// Applies when:  sm_90 and later, rows of both sides multiples of 16 bytes; else along_dst's.
 // Thread map:    lab/maps/bulk.h: one thread starts the copies, all 256 gather, turn and store as in vector.
 // Shared memory: one tile, swizzled by the engine (128-byte lines) as the gather wants it; no conflicts.
 // Traffic:       no load requests at all; 16 sectors a store; the blocks of a processor are its stages.
-// Source and measured: what the seed left to do; docs/lab.md: ahead of the ring at every size.
+// Source and measured: what the seed left to do; docs/lab.md.
 #include "lab/maps/bulk.h"
 #include "lab/maps/lanes.h"
 #include "lab/rungs/bulk_copy.cuh"
@@ -38,7 +38,7 @@ void launch_tma(const Job& job) {
   const bool has_engine = has_copy_engine();
   with_element_bytes(job.element_bytes, [&](auto bytes) {
     using Map = Bulk<bytes()>;
-    if (!has_engine || !Map::fits(job.shape)) return launch_vector(job);
+    if (!has_engine || !Map::fits(job.shape)) return launch_along_dst(job);
     const Map map(job.shape);
     if (const unsigned tiles = grid_of(map.tiles()))
       tma_rung<Map><<<tiles, Map::kThreads, 0, job.stream>>>(map, describe<Map>(job), job.dst);

@@ -1,9 +1,9 @@
 // Moves:         the transpose, tiles brought in by the bulk tensor copy engine into a ring of stages.
-// Applies when:  sm_90 and later, rows of both sides multiples of 16 bytes; else vector's kernels.
+// Applies when:  sm_90 and later, rows of both sides multiples of 16 bytes; else along_dst's.
 // Thread map:    as many blocks as fit the card, each taking every gridDim-th tile; within a tile as tma.
 // Shared memory: kStages tiles, refilled as soon as all threads have gathered; no conflicts.
 // Traffic:       no load requests at all; 16 sectors a store; kStages tiles a block in flight at any time.
-// Source and measured: the pipeline that matrix products use; docs/lab.md: here it loses to one tile a block.
+// Source and measured: the pipeline that matrix products use; docs/lab.md.
 #include "lab/maps/bulk.h"
 #include "lab/maps/lanes.h"
 #include "lab/rungs/bulk_copy.cuh"
@@ -84,7 +84,7 @@ void launch_tma_ring(const Job& job) {
   const bool has_engine = has_copy_engine();
   with_element_bytes(job.element_bytes, [&](auto bytes) {
     using Map = Bulk<bytes()>;
-    if (!has_engine || !Map::fits(job.shape)) return launch_vector(job);
+    if (!has_engine || !Map::fits(job.shape)) return launch_along_dst(job);
     launch_ring<Map>(job);
   });
 }

@@ -1,5 +1,5 @@
 // Moves:         the transpose, 16 bytes a lane on both sides.
-// Applies when:  rows of both sides are multiples of 16 bytes; else the same tile, one element an access.
+// Applies when:  rows of both sides are multiples of 16 bytes; else along_dst's kernel.
 // Thread map:    lab/maps/vector.h: eight cells down by four words across a warp, cells turned in registers.
 // Shared memory: 64 x 64 elements (1 byte: 128 x 128), vector number XOR row group; no conflicts.
 // Traffic:       16 sectors a request on both sides, 128 bytes of a row at least; 64 bytes a thread in flight.
@@ -9,6 +9,8 @@
 #include "lab/rungs/vector.cuh"
 
 namespace restride::lab {
+
+void launch_along_dst(const Job& job);
 
 template <class Map>
 __global__ void __launch_bounds__(Map::kThreads)
@@ -32,33 +34,11 @@ __global__ void __launch_bounds__(Map::kThreads)
   }
 }
 
-template <class Map>
-__global__ void __launch_bounds__(Map::kThreads)
-    vector_narrow_rung(Map map, const void* __restrict__ src, void* __restrict__ dst) {
-  using T = Unit<Map::kElementBytes>;
-  __shared__ __align__(16) char stage[Map::kStageBytes];
-#pragma unroll 8  // loads in flight; all 16 to 64 of them would spill
-  for (int step = 0; step < Map::kLoads; ++step) {
-    const Access from = map.load(blockIdx.x, threadIdx.x, step);
-    if (from.elems) at<T>(stage, map.put(threadIdx.x, step)) = at<T>(src, from.byte);
-  }
-  __syncthreads();
-#pragma unroll 8
-  for (int step = 0; step < Map::kStores; ++step) {
-    const Access to = map.store(blockIdx.x, threadIdx.x, step);
-    if (to.elems) at<T>(dst, to.byte) = at<T>(stage, map.get(threadIdx.x, step));
-  }
-}
-
 void launch_vector(const Job& job) {
   with_element_bytes(job.element_bytes, [&](auto bytes) {
-    using Wide = Vector<bytes(), true>;
-    using Narrow = Vector<bytes(), false>;
-    if (Wide::fits(job.shape)) {
-      launch_tiles<Wide>(job, vector_rung<Wide>);
-    } else {
-      launch_tiles<Narrow>(job, vector_narrow_rung<Narrow>);
-    }
+    using Map = Vector<bytes()>;
+    if (!Map::fits(job.shape)) return launch_along_dst(job);
+    launch_tiles<Map>(job, vector_rung<Map>);
   });
 }
 

@@ -63,10 +63,6 @@ void expect_copies_any_size() {
 }
 
 template <int kBytes>
-using WideVector = Vector<kBytes, true>;
-template <int kBytes>
-using NarrowVector = Vector<kBytes, false>;
-template <int kBytes>
 using Strided = CopyStrided<kBytes>;
 
 TEST(CopyMaps, MoveEachElementOnceOnAnySize) {
@@ -101,23 +97,21 @@ TEST(TileMaps, DestinationOrderStaysInOneColumnOfTilesUntilItsEnd) {
   EXPECT_EQ(DestinationOrder::corner(grid, 3).col, 32);
 }
 
-TEST(VectorMap, NarrowFormTransposesAnySize) { expect_transposes_any_size<NarrowVector>(); }
-
-TEST(VectorMap, WideFormTransposesEverySizeOfAlignedRows) {
+TEST(VectorMap, TransposesEverySizeOfAlignedRows) {
   for (const Matrix& m : kWideSizes) {
-    expect_transposes(WideVector<1>(m), m);
-    expect_transposes(WideVector<2>(m), m);
-    expect_transposes(WideVector<4>(m), m);
+    expect_transposes(Vector<1>(m), m);
+    expect_transposes(Vector<2>(m), m);
+    expect_transposes(Vector<4>(m), m);
   }
-  expect_transposes(WideVector<4>({4, 4}), {4, 4});
-  expect_transposes(WideVector<2>({8, 264}), {8, 264});
+  expect_transposes(Vector<4>({4, 4}), {4, 4});
+  expect_transposes(Vector<2>({8, 264}), {8, 264});
 }
 
-TEST(VectorMap, WideFormIsOnlyForRowsOfWholeVectorsOnBothSides) {
-  EXPECT_TRUE(WideVector<4>::fits({4, 8}));
-  EXPECT_FALSE(WideVector<4>::fits({4, 9}));
-  EXPECT_FALSE(WideVector<4>::fits({5, 8}));
-  EXPECT_FALSE(WideVector<1>::fits({16, 8}));
+TEST(VectorMap, FitsOnlyRowsOfWholeVectorsOnBothSides) {
+  EXPECT_TRUE(Vector<4>::fits({4, 8}));
+  EXPECT_FALSE(Vector<4>::fits({4, 9}));
+  EXPECT_FALSE(Vector<4>::fits({5, 8}));
+  EXPECT_FALSE(Vector<1>::fits({16, 8}));
 }
 
 TEST(BulkMap, TransposesEverySizeOfAlignedRows) {
