@@ -1,0 +1,110 @@
+#include "tools/bench/report.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include <restride/error.hpp>
+
+#include "tools/bench/bench.h"
+#include "tools/bench/timing.h"
+
+namespace restride::bench {
+namespace {
+
+CaseResult result_of(const std::string& name, const std::string& case_class, double ratio, int threads = 1) {
+  CaseResult r;
+  r.name = name;
+  r.case_class = case_class;
+  r.device = "cpu";
+  r.threads = threads;
+  r.bytes = 1000;
+  r.time.median_ns = 100 / ratio;
+  r.ceiling.median_ns = 100;
+  return r;
+}
+
+TEST(Timing, TakesTheMedianAndTheRelativeInterquartileRange) {
+  const Timing t = summarize({5, 1, 2, 4, 3});
+  EXPECT_DOUBLE_EQ(t.median_ns, 3);
+  EXPECT_DOUBLE_EQ(t.noise, 2.0 / 3);
+  EXPECT_DOUBLE_EQ(summarize({7}).median_ns, 7);
+  EXPECT_DOUBLE_EQ(summarize({}).median_ns, 0);
+}
+
+TEST(ClassSummary, GivesGeometricMeanAndWorstByClassAndThreads) {
+  std::vector<CaseResult> results = {result_of("a", "x", 0.5), result_of("b", "x", 0.125), result_of("c", "y", 1.0),
+                                     result_of("a", "x", 0.9, 2)};
+  results.push_back(result_of("d", "x", 0.01));
+  results.back().error = "wrong";
+  const std::vector<ClassSummary> s = summarize_classes(results);
+  ASSERT_EQ(s.size(), 5u);
+  EXPECT_EQ(s[0].case_class, "x");
+  EXPECT_EQ(s[0].cases, 2);
+  EXPECT_EQ(s[0].failed, 1);
+  EXPECT_NEAR(s[0].geometric_mean, 0.25, 1e-12);
+  EXPECT_NEAR(s[0].worst, 0.125, 1e-12);
+  EXPECT_EQ(s[0].worst_case, "b");
+  EXPECT_EQ(s[2].threads, 2);
+  EXPECT_EQ(s[3].case_class, "all");
+  EXPECT_EQ(s[3].cases, 3);
+}
+
+TEST(ResultFile, HasTheFieldsThatItsReadersRelyOn) {
+  CaseResult r = result_of("a", "x", 0.5);
+  r.src = "f32 (4):(1)";
+  r.dst = "f32 (4):(1)";
+  r.family = "run";
+  r.plan_ns = 612.4;
+  r.checked = true;
+  r.peers["numpy"] = 0.25;
+  const auto json = to_json({r}, {{"cpu", "some"}}, "abc", "restride bench");
+  EXPECT_EQ(json["machine"]["cpu"], "some");
+  EXPECT_EQ(json["commit"], "abc");
+  EXPECT_EQ(json["command"], "restride bench");
+  const auto& row = json["cases"][0];
+  for (const char* key : {"name", "src", "dst", "device", "threads", "family", "bytes", "median_ns", "gbps", "ceiling_gbps", "ratio",
+                          "noise", "plan_ns", "checked", "peers"})
+    EXPECT_TRUE(row.contains(key)) << key;
+  EXPECT_DOUBLE_EQ(row["ratio"], 0.5);
+  EXPECT_DOUBLE_EQ(row["gbps"], 5);
+  EXPECT_DOUBLE_EQ(row["ceiling_gbps"], 10);
+  EXPECT_DOUBLE_EQ(row["plan_ns"], 612);
+  EXPECT_EQ(row["checked"], true);
+  EXPECT_DOUBLE_EQ(row["peers"]["numpy"], 0.25);
+}
+
+TEST(ResultFile, AppearsWholeOrNotAtAll) {
+  EXPECT_THROW(write_file("/nonexistent/folder/out.json", "{}"), IoError);
+  const std::string path = testing::TempDir() + "restride_bench_result.json";
+  write_file(path, "{}\n");
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  EXPECT_EQ(text.str(), "{}\n");
+  std::remove(path.c_str());
+}
+
+TEST(SelectCases, FiltersByNameClassAndGlobAndRunsElementsSideBySide) {
+  std::vector<std::string> warnings;
+  Settings settings;
+  settings.case_files = {"ttc57", "field"};
+  settings.only = {"ttc57_1?", "small"};
+  settings.dtypes = {"u8", "f32"};
+  settings.max_mib = 1;
+  const std::vector<Case> cases = select_cases(settings, warnings);
+  int ttc = 0, small = 0;
+  for (const Case& c : cases) (c.spec.case_class.rfind("ttc57", 0) == 0 ? ttc : small) += 1;
+  EXPECT_EQ(ttc, 2 * 10);
+  EXPECT_GE(small, 2);
+  settings.only = {"no such case"};
+  EXPECT_THROW(select_cases(settings, warnings), ArgumentError);
+  settings.dtypes = {"float"};
+  EXPECT_THROW(select_cases(settings, warnings), ArgumentError);
+}
+
+}  // namespace
+}  // namespace restride::bench
