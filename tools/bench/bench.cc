@@ -82,7 +82,7 @@ std::vector<Case> select_cases(const Settings& settings, std::vector<std::string
   std::vector<Case> out;
   for (const CaseSpec& loaded : load(settings, warnings)) {
     for (const CaseSpec& spec : variants(loaded, elements)) {
-      if (!matches(spec, settings.only)) continue;
+      if (!matches(loaded, settings.only) && !matches(spec, settings.only)) continue;
       const CaseSpec sized = settings.max_mib > 0 ? scale_to(spec, static_cast<std::int64_t>(settings.max_mib * 1048576)) : spec;
       Case c = build_case(sized);
       c.scaled = sized.shape != spec.shape || sized.broadcast != spec.broadcast;

@@ -127,12 +127,31 @@ void encode(std::byte* p, DType t, Wide value) noexcept {
   });
 }
 
+bool is_integer(DType t) noexcept {
+  const DTypeKind k = kind(t);
+  return k == DTypeKind::kBool || k == DTypeKind::kUnsigned || k == DTypeKind::kSigned;
+}
+
+/// Modulo 2^bits, by way of 64 bits that carry the sign.
+void wrap(std::byte* dst, DType dst_type, const std::byte* src, DType src_type) noexcept {
+  with_type(src_type, [=](auto value) {
+    std::memcpy(&value, src, sizeof value);
+    const auto wide = static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+    with_type(dst_type, [=](auto out) {
+      out = static_cast<decltype(out)>(wide);
+      std::memcpy(dst, &out, sizeof out);
+    });
+  });
+}
+
 }  // namespace
 
 void reference_cast(std::byte* dst, DType dst_type, const std::byte* src, DType src_type) noexcept {
   const bool from_complex = kind(src_type) == DTypeKind::kComplex;
   const std::int64_t half = size_bytes(dst_type) / 2;
-  if (kind(dst_type) == DTypeKind::kComplex) {
+  if (is_integer(src_type) && is_integer(dst_type) && dst_type != DType::kBool) {
+    wrap(dst, dst_type, src, src_type);
+  } else if (kind(dst_type) == DTypeKind::kComplex) {
     encode(dst, dst_type, decode(src, src_type));
     encode(dst + half, dst_type, from_complex ? decode(src + size_bytes(src_type) / 2, src_type) : Wide{0});
   } else {

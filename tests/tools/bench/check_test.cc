@@ -85,12 +85,13 @@ TEST(ReferenceCast, OverflowsEightBitFloatsAsMlDtypesDoes) {
   EXPECT_EQ((cast_one<float>(DType::kF32, DType::kF8E4M3, std::uint8_t{0x01})), 0x1p-9f);
 }
 
-TEST(ReferenceCast, TruncatesAndSaturatesToIntegers) {
+TEST(ReferenceCast, TruncatesAndSaturatesFloatsButWrapsIntegers) {
   EXPECT_EQ((cast_one<std::uint8_t>(DType::kU8, DType::kF32, -3.0f)), 0);
   EXPECT_EQ((cast_one<std::uint8_t>(DType::kU8, DType::kF32, 254.9f)), 254);
   EXPECT_EQ((cast_one<std::uint8_t>(DType::kU8, DType::kF32, 1e9f)), 255);
   EXPECT_EQ((cast_one<std::int32_t>(DType::kI32, DType::kF32, std::nanf(""))), 0);
-  EXPECT_EQ((cast_one<std::int64_t>(DType::kI64, DType::kU64, ~std::uint64_t{0})), INT64_MAX);
+  EXPECT_EQ((cast_one<std::int64_t>(DType::kI64, DType::kU64, ~std::uint64_t{0})), -1);  // wraps
+  EXPECT_EQ((cast_one<std::uint8_t>(DType::kU8, DType::kI16, std::int16_t{-2})), 254);
   EXPECT_EQ((cast_one<std::uint8_t>(DType::kBool, DType::kF32, 0.25f)), 1);
 }
 
