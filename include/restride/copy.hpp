@@ -27,9 +27,16 @@ struct ConstTensor {
   ConstTensor(const Tensor& t) : data(t.data), layout(t.layout) {}  // NOLINT: implicit on purpose
 };
 
-/// Where memory lies and kernels run. `kAuto` finds it from the pointers.
+/// Where memory lies and kernels run. `kAuto` finds it from the pointers: device memory on a side, or managed memory
+/// on both, means that GPU; all else means the CPU, and so does a Plan, which is made without pointers.
+/// `kCuda` also takes pinned host memory, which a GPU reaches over the bus.
 enum class DeviceKind : std::uint8_t { kAuto, kCpu, kCuda };
 std::string_view name(DeviceKind device) noexcept;
+
+/// Values of Options::cuda_device that are no device's number.
+inline constexpr int kCurrentDevice = -1;  ///< the calling thread's current device
+/// A model of an H200: plans without a GPU, to explain, compare and serialise. Running such a plan fails.
+inline constexpr int kModelDevice = -2;
 
 /// A thread pool of the caller's: `parallel(context, tasks, body, body_arg)` calls `body(body_arg, i)` once
 /// for every i in [0, tasks), on any threads, and returns when all are done. It must not throw.
@@ -42,7 +49,7 @@ struct Executor {
 /// How to plan and to run; the default is right for almost everybody.
 struct Options {
   DeviceKind device = DeviceKind::kAuto;
-  int cuda_device = -1;   ///< for a Plan made without pointers; -1 is the current device
+  int cuda_device = kCurrentDevice;  ///< for a Plan made without pointers; `copy` takes the pointers' device
   int threads = 0;        ///< CPU: 0 takes RESTRIDE_NUM_THREADS, then the cores this process may use; never more than pay
   const Executor* executor = nullptr;  ///< CPU: run on the caller's pool instead of ours; must outlive the run
   void* stream = nullptr; ///< CUDA: a cudaStream_t; null is the legacy default stream
@@ -58,6 +65,7 @@ struct Options {
 /// Alias: dst may not overlap src (the identical view is a no-op) and may not write an element twice.
 /// Cast: when the elements differ they are converted as docs/casts.md says; equal elements move bits untouched.
 /// Stream: on CUDA the copy is ordered on `options.stream` and does not synchronise; on the CPU it is done on return.
+/// Device: the one the memory lies on; it is current only during the call. The stream must be that device's.
 /// Errors: ShapeError, OverlapError, CastError, ArgumentError, RangeError, DeviceError -- before a byte is written.
 /// Cost: one read and one write of every byte, plus a cache look-up of about 50 ns; the first call of a kind plans.
 /// Example: examples/quickstart.cc
@@ -66,7 +74,8 @@ void copy(const Tensor& dst, const ConstTensor& src, const Options& options = {}
 
 /// A decision, made once: how elements of one layout get into another. Immutable; run it from any thread.
 ///
-/// A plan fits any data pointers at least as aligned as promised to it (default: as the element needs).
+/// A plan fits any data pointers at least as aligned as promised to it. The default promise is nothing on the CPU,
+/// and on CUDA what the element needs: the largest power of two up to 16 that divides its size.
 /// Cost: making one takes microseconds; running one adds tens of nanoseconds to the copy.
 class Plan {
  public:
@@ -77,6 +86,7 @@ class Plan {
 
   /// Runs on memory. Never throws, allocates, prints, synchronises or clears another's CUDA error.
   /// The caller promises what `copy` checks: alignment as promised, no overlap of dst and src.
+  /// Device: on CUDA the plan's, which is current only during the call; `stream` must be one of it.
   /// Returns 0, or the cudaError_t of the launch.
   int run(void* dst, const void* src) const noexcept;
   /// The same on another stream or pool, or with fewer threads.
@@ -86,6 +96,7 @@ class Plan {
   Layout src() const;
   std::string_view family() const noexcept;
   DeviceKind device() const noexcept;
+  int cuda_device() const noexcept;  ///< the GPU's number; kModelDevice for a model; -1 on the CPU
   int threads() const noexcept;
 
   /// Canonical form, choice, parameters, predicted bytes, sectors and time, and what lost and why.

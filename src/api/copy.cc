@@ -3,6 +3,7 @@
 
 #include "src/api/plan_impl.h"
 #include "src/base/checked.h"
+#include "src/launch/device.h"
 #include "src/launch/team.h"
 
 namespace restride {
@@ -22,9 +23,25 @@ bool identical(const layout::Canonical& c, const void* dst, const void* src) noe
   return true;
 }
 
+/// `asked`, with the device that the pointers mean. Errors: DeviceError.
+Options on_target(const Options& asked, const void* dst, const void* src) {
+  Options options = asked;
+  const launch::Target target = launch::choose_target(launch::place_of(dst), launch::place_of(src), asked);
+  options.device = target.kind;
+  options.cuda_device = target.device;
+  if (target.kind != DeviceKind::kCuda) return options;
+  if (target.device < 0) options.cuda_device = launch::current_device();
+  const int of_stream = launch::device_of_stream(asked.stream);
+  if (of_stream >= 0 && of_stream != options.cuda_device)
+    throw DeviceError(fmt::format("the stream is one of cuda:{}, the memory is on cuda:{}; make a stream while the memory's device is current",
+                                  of_stream, options.cuda_device));
+  return options;
+}
+
 }  // namespace
 
-void copy(const Tensor& dst, const ConstTensor& src, const Options& options) {
+void copy(const Tensor& dst, const ConstTensor& src, const Options& asked) {
+  const Options options = on_target(asked, dst.data, src.data);
   std::shared_ptr<const Plan::Impl> keep_alive;
   const Plan::Impl& plan = api::cached_plan(dst.layout, src.layout, options, alignment_of(dst.data), alignment_of(src.data), &keep_alive);
   if (plan.canonical.units == 0) return;
@@ -36,7 +53,9 @@ void copy(const Tensor& dst, const ConstTensor& src, const Options& options) {
     throw OverlapError(fmt::format("dst {} overlaps src {}; copy through a temporary, or give dst other memory", to_string(dst.layout),
                                    to_string(src.layout)));
   }
-  api::run_plan(plan, dst.data, src.data, options.executor, plan.threads, options.stream);
+  const int status = api::run_plan(plan, dst.data, src.data, options.executor, plan.threads, options.stream);
+  if (status != 0)
+    throw DeviceError(fmt::format("cuda:{} refused the copy: {}", options.cuda_device, launch::error_text(status)));
 }
 
 }  // namespace restride

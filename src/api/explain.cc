@@ -29,6 +29,14 @@ std::string line_of(const Candidate& k, const char* sector) {
   return out;
 }
 
+/// What follows "cuda" in the device line.
+std::string gpu_of(const Plan::Impl& p) {
+  const plan::CudaMachine& m = api::cuda_machine(p.cuda_device);
+  const std::string chip = fmt::format("sm_{}{}, {} multiprocessors", m.cc_major, m.cc_minor, m.sm_count);
+  if (p.cuda_device == kModelDevice) return fmt::format(", no GPU here: planned for a model of an H200 ({})\n", chip);
+  return fmt::format(":{}, {}\n", p.cuda_device, chip);
+}
+
 template <class Id, class Count>
 std::optional<Id> by_name(std::string_view text, Count count) {
   for (int i = 0; i < count; ++i)
@@ -45,7 +53,7 @@ std::string Plan::explain() const {
   std::string out = fmt::format("src        {}\ndst        {}\n", to_string(p.src), to_string(p.dst));
   out += fmt::format("canonical  {}\n", layout::to_string(p.canonical));
   out += fmt::format("device     {}", name(p.decision.device));
-  out += cpu ? fmt::format(", {} thread{}\n", p.threads, p.threads == 1 ? "" : "s") : "\n";
+  out += cpu ? fmt::format(", {} thread{}\n", p.threads, p.threads == 1 ? "" : "s") : gpu_of(p);
   out += fmt::format("chosen     {}\n", line_of(p.decision.chosen, sector));
   for (std::size_t i = 0; i < p.decision.others.size(); ++i)
     out += fmt::format("{:<10} {}\n", i == 0 ? "others" : "", line_of(p.decision.others[i], sector));
@@ -56,7 +64,7 @@ std::string Plan::serialize() const {
   const Impl& p = *impl_;
   json params = json::object();
   for (const plan::Param& q : p.decision.chosen.params) params[std::string(plan::name(q.id))] = q.value;
-  const json out = {{"restride_plan", kFormat},
+  json out = {{"restride_plan", kFormat},
                     {"dst", to_string(p.dst)},
                     {"src", to_string(p.src)},
                     {"dst_align", p.dst_align},
@@ -65,6 +73,7 @@ std::string Plan::serialize() const {
                     {"threads", p.threads},
                     {"family", plan::name(p.decision.chosen.family)},
                     {"params", params}};
+  if (p.cuda_device == kModelDevice) out["model"] = true;
   return out.dump();
 }
 
@@ -101,12 +110,14 @@ Plan Plan::deserialize(std::string_view text) {
   options.threads = static_cast<int>(threads);
   const std::string device = string("device");
   if (device == "cuda") options.device = DeviceKind::kCuda;
-  else if (device != "cpu") throw fail(fmt::format("'{}' is no device", device));
+  if (in.contains("model")) options.cuda_device = kModelDevice;
+  if (device != "cuda" && device != "cpu") throw fail(fmt::format("'{}' is no device", device));
   // Plan afresh with the family forced, then put the recorded parameters in place of the planner's.
-  const auto fresh = api::make_plan(dst, src, options, integer("dst_align"), integer("src_align"));
+  auto fresh = api::make_plan(dst, src, options, integer("dst_align"), integer("src_align"));
+  fresh->threads = static_cast<int>(threads);
   plan::Decision decision = fresh->decision;
   decision.chosen.params = params;
-  return Plan(api::make_plan_from(dst, src, integer("dst_align"), integer("src_align"), static_cast<int>(threads), decision));
+  return Plan(api::with_decision(*fresh, decision));
 }
 
 }  // namespace restride

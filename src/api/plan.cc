@@ -6,6 +6,7 @@
 #include "src/api/plan_impl.h"
 #include "src/base/checked.h"
 #include "src/launch/cpu_prepare.h"
+#include "src/launch/device.h"
 #include "src/launch/team.h"
 #include "src/plan/cpu_planner.h"
 
@@ -37,6 +38,20 @@ struct Share {
   }
 };
 
+/// The GPU a plan is for. Errors: DeviceError when there is none.
+int cuda_device_of(const Options& options) {
+  if (options.cuda_device == kModelDevice) return kModelDevice;
+  const int device = options.cuda_device == kCurrentDevice ? launch::current_device() : options.cuda_device;
+  launch::require_device(device);
+  return device;
+}
+
+/// From the decision to the kernel's arguments.
+void prepare(Plan::Impl& p) {
+  if (p.decision.device == DeviceKind::kCuda) p.cuda = cuda::prepare_cuda(p.canonical, p.decision);
+  else p.cpu = launch::prepare_cpu(p.canonical, p.decision);
+}
+
 }  // namespace
 
 int threads_that_pay(const layout::Canonical& c, int allowed) noexcept {
@@ -44,39 +59,43 @@ int threads_that_pay(const layout::Canonical& c, int allowed) noexcept {
   return static_cast<int>(std::clamp<std::int64_t>(bytes / plan::kBytesPerThread, 1, allowed));
 }
 
-std::shared_ptr<Plan::Impl> make_plan_from(const Layout& dst, const Layout& src, std::int64_t dst_align, std::int64_t src_align,
-                                           int threads, const plan::Decision& decision) {
-  auto p = std::make_shared<Plan::Impl>();
-  p->dst = dst;
-  p->src = src;
-  p->dst_align = dst_align;
-  p->src_align = src_align;
-  p->threads = threads;
-  p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAnywhere);
+const plan::CudaMachine& cuda_machine(int device) {
+  static const plan::CudaMachine model;
+  return device == kModelDevice ? model : launch::machine_of(device);
+}
+
+std::shared_ptr<Plan::Impl> with_decision(const Plan::Impl& like, const plan::Decision& decision) {
+  auto p = std::make_shared<Plan::Impl>(like);
   p->decision = decision;
-  p->cpu = launch::prepare_cpu(p->canonical, decision);
+  prepare(*p);
   return p;
 }
 
 std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align,
                                       std::int64_t src_align) {
   if (options.threads < 0) throw ArgumentError(fmt::format("threads = {}; use 0 for the default or a positive count", options.threads));
-  if (options.device == DeviceKind::kCuda)
-    throw DeviceError("this library was built without CUDA; build with RESTRIDE_CUDA=ON, or copy on the CPU");
   auto p = std::make_shared<Plan::Impl>();
   p->dst = dst;
   p->src = src;
   p->dst_align = dst_align;
   p->src_align = src_align;
-  p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAnywhere);
-  p->decision = plan::plan_cpu(p->canonical, plan::CpuMachine{}, options.family);
-  p->threads = threads_that_pay(p->canonical, launch::threads_allowed(options));
-  p->cpu = launch::prepare_cpu(p->canonical, p->decision);
+  if (options.device == DeviceKind::kCuda) {
+    p->cuda_device = cuda_device_of(options);
+    p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAligned);
+    p->decision = plan::plan_cuda(p->canonical, cuda_machine(p->cuda_device), options.family);
+  } else {
+    p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAnywhere);
+    p->decision = plan::plan_cpu(p->canonical, plan::CpuMachine{}, options.family);
+    p->threads = threads_that_pay(p->canonical, launch::threads_allowed(options));
+  }
+  prepare(*p);
   return p;
 }
 
-int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* executor, int threads, void* /*stream*/) noexcept {
+int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* executor, int threads, void* stream) noexcept {
   if (p.canonical.units == 0) return 0;
+  if (p.decision.device == DeviceKind::kCuda)
+    return p.cuda_device == kModelDevice ? launch::kNoDeviceError : launch::run_cuda(p.cuda_device, p.cuda, dst, src, stream);
   auto* to = static_cast<std::byte*>(dst) + p.canonical.dst_offset + p.cpu.dst_shift;
   const auto* from = static_cast<const std::byte*>(src) + p.canonical.src_offset + p.cpu.src_shift;
   const std::int64_t groups = (p.cpu.tasks + p.cpu.align_tasks - 1) / p.cpu.align_tasks;
@@ -94,8 +113,8 @@ int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* ex
 
 namespace {
 
-std::int64_t promised(std::int64_t align) {
-  if (align == 0) return 1;
+std::int64_t promised(std::int64_t align, const Layout& layout, const Options& options) {
+  if (align == 0) return options.device == DeviceKind::kCuda ? power_of_two_divisor(layout.element.size_bytes, 16) : 1;
   if (align < 0 || (align & (align - 1)) != 0) throw ArgumentError(fmt::format("an alignment of {} bytes; promise a power of two", align));
   return align;
 }
@@ -103,7 +122,7 @@ std::int64_t promised(std::int64_t align) {
 }  // namespace
 
 Plan::Plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align, std::int64_t src_align)
-    : impl_(api::make_plan(dst, src, options, promised(dst_align), promised(src_align))) {}
+    : impl_(api::make_plan(dst, src, options, promised(dst_align, dst, options), promised(src_align, src, options))) {}
 
 int Plan::run(void* dst, const void* src) const noexcept { return api::run_plan(*impl_, dst, src, nullptr, impl_->threads, nullptr); }
 
@@ -118,6 +137,7 @@ Layout Plan::dst() const { return impl_->dst; }
 Layout Plan::src() const { return impl_->src; }
 std::string_view Plan::family() const noexcept { return plan::name(impl_->decision.chosen.family); }
 DeviceKind Plan::device() const noexcept { return impl_->decision.device; }
+int Plan::cuda_device() const noexcept { return impl_->cuda_device; }
 int Plan::threads() const noexcept { return impl_->threads; }
 
 }  // namespace restride

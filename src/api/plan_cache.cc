@@ -94,7 +94,7 @@ const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Option
   key.hash = mix(mix(0, dst), src);
   key.dst_align = dst_align;
   key.src_align = src_align;
-  key.threads = launch::threads_allowed(options);
+  key.threads = options.device == DeviceKind::kCuda ? 0 : launch::threads_allowed(options);
   key.device = options.device;
   key.cuda_device = options.cuda_device;
   Entry& local = local_plans[key.hash % kLocal];

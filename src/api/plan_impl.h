@@ -4,7 +4,10 @@
 #include <restride/copy.hpp>
 
 #include "src/kernels/cpu/args.h"
+#include "src/kernels/cuda/launch.h"
+#include "src/launch/target.h"
 #include "src/layout/canonical.h"
+#include "src/plan/cuda_planner.h"
 #include "src/plan/decision.h"
 
 namespace restride {
@@ -17,7 +20,9 @@ struct Plan::Impl {
   int threads = 1;            ///< CPU: tasks a run is split into
   layout::Canonical canonical;
   plan::Decision decision;
-  kernels::cpu::CpuArgs cpu;
+  kernels::cpu::CpuArgs cpu;  ///< on the CPU
+  int cuda_device = -1;       ///< on CUDA: the device's number, or kModelDevice
+  cuda::CudaArgs cuda;        ///< on CUDA
 };
 
 namespace api {
@@ -25,9 +30,11 @@ namespace api {
 /// Plans; the one place where layouts become a decision and a decision becomes arguments.
 std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align,
                                       std::int64_t src_align);
-/// A plan whose decision is given: replay.
-std::shared_ptr<Plan::Impl> make_plan_from(const Layout& dst, const Layout& src, std::int64_t dst_align, std::int64_t src_align,
-                                           int threads, const plan::Decision& decision);
+/// A plan like `like` but for its decision: replay.
+std::shared_ptr<Plan::Impl> with_decision(const Plan::Impl& like, const plan::Decision& decision);
+
+/// What planning knows of a plan's GPU: the model's data without one. `device` has passed make_plan.
+const plan::CudaMachine& cuda_machine(int device);
 
 /// Threads worth using for this much data: none for small work.
 int threads_that_pay(const layout::Canonical& c, int allowed) noexcept;

@@ -1,0 +1,14 @@
+// Runs a prepared copy on a device.
+#include "src/launch/cuda_scopes.h"
+#include "src/launch/device.h"
+
+namespace restride::launch {
+
+int run_cuda(int device, const cuda::CudaArgs& args, void* dst, const void* src, void* stream) noexcept {
+  const LastErrorGuard guard;
+  const CurrentDevice current(device);
+  if (current.status() != cudaSuccess) return current.status();
+  return cuda::launch(args, dst, src, static_cast<CUstream_st*>(stream));
+}
+
+}  // namespace restride::launch
