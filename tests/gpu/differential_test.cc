@@ -1,0 +1,87 @@
+// Random layouts on the GPU against the CPU engine and the naive loop: every family on every layout that it claims.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/gpu/gpu_case.h"
+
+namespace restride::test {
+namespace {
+
+std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+/// RESTRIDE_SEED replays from one seed; RESTRIDE_CASES sets how many layouts are drawn.
+TEST(GpuDifferential, EveryFamilyMatchesTheCpuOnRandomLayouts) {
+  const std::uint64_t start = number_from_environment("RESTRIDE_SEED", std::random_device{}());
+  const std::uint64_t cases = number_from_environment("RESTRIDE_CASES", 20000);
+  GpuBench bench;
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    Rng rng(start + i);
+    Limits limits;
+    limits.elements = i % 100 == 0 ? 400000 : i % 10 == 0 ? 40000 : 3000;
+    const Case c = random_case(rng, limits);
+    // Half of the pointers are as an allocator gives them, half anywhere.
+    const std::int64_t dst_skew = pick(rng, 0, 1) * pick(rng, 0, 127);
+    const std::int64_t src_skew = pick(rng, 0, 1) * pick(rng, 0, 127);
+    SCOPED_TRACE("RESTRIDE_SEED=" + std::to_string(start + i) + " RESTRIDE_CASES=1  " + to_string(c.src) + " -> " + to_string(c.dst));
+    bench.check(c, dst_skew, src_skew, start + i);
+    if (HasFatalFailure()) return;
+  }
+  std::printf("first seed %llu, %llu layouts, %lld copies: %s\n", static_cast<unsigned long long>(start),
+              static_cast<unsigned long long>(cases), static_cast<long long>(bench.copies()), bench.claims().c_str());
+  RecordProperty("layouts", std::to_string(cases));
+  RecordProperty("copies", std::to_string(bench.copies()));
+  RecordProperty("claims", bench.claims());
+}
+
+/// Two-dimensional transposes and batches at extents around the tiles' edges, which random extents seldom meet.
+TEST(GpuDifferential, TransposesOfAllUnitsAroundTheTilesEdges) {
+  GpuBench bench;
+  std::uint64_t seed = number_from_environment("RESTRIDE_SEED", 1);
+  for (const std::int64_t size : {1, 2, 3, 4, 6, 8, 12, 16, 24})
+    for (const auto& [rows, cols] : std::initializer_list<std::pair<std::int64_t, std::int64_t>>{
+             {1, 1}, {31, 33}, {32, 32}, {64, 64}, {63, 65}, {64, 1}, {127, 129}, {128, 192}, {130, 517}, {7, 1031}, {513, 5}, {256, 255}}) {
+      for (const std::int64_t skew : {0, 1, 4}) {
+        Case c;
+        const Element element = Element::bytes(size);
+        c.src = permute(contiguous(element, {3, rows, cols}), {0, 2, 1});
+        c.dst = contiguous(element, {3, cols, rows});
+        SCOPED_TRACE(to_string(c.src) + " -> " + to_string(c.dst) + " skew " + std::to_string(skew));
+        bench.check(c, skew, 0, ++seed);
+        if (HasFatalFailure()) return;
+        bench.check(c, 0, skew, ++seed);
+        if (HasFatalFailure()) return;
+      }
+    }
+}
+
+/// Records, images, small batches, reversals: the shapes that the packed family is for, at several unit sizes.
+TEST(GpuDifferential, ShortInnermostModes) {
+  GpuBench bench;
+  std::uint64_t seed = number_from_environment("RESTRIDE_SEED", 1);
+  for (const std::int64_t size : {1, 2, 4, 8, 16})
+    for (const std::int64_t n : {2, 3, 4, 5, 6, 7, 8, 16}) {
+      const Element element = Element::bytes(size);
+      const std::vector<Case> cases = {
+          {contiguous(element, {n, 1000}), permute(contiguous(element, {1000, n}), {1, 0})},
+          {contiguous(element, {1000, n}), permute(contiguous(element, {n, 1000}), {1, 0})},
+          {contiguous(element, {2, n, 30, 31}), permute(contiguous(element, {2, 30, 31, n}), {0, 3, 1, 2})},
+          {contiguous(element, {301, n, n}), permute(contiguous(element, {301, n, n}), {0, 2, 1})},
+          {contiguous(element, {n, 3, 5, 4, 7}), permute(contiguous(element, {7, 4, 5, 3, n}), {4, 3, 2, 1, 0})},
+          {contiguous(element, {2, 2, 2, 2, 2, 2, 2, 2, n}),
+           permute(contiguous(element, {2, 2, 2, n, 2, 2, 2, 2, 2}), {8, 7, 6, 5, 4, 0, 1, 2, 3})}};
+      for (const Case& c : cases) {
+        SCOPED_TRACE(to_string(c.src) + " -> " + to_string(c.dst));
+        bench.check(c, 0, 0, ++seed);
+        if (HasFatalFailure()) return;
+        bench.check(c, size, 2 * size, ++seed);
+        if (HasFatalFailure()) return;
+      }
+    }
+}
+
+}  // namespace
+}  // namespace restride::test

@@ -1,0 +1,269 @@
+// What copy and Plan promise about streams, devices, graphs, threads and the caller's errors.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+#include <restride/error.hpp>
+
+#include "src/launch/device.h"
+#include "tests/gpu/device_memory.h"
+#include "tests/gpu/gpu_case.h"
+
+namespace restride::test {
+namespace {
+
+constexpr std::int64_t kRows = 1000;
+constexpr std::int64_t kCols = 517;
+constexpr std::size_t kBytes = kRows * kCols * 4;
+
+Layout transposed() { return permute(contiguous(DType::kF32, {kRows, kCols}), {1, 0}); }
+Layout dense() { return contiguous(DType::kF32, {kCols, kRows}); }
+
+std::vector<std::uint8_t> pattern(std::uint64_t seed) {
+  std::vector<std::uint8_t> bytes(kBytes);
+  Rng rng(seed);
+  for (std::size_t i = 0; i + 8 <= bytes.size(); i += 8) {
+    const std::uint64_t word = rng();
+    std::memcpy(&bytes[i], &word, 8);
+  }
+  return bytes;
+}
+
+std::vector<std::uint8_t> expected(const std::vector<std::uint8_t>& src) {
+  std::vector<std::uint8_t> out(kBytes);
+  naive_copy(dense(), out.data(), transposed(), src.data());
+  return out;
+}
+
+Options on(cudaStream_t stream) {
+  Options options;
+  options.stream = stream;
+  return options;
+}
+
+/// A stream held up until `release`: what was enqueued behind it cannot have run.
+class HeldStream {
+ public:
+  HeldStream() {
+    RESTRIDE_CHECK_CUDA(cudaLaunchHostFunc(
+        stream_, [](void* flag) { static_cast<std::atomic<bool>*>(flag)->wait(false); }, &released_));
+  }
+  ~HeldStream() { release(); }
+  void release() {
+    released_ = true;
+    released_.notify_all();
+    (void)cudaStreamSynchronize(stream_);
+  }
+  cudaStream_t stream() const { return stream_; }
+
+ private:
+  Stream stream_;
+  std::atomic<bool> released_{false};
+};
+
+TEST(GpuStream, CopyIsOrderedOnTheStreamAndDoesNotSynchronise) {
+  const std::vector<std::uint8_t> first = pattern(1), second = pattern(2);
+  DeviceBuffer src(kBytes), dst(kBytes), next(kBytes);
+  std::vector<std::uint8_t> out(kBytes, 0x5a);
+  Stream other;
+  upload(src.data(), first, other);
+  upload(dst.data(), out, other);
+  upload(next.data(), second, other);
+  other.synchronize();
+  // Planned and loaded before the stream is held up: the promise is about running.
+  copy(Tensor{dst.data(), dense()}, ConstTensor{src.data(), transposed()}, on(other));
+  upload(dst.data(), out, other);
+  other.synchronize();
+  HeldStream held;
+  RESTRIDE_CHECK_CUDA(cudaMemcpyAsync(src.data(), next.data(), kBytes, cudaMemcpyDeviceToDevice, held.stream()));
+  copy(Tensor{dst.data(), dense()}, ConstTensor{src.data(), transposed()}, on(held.stream()));  // returns although nothing can run
+  std::vector<std::uint8_t> meanwhile(kBytes);
+  download(meanwhile, dst.data(), other);
+  EXPECT_TRUE(meanwhile == out) << "the copy ran before what was enqueued ahead of it";
+  held.release();
+  download(out, dst.data(), other);
+  EXPECT_TRUE(out == expected(second)) << "the copy did not see what was enqueued ahead of it";
+}
+
+TEST(GpuStream, AColdCopyCanBeCapturedAndTheGraphReplayed) {
+  for (const std::string_view family : {std::string_view{}, kFamilies[2], kFamilies[3], kFamilies[4]}) {
+    SCOPED_TRACE("family " + std::string(family));
+    DeviceBuffer src(kBytes), dst(kBytes);
+    Stream stream;
+    Options options = on(stream);
+    options.family = family;
+    RESTRIDE_CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    bool claimed = true;
+    try {
+      copy(Tensor{dst.data(), dense()}, ConstTensor{src.data(), transposed()}, options);
+    } catch (const ArgumentError&) {
+      claimed = false;
+    }
+    cudaGraph_t graph = nullptr;
+    RESTRIDE_CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
+    if (!claimed) continue;
+    cudaGraphExec_t exec = nullptr;
+    RESTRIDE_CHECK_CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    std::size_t nodes = 0;
+    RESTRIDE_CHECK_CUDA(cudaGraphGetNodes(graph, nullptr, &nodes));
+    EXPECT_EQ(nodes, 1u) << "a copy is one kernel";
+    for (std::uint64_t seed : {11, 12}) {
+      const std::vector<std::uint8_t> in = pattern(seed);
+      std::vector<std::uint8_t> out(kBytes, 0xee);
+      upload(src.data(), in, stream);
+      upload(dst.data(), out, stream);
+      RESTRIDE_CHECK_CUDA(cudaGraphLaunch(exec, stream));
+      download(out, dst.data(), stream);
+      EXPECT_TRUE(out == expected(in));
+    }
+    RESTRIDE_CHECK_CUDA(cudaGraphExecDestroy(exec));
+    RESTRIDE_CHECK_CUDA(cudaGraphDestroy(graph));
+  }
+}
+
+TEST(GpuStream, TwoStreamsAtOnce) {
+  const std::vector<std::uint8_t> a = pattern(3), b = pattern(4);
+  DeviceBuffer src_a(kBytes), src_b(kBytes), dst_a(kBytes), dst_b(kBytes);
+  Stream one, two;
+  upload(src_a.data(), a, one);
+  upload(src_b.data(), b, two);
+  for (int i = 0; i < 50; ++i) {
+    copy(Tensor{dst_a.data(), dense()}, ConstTensor{src_a.data(), transposed()}, on(one));
+    copy(Tensor{dst_b.data(), dense()}, ConstTensor{src_b.data(), transposed()}, on(two));
+  }
+  std::vector<std::uint8_t> out(kBytes);
+  download(out, dst_a.data(), one);
+  EXPECT_TRUE(out == expected(a));
+  download(out, dst_b.data(), two);
+  EXPECT_TRUE(out == expected(b));
+}
+
+TEST(GpuStream, OnePlanFromManyThreads) {
+  Options cuda;
+  cuda.device = DeviceKind::kCuda;
+  const Plan plan(dense(), transposed(), cuda);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      const std::vector<std::uint8_t> in = pattern(20 + t);
+      const std::vector<std::uint8_t> want = expected(in);
+      DeviceBuffer src(kBytes), dst(kBytes);
+      Stream stream;
+      upload(src.data(), in, stream);
+      std::vector<std::uint8_t> out(kBytes);
+      for (int i = 0; i < 20; ++i) {
+        if (i % 2 == 0) wrong += plan.run(dst.data(), src.data(), on(stream)) != 0;
+        else copy(Tensor{dst.data(), dense()}, ConstTensor{src.data(), transposed()}, on(stream));
+        download(out, dst.data(), stream);
+        wrong += out != want;
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(GpuStream, TheCallersLastErrorStays) {
+  DeviceBuffer src(kBytes), dst(kBytes);
+  (void)cudaGetLastError();
+  // An invalid device leaves cudaErrorInvalidDevice behind, as a caller's own mistake would.
+  ASSERT_EQ(cudaSetDevice(12345), cudaErrorInvalidDevice);
+  copy(Tensor{dst.data(), dense()}, ConstTensor{src.data(), transposed()});
+  Options cuda;
+  cuda.device = DeviceKind::kCuda;
+  EXPECT_EQ(Plan(dense(), transposed(), cuda).run(dst.data(), src.data()), 0);
+  EXPECT_EQ(cudaPeekAtLastError(), cudaErrorInvalidDevice);
+  (void)cudaGetLastError();
+  // And what we refuse leaves nothing.
+  std::vector<std::uint8_t> host(kBytes);
+  EXPECT_THROW(copy(Tensor{dst.data(), dense()}, ConstTensor{host.data(), transposed()}), DeviceError);
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+}
+
+TEST(GpuStream, RunningAllocatesNothingOnTheDevice) {
+  DeviceBuffer src(kBytes), dst(kBytes);
+  copy(Tensor{dst.data(), dense()}, ConstTensor{src.data(), transposed()});
+  RESTRIDE_CHECK_CUDA(cudaDeviceSynchronize());
+  std::size_t before = 0, after = 0, total = 0;
+  RESTRIDE_CHECK_CUDA(cudaMemGetInfo(&before, &total));
+  for (int i = 0; i < 100; ++i) copy(Tensor{dst.data(), dense()}, ConstTensor{src.data(), transposed()});
+  RESTRIDE_CHECK_CUDA(cudaDeviceSynchronize());
+  RESTRIDE_CHECK_CUDA(cudaMemGetInfo(&after, &total));
+  EXPECT_EQ(before, after);
+}
+
+TEST(GpuDevice, KnowsWhereMemoryLies) {
+  using launch::MemoryKind;
+  using launch::place_of;
+  DeviceBuffer device(256);
+  void* pinned = nullptr;
+  void* managed = nullptr;
+  RESTRIDE_CHECK_CUDA(cudaMallocHost(&pinned, 256));
+  RESTRIDE_CHECK_CUDA(cudaMallocManaged(&managed, 256));
+  std::vector<int> host(64);
+  // A new thread has no current context; the answer must not depend on one.
+  std::thread([&] {
+    EXPECT_EQ(place_of(device.data() + 17), (launch::Place{MemoryKind::kDevice, 0}));
+    EXPECT_EQ(place_of(pinned).kind, MemoryKind::kPinned);
+    EXPECT_EQ(place_of(managed).kind, MemoryKind::kManaged);
+    EXPECT_EQ(place_of(host.data()).kind, MemoryKind::kHost);
+  }).join();
+  RESTRIDE_CHECK_CUDA(cudaFreeHost(pinned));
+  RESTRIDE_CHECK_CUDA(cudaFree(managed));
+}
+
+TEST(GpuDevice, RefusesHostAndDeviceMixedInWords) {
+  DeviceBuffer device(kBytes);
+  std::vector<std::uint8_t> host(kBytes);
+  try {
+    copy(Tensor{device.data(), dense()}, ConstTensor{host.data(), transposed()});
+    FAIL();
+  } catch (const DeviceError& e) {
+    EXPECT_NE(std::string(e.what()).find("dst is on cuda:0, src in host memory"), std::string::npos) << e.what();
+  }
+}
+
+TEST(GpuDevice, ReachesPinnedAndManagedMemoryWhenAsked) {
+  const std::vector<std::uint8_t> in = pattern(5);
+  void* pinned = nullptr;
+  RESTRIDE_CHECK_CUDA(cudaMallocHost(&pinned, kBytes));
+  std::memcpy(pinned, in.data(), kBytes);
+  DeviceBuffer dst(kBytes);
+  Stream stream;
+  Options options = on(stream);
+  options.device = DeviceKind::kCuda;
+  copy(Tensor{dst.data(), dense()}, ConstTensor{pinned, transposed()}, options);
+  std::vector<std::uint8_t> out(kBytes);
+  download(out, dst.data(), stream);
+  EXPECT_TRUE(out == expected(in));
+  RESTRIDE_CHECK_CUDA(cudaFreeHost(pinned));
+}
+
+TEST(GpuDevice, RunsOnTheMemorysDeviceAndPutsTheCurrentOneBack) {
+  int count = 0;
+  RESTRIDE_CHECK_CUDA(cudaGetDeviceCount(&count));
+  if (count < 2) GTEST_SKIP() << "needs two GPUs";
+  RESTRIDE_CHECK_CUDA(cudaSetDevice(1));
+  DeviceBuffer src(kBytes), dst(kBytes);
+  Stream of_one;
+  const std::vector<std::uint8_t> in = pattern(6);
+  upload(src.data(), in, of_one);
+  RESTRIDE_CHECK_CUDA(cudaSetDevice(0));
+  DeviceBuffer elsewhere(kBytes);
+  Stream of_zero;
+  copy(Tensor{dst.data(), dense()}, ConstTensor{src.data(), transposed()}, on(of_one));
+  int current = -1;
+  RESTRIDE_CHECK_CUDA(cudaGetDevice(&current));
+  EXPECT_EQ(current, 0);
+  std::vector<std::uint8_t> out(kBytes);
+  download(out, dst.data(), of_one);
+  EXPECT_TRUE(out == expected(in));
+  EXPECT_THROW(copy(Tensor{dst.data(), dense()}, ConstTensor{elsewhere.data(), transposed()}), DeviceError);
+  EXPECT_THROW(copy(Tensor{dst.data(), dense()}, ConstTensor{src.data(), transposed()}, on(of_zero)), DeviceError);
+}
+
+}  // namespace
+}  // namespace restride::test
