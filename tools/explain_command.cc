@@ -26,8 +26,11 @@ What it takes:
 A layout is a dtype, extents and strides in elements, outermost first: f32 (8,64):(64,1).
 Without strides it is contiguous; `b` behind them makes them bytes.
 
+With --device cuda on a machine without a GPU, a model of an H200 stands in for it.
+
 Examples:
   restride explain 'f32 (64,512,512,3) -> (0,3,1,2)'
+  restride explain 'f32 (4096,4096) -> (1,0)' --device cuda
   restride explain 'u8 (1080,1920,3):(6144,3,1) -> u8 (3,1080,1920)' --threads 1
   restride explain images.npy --rearrange 'b h w c -> b c h w' --dtype f16 --json)";
 
@@ -115,7 +118,8 @@ void print_json(const Plan& plan) {
   out["src"] = to_string(plan.src());
   out["dst"] = to_string(plan.dst());
   out["device"] = name(plan.device());
-  out["threads"] = plan.threads();
+  if (plan.device() == DeviceKind::kCuda) out["model"] = plan.cuda_device() == kModelDevice;
+  else out["threads"] = plan.threads();
   out["chosen"] = candidate_json(decision.chosen);
   out["others"] = nlohmann::ordered_json::array();
   for (const plan::Candidate& k : decision.others) out["others"].push_back(candidate_json(k));
@@ -127,7 +131,10 @@ void run_explain(const ExplainArguments& a) {
   const Sides sides = sides_of(a);
   // Memory of one's own is aligned to a cache line at least, as every allocator of large blocks does.
   constexpr std::int64_t kAlign = 64;
-  const Plan plan(sides.dst, sides.src, to_options(a.run), kAlign, kAlign);
+  Options options = to_options(a.run);
+  // Explaining needs no GPU: a model stands in for it, and the output says so.
+  if (options.device == DeviceKind::kCuda && cuda_status().devices.empty()) options.cuda_device = kModelDevice;
+  const Plan plan(sides.dst, sides.src, options, kAlign, kAlign);
   if (a.json)
     print_json(plan);
   else

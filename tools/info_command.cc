@@ -16,6 +16,37 @@ std::string in_units(std::int64_t bytes) {
   return bytes >= 1 << 20 ? fmt::format("{} MiB", bytes >> 20) : fmt::format("{} KiB", bytes >> 10);
 }
 
+std::string cuda_version(int v) { return v == 0 ? "none" : fmt::format("{}.{}", v / 1000, v % 1000 / 10); }
+
+void print_cuda(const CudaStatus& cuda) {
+  if (cuda.built)
+    fmt::print("cuda         built with {} for {}; the driver serves {}\n", cuda_version(cuda.runtime_version), cuda.architectures,
+               cuda_version(cuda.driver_version));
+  for (const CudaDevice& d : cuda.devices)
+    fmt::print("cuda:{}       {}, sm_{}{}, {} multiprocessors, {} of memory, copies at {:.0f} GB/s (expected)\n", d.index, d.name, d.cc_major,
+               d.cc_minor, d.sm_count, in_units(d.memory_bytes), d.copy_gbps);
+  if (cuda.devices.empty()) fmt::print("cuda         no device, copies run on the CPU: {}\n", cuda.reason);
+}
+
+nlohmann::ordered_json cuda_json(const CudaStatus& cuda) {
+  nlohmann::ordered_json out;
+  out["built"] = cuda.built;
+  out["architectures"] = cuda.architectures;
+  out["runtime_version"] = cuda.runtime_version;
+  out["driver_version"] = cuda.driver_version;
+  out["devices"] = nlohmann::ordered_json::array();
+  for (const CudaDevice& d : cuda.devices)
+    out["devices"].push_back({{"index", d.index},
+                              {"name", d.name},
+                              {"compute_capability", fmt::format("{}.{}", d.cc_major, d.cc_minor)},
+                              {"multiprocessors", d.sm_count},
+                              {"memory_bytes", d.memory_bytes},
+                              {"l2_bytes", d.l2_bytes},
+                              {"copy_gbps_expected", d.copy_gbps}});
+  if (cuda.devices.empty()) out["reason"] = cuda.reason;
+  return out;
+}
+
 void print_text(const Machine& m) {
   fmt::print("restride     {}\n", restride::version());
   fmt::print("processor    {}\n", m.processor);
@@ -27,8 +58,7 @@ void print_text(const Machine& m) {
     fmt::print("cache        L{} {}, {}, {} byte lines, shared by {} core{}\n", c.level, c.type, in_units(c.bytes),
                c.line_bytes, c.shared_by, c.shared_by == 1 ? "" : "s");
   fmt::print("memory       {}\n", in_units(m.memory_bytes));
-  for (const std::string& d : m.cuda_devices) fmt::print("cuda         {}\n", d);
-  if (m.cuda_devices.empty()) fmt::print("cuda         none: {}\n", m.no_cuda_because);
+  print_cuda(m.cuda);
 }
 
 void print_json(const Machine& m) {
@@ -49,8 +79,7 @@ void print_json(const Machine& m) {
                              {"line_bytes", c.line_bytes},
                              {"shared_by", c.shared_by}});
   out["memory_bytes"] = m.memory_bytes;
-  out["cuda_devices"] = m.cuda_devices;
-  if (m.cuda_devices.empty()) out["no_cuda_because"] = m.no_cuda_because;
+  out["cuda"] = cuda_json(m.cuda);
   fmt::print("{}\n", out.dump(2));
 }
 

@@ -106,7 +106,7 @@ Machine describe_machine() {
   read_isas(m);
   m.caches = read_caches();
   m.memory_bytes = static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
-  m.no_cuda_because = "this build has no CUDA engine";
+  m.cuda = cuda_status();
   return m;
 }
 

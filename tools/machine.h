@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <restride/device.hpp>
+
 namespace restride::tools {
 
 struct Cache {
@@ -26,8 +28,7 @@ struct Machine {
   std::string chosen_isa;
   std::vector<Cache> caches;
   std::int64_t memory_bytes = 0;
-  std::vector<std::string> cuda_devices;
-  std::string no_cuda_because;
+  CudaStatus cuda;
 };
 
 Machine describe_machine();

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "tools/io/box.h"
+#include "tools/io/device_stage.h"
 
 namespace restride::io {
 namespace {
@@ -63,6 +64,8 @@ class Stream {
   StreamReport run() {
     if (dst_.elements() == 0) return report_;
     take_memory();
+    if (options_.copy.device == DeviceKind::kCuda)
+      device_ = std::make_unique<DeviceStage>(report_.buffer_bytes, report_.buffer_bytes, options_.copy.cuda_device);
     const auto order = slowest_first(dst_);
     split_box(
         whole(dst_), order, [this](const Box& b) { return piece_bytes(b); }, report_.buffer_bytes,
@@ -115,12 +118,13 @@ class Stream {
     piece.offset_bytes = 0;
     if (staged_) {
       Layout staged = contiguous(src_.element, std::span<const std::int64_t>(box.extent.data(), box.extent.size()));
-      gather(box, staged, staging_.data());
+      gather(box, staged, staging_.data(), false);
       swap_words(staging_.data(), static_cast<std::uint64_t>(staged.bytes()), swap_bytes_);
-      copy(Tensor{output_.data(), piece}, ConstTensor{staging_.data(), staged}, options_.copy);
+      move(Tensor{output_.data(), piece}, ConstTensor{staging_.data(), staged}, device_ != nullptr);
     } else {
-      gather(box, piece, output_.data());
+      gather(box, piece, output_.data(), device_ != nullptr);
     }
+    if (device_) device_->download(output_.data(), bytes);
     if (swap_after_) swap_words(output_.data(), bytes, swap_bytes_);
     report_.copy_seconds += seconds_since(start);
 
@@ -133,11 +137,24 @@ class Stream {
                         static_cast<std::uint64_t>(dst_.bytes()));
   }
 
-  // Fills `target` (the box's elements as `layout` lays them out) from the mapped file, in parts whose pages fit.
-  void gather(const Box& box, const Layout& layout, std::uint8_t* target) {
-    const auto cost = [this](const Box& b) {
+  // One call of the library, here or on the device; there `to` is a layout of the output piece.
+  void move(const Tensor& to, const ConstTensor& from, bool on_device) {
+    if (on_device) {
+      device_->copy_in(to.layout, from, options_.copy);
+      return;
+    }
+    Options here = options_.copy;
+    here.device = DeviceKind::kCpu;
+    if (device_) here.family = {};  // a forced family is meant for the device
+    copy(to, from, here);
+  }
+
+  // Fills `target` (the box's elements as `layout` lays them out) from the mapped file, in parts whose pages fit, or
+  // whose spans fit into the device's memory.
+  void gather(const Box& box, const Layout& layout, std::uint8_t* target, bool on_device) {
+    const auto cost = [this, on_device](const Box& b) {
       const Layout part = restrict_to(src_, b);
-      return whole_file_ ? paged_bytes(part) : span_bytes(part);
+      return whole_file_ && !on_device ? paged_bytes(part) : span_bytes(part);
     };
     const auto order = slowest_first(src_);
     const std::uint64_t limit = std::max(report_.buffer_bytes, std::uint64_t{2} * 4096);
@@ -147,14 +164,14 @@ class Stream {
       for (std::size_t m = 0; m < inner.first.size(); ++m) inner.first[m] -= box.first[m];
       const Tensor to{target, restrict_to(layout, inner)};
       if (whole_file_) {
-        copy(to, ConstTensor{whole_file_.origin(), from}, options_.copy);
+        move(to, ConstTensor{whole_file_.origin(), from}, on_device);
         if (file_.size() > report_.buffer_bytes) whole_file_.drop();
         return;
       }
       const auto [first, last] = byte_range(from);
       const Mapping window(file_, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last));
       if (!window) throw MemoryError(errno_message("map", file_.path()) + "; raise the memory limit");
-      copy(to, ConstTensor{window.origin(), from}, options_.copy);
+      move(to, ConstTensor{window.origin(), from}, on_device);
     });
   }
 
@@ -168,6 +185,7 @@ class Stream {
   bool swap_after_ = false;  // big-endian only: swapped in the output buffer
   Mapping whole_file_;
   Buffer output_, staging_;
+  std::unique_ptr<DeviceStage> device_;  // when the copy runs on a GPU
   StreamReport report_;
 };
 
