@@ -27,6 +27,8 @@ struct ConstTensor {
   ConstTensor(const Tensor& t) : data(t.data), layout(t.layout) {}  // NOLINT: implicit on purpose
 };
 
+class Measurements;
+
 /// Where memory lies and kernels run. `kAuto` finds it from the pointers: device memory on a side, or managed memory
 /// on both, means that GPU; all else means the CPU, and so does a Plan, which is made without pointers.
 /// `kCuda` also takes pinned host memory, which a GPU reaches over the bus.
@@ -55,7 +57,8 @@ struct Options {
   void* stream = nullptr; ///< CUDA: a cudaStream_t; null is the legacy default stream
   /// Force a family by name ("tile"), for tests and measurements. Errors: ArgumentError when it does not apply.
   std::string_view family = {};
-  bool measure = false;   ///< time the candidates once and keep the best (allocates scratch; opt-in)
+  bool measure = false;   ///< time the candidates once and keep the best (allocates scratch, synchronises; opt-in)
+  Measurements* measurements = nullptr;  ///< plan by these records; with `measure`, add to them (measurements.hpp)
 };
 
 /// Copies every element of `src` to the element of `dst` at the same position in C order.

@@ -7,3 +7,4 @@
 #include <restride/error.hpp>
 #include <restride/layout.hpp>
 #include <restride/mdspan.hpp>
+#include <restride/measurements.hpp>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "src/api/measure.h"
 #include "src/api/plan_impl.h"
 #include "src/base/checked.h"
 #include "src/launch/cpu_prepare.h"
@@ -88,6 +89,7 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
     p->decision = plan::plan_cpu(p->canonical, plan::CpuMachine{}, options.family);
     p->threads = threads_that_pay(p->canonical, launch::threads_allowed(options));
   }
+  choose_by_time(*p, options);
   prepare(*p);
   return p;
 }

@@ -35,6 +35,8 @@ struct Key {
   int threads = 0;
   DeviceKind device = DeviceKind::kAuto;
   int cuda_device = -1;
+  bool measure = false;
+  const Measurements* measurements = nullptr;
 
   bool fits(const Plan::Impl& p, const Layout& dst, const Layout& src) const noexcept { return p.dst == dst && p.src == src; }
   friend bool operator==(const Key&, const Key&) = default;
@@ -86,7 +88,7 @@ thread_local std::array<Entry, kLocal> local_plans;
 
 const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align,
                               std::int64_t src_align, std::shared_ptr<const Plan::Impl>* keep_alive) {
-  if (!options.family.empty() || options.measure) {
+  if (!options.family.empty()) {
     *keep_alive = make_plan(dst, src, options, dst_align, src_align);
     return **keep_alive;
   }
@@ -97,6 +99,8 @@ const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Option
   key.threads = options.device == DeviceKind::kCuda ? 0 : launch::threads_allowed(options);
   key.device = options.device;
   key.cuda_device = options.cuda_device;
+  key.measure = options.measure;
+  key.measurements = options.measurements;
   Entry& local = local_plans[key.hash % kLocal];
   if (local.key == key && local.plan && key.fits(*local.plan, dst, src)) {
     *keep_alive = local.plan;  // a copy made by one of this copy's own tasks may take the slot

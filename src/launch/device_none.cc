@@ -3,6 +3,7 @@
 #include <restride/error.hpp>
 
 #include "src/launch/device.h"
+#include "src/launch/scratch.h"
 
 namespace restride {
 namespace {
@@ -27,6 +28,7 @@ const plan::CudaMachine& machine_of(int) {
 }
 int run_cuda(int, const cuda::CudaArgs&, void*, const void*, void*) noexcept { return kNoDeviceError; }
 std::string error_text(int) { return kReason; }
+std::unique_ptr<Scratch> cuda_scratch(int, const ScratchSide&, const ScratchSide&) { throw DeviceError(kReason); }
 
 }  // namespace launch
 }  // namespace restride

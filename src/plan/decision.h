@@ -98,6 +98,7 @@ struct Candidate {
   bool applies = false;
   Params params;
   Prediction predicted;
+  double measured_ns = 0;   ///< 0: not measured
   std::string_view reason;  ///< static text: why it refuses, lost, or won
 
   std::int64_t get(ParamId id, std::int64_t fallback = 0) const noexcept {

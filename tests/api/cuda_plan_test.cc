@@ -1,0 +1,65 @@
+// Plans for a GPU on machines that have none: a model stands in, and says so.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include <restride/restride.hpp>
+
+namespace restride {
+namespace {
+
+Options model() {
+  Options options;
+  options.device = DeviceKind::kCuda;
+  options.cuda_device = kModelDevice;
+  return options;
+}
+
+TEST(CudaPlan, IsMadeForAModelWithoutAGpu) {
+  const Plan plan(contiguous(DType::kF32, {4096, 4096}), permute(contiguous(DType::kF32, {4096, 4096}), {1, 0}), model());
+  EXPECT_EQ(plan.device(), DeviceKind::kCuda);
+  EXPECT_EQ(plan.cuda_device(), kModelDevice);
+  EXPECT_EQ(plan.family(), "tile");
+  EXPECT_NE(plan.explain().find("planned for a model of an H200"), std::string::npos) << plan.explain();
+}
+
+TEST(CudaPlan, OfAModelRefusesToRun) {
+  std::vector<float> memory(8);
+  const Plan plan(contiguous(DType::kF32, {2, 2}), permute(contiguous(DType::kF32, {2, 2}), {1, 0}), model());
+  EXPECT_NE(plan.run(memory.data(), memory.data() + 4), 0);
+}
+
+TEST(CudaPlan, SerialisesAndComesBack) {
+  const Plan plan(contiguous(DType::kF16, {300, 200}), permute(contiguous(DType::kF16, {200, 300}), {1, 0}), model());
+  const Plan again = Plan::deserialize(plan.serialize());
+  EXPECT_EQ(again.serialize(), plan.serialize());
+  EXPECT_EQ(again.explain().substr(0, 200), plan.explain().substr(0, 200));
+}
+
+TEST(CudaPlan, IsTheSameEachTime) {
+  const Layout dst = contiguous(DType::kU8, {3, 1080, 1920});
+  const Layout src = permute(contiguous(DType::kU8, {1080, 1920, 3}), {2, 0, 1});
+  EXPECT_EQ(Plan(dst, src, model()).explain(), Plan(dst, src, model()).explain());
+}
+
+TEST(CudaPlan, WithoutAGpuSaysWhyAndWhatToDo) {
+  if (!cuda_status().devices.empty()) GTEST_SKIP() << "this machine has a GPU";
+  Options options;
+  options.device = DeviceKind::kCuda;
+  try {
+    const Plan plan(contiguous(DType::kF32, {4}), contiguous(DType::kF32, {4}), options);
+    FAIL();
+  } catch (const DeviceError& e) {
+    EXPECT_EQ(std::string(e.what()).find("no GPU: "), 0u) << e.what();
+  }
+}
+
+TEST(CudaPlan, HostMemoryIsRefusedWhenAGpuIsAskedFor) {
+  std::vector<float> src(4), dst(4);
+  Options options;
+  options.device = DeviceKind::kCuda;
+  EXPECT_THROW(copy(Tensor{dst.data(), contiguous(DType::kF32, {4})}, ConstTensor{src.data(), contiguous(DType::kF32, {4})}, options), DeviceError);
+}
+
+}  // namespace
+}  // namespace restride

@@ -1,0 +1,104 @@
+// Planning by measured times: opt-in, recorded, and never able to choose what the planner did not offer.
+#include "src/api/measure.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include <restride/restride.hpp>
+
+namespace restride {
+namespace {
+
+Layout transposed() { return permute(contiguous(DType::kF32, {70, 50}), {1, 0}); }
+Layout dense() { return contiguous(DType::kF32, {50, 70}); }
+
+Options with(Measurements* kept, bool measure) {
+  Options options;
+  options.threads = 1;
+  options.measurements = kept;
+  options.measure = measure;
+  return options;
+}
+
+/// The record of `family` made the fastest by far.
+std::string favour(const Measurements& kept, const std::string& family) {
+  Measurements out = Measurements::from_json(kept.to_json());
+  for (auto& [key, record] : out.state().records)
+    for (MeasuredCandidate& k : record) k.time_ns = k.family == family ? 1 : 1e9;
+  return out.to_json();
+}
+
+TEST(Measurements, AreMadeOnlyWhenAskedFor) {
+  Measurements kept;
+  const Plan planned(dense(), transposed(), with(nullptr, false));
+  const Plan looked_up(dense(), transposed(), with(&kept, false));
+  EXPECT_EQ(kept.size(), 0u);
+  EXPECT_EQ(looked_up.family(), planned.family());
+  const Plan measured(dense(), transposed(), with(&kept, true));
+  EXPECT_EQ(kept.size(), 1u);
+  EXPECT_NE(measured.explain().find("measured"), std::string::npos) << measured.explain();
+}
+
+TEST(Measurements, DecideThePlansTheyRecord) {
+  Measurements kept;
+  Plan(dense(), transposed(), with(&kept, true));
+  Measurements edited = Measurements::from_json(favour(kept, "gather"));
+  const Plan plan(dense(), transposed(), with(&edited, false));
+  EXPECT_EQ(plan.family(), "gather");
+  std::vector<float> src(3500), dst(3500);
+  for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<float>(i);
+  plan.run(dst.data(), src.data());
+  EXPECT_EQ(dst[1], src[50]);
+  EXPECT_EQ(dst[70], src[1]);
+}
+
+TEST(Measurements, CannotChooseWhatThePlannerDoesNotOffer) {
+  Measurements kept;
+  Plan(dense(), transposed(), with(&kept, true));
+  Measurements edited = Measurements::from_json(favour(kept, "gather"));
+  for (auto& [key, record] : edited.state().records)
+    for (MeasuredCandidate& k : record) k.params["tile_rows"] = 12345;
+  EXPECT_EQ(Plan(dense(), transposed(), with(&edited, false)).family(), Plan(dense(), transposed(), with(nullptr, false)).family());
+}
+
+TEST(Measurements, DoNotOverruleAForcedFamily) {
+  Measurements kept;
+  Options options = with(&kept, true);
+  options.family = "gather";
+  EXPECT_EQ(Plan(dense(), transposed(), options).family(), "gather");
+  EXPECT_EQ(kept.size(), 0u);
+}
+
+TEST(Measurements, SurviveAFile) {
+  Measurements kept;
+  Plan(dense(), transposed(), with(&kept, true));
+  const std::string path = ::testing::TempDir() + "restride_measurements.json";
+  kept.save(path);
+  EXPECT_EQ(Measurements::load(path).to_json(), kept.to_json());
+  std::remove(path.c_str());
+  EXPECT_THROW(Measurements::load(path), IoError);
+  EXPECT_THROW(kept.save("/no/such/folder/file.json"), IoError);
+}
+
+TEST(Measurements, RefuseBrokenText) {
+  for (const char* text : {"", "[]", "{}", R"({"restride_measurements":2,"records":{}})", R"({"restride_measurements":1,"records":[]})",
+                           R"({"restride_measurements":1,"records":{"k":{}}})", R"({"restride_measurements":1,"records":{"k":[{"family":"run"}]}})",
+                           R"({"restride_measurements":1,"records":{"k":[{"family":"run","params":{},"time_ns":-1}]}})",
+                           R"({"restride_measurements":1,"records":{"k":[{"family":"run","params":{"a":"b"},"time_ns":1}]}})"})
+    EXPECT_THROW(Measurements::from_json(text), ParseError) << text;
+}
+
+TEST(Measurements, ServeCopiesThroughTheCache) {
+  Measurements kept;
+  std::vector<float> src(3500), dst(3500);
+  for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<float>(i);
+  for (int i = 0; i < 3; ++i) copy(Tensor{dst.data(), dense()}, ConstTensor{src.data(), transposed()}, with(&kept, true));
+  EXPECT_EQ(kept.size(), 1u);
+  EXPECT_EQ(dst[1], src[50]);
+}
+
+}  // namespace
+}  // namespace restride
