@@ -94,7 +94,7 @@ void print_report(const CopyArguments& a, const io::OpenArray& in, const CopyReq
   fmt::print("{}\n", report.dump(2));
 }
 
-void run_copy(const CopyArguments& a) {
+void run_copy(CopyArguments& a) {
   const auto start = std::chrono::steady_clock::now();
   io::install_signal_handlers();
   const io::OpenArray in = io::open_array(a.in, open_options(a));
@@ -103,7 +103,9 @@ void run_copy(const CopyArguments& a) {
     throw ArgumentError(a.out + " is the file that is read; write to another name and rename it");
   Options options = to_options(a.run);
   if (options.device == DeviceKind::kAuto) options.device = DeviceKind::kCpu;  // files lie in host memory
-  const Plan plan(request.dst, request.src, options);  // refuses what cannot be copied before a file is made
+  Options whole = options;
+  whole.measure = false;  // pieces are measured, not all of the file
+  const Plan plan(request.dst, request.src, whole);  // refuses what cannot be copied before a file is made
 
   io::ArrayWriter writer(
       a.out, {request.result, descr_to_keep(in.entry, request.result.element), request.fortran_order}, a.force);
@@ -119,6 +121,7 @@ void run_copy(const CopyArguments& a) {
         [&](std::uint64_t offset, io::Bytes bytes) { writer.write(offset, bytes); }, stream);
   }
   writer.commit(!a.no_sync);
+  save_measurements(a.run);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (a.json || !a.quiet) print_report(a, in, request, plan, done, seconds);
 }

@@ -127,7 +127,7 @@ void print_json(const Plan& plan) {
   fmt::print("{}\n", out.dump(2));
 }
 
-void run_explain(const ExplainArguments& a) {
+void run_explain(ExplainArguments& a) {
   const Sides sides = sides_of(a);
   // Memory of one's own is aligned to a cache line at least, as every allocator of large blocks does.
   constexpr std::int64_t kAlign = 64;
@@ -135,6 +135,7 @@ void run_explain(const ExplainArguments& a) {
   // Explaining needs no GPU: a model stands in for it, and the output says so.
   if (options.device == DeviceKind::kCuda && cuda_status().devices.empty()) options.cuda_device = kModelDevice;
   const Plan plan(sides.dst, sides.src, options, kAlign, kAlign);
+  save_measurements(a.run);
   if (a.json)
     print_json(plan);
   else

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -169,10 +170,24 @@ void add_run_options(CLI::App& sub, RunOptions& o) {
   sub.add_option("--family", o.family, "Force a family of kernels (run, rows, tile, packed, gather), for measurements")
       ->type_name("FAMILY")
       ->group(group);
+  sub.add_flag("--measure", o.measure, "Time what could do the copy, once, and take the fastest")->group(group);
+  sub.add_option("--measurements", o.measurements, "File of such times: planned by, and added to with --measure")
+      ->type_name("FILE")
+      ->group(group);
 }
 
-Options to_options(const RunOptions& o) {
+void save_measurements(const RunOptions& o) {
+  if (o.measure && !o.measurements.empty()) o.kept.save(o.measurements);
+}
+
+Options to_options(RunOptions& o) {
   Options options;
+  if (!o.measurements.empty()) {
+    if (std::filesystem::exists(o.measurements)) o.kept = Measurements::load(o.measurements);
+    else if (!o.measure) throw IoError(fmt::format("there is no file {}; --measure makes it", o.measurements));
+    options.measurements = &o.kept;
+  }
+  options.measure = o.measure;
   options.threads = o.threads;
   options.family = o.family;
   options.device = o.device == "cuda" ? DeviceKind::kCuda : o.device == "cpu" ? DeviceKind::kCpu : DeviceKind::kAuto;

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <restride/copy.hpp>
 #include <restride/layout.hpp>
+#include <restride/measurements.hpp>
 
 namespace restride::tools {
 
@@ -43,15 +44,20 @@ bool any(const ViewOptions& options);
 /// Errors: UsageError (options that exclude each other, unknown dtype), ShapeError, ParseError, CastError.
 CopyRequest apply(const ViewOptions& options, const Layout& input);
 
-/// Options that say how to copy: --threads, --device, --family.
+/// Options that say how to copy: --threads, --device, --family, --measure, --measurements.
 struct RunOptions {
   int threads = 0;
   std::string device = "auto";
   std::string family;
+  bool measure = false;
+  std::string measurements;  ///< a file
+  Measurements kept;         ///< what it holds
 };
 void add_run_options(CLI::App& sub, RunOptions& options);
-/// `options` must outlive the result, which refers to its text.
-Options to_options(const RunOptions& options);
+/// Reads the file of measurements if there is one. `options` must outlive the result, which refers to it.
+Options to_options(RunOptions& options);
+/// Writes measurements back to their file, when any may have been made.
+void save_measurements(const RunOptions& options);
 
 /// The element named so. Errors: UsageError listing the names.
 Element element_named(const std::string& name);
