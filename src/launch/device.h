@@ -18,7 +18,8 @@ namespace restride::launch {
 /// Cost: about 100 ns; a few without a driver.
 Place place_of(const void* pointer) noexcept;
 
-/// The device of a stream; -1 when it cannot be told (a default stream, or a driver before 12.8).
+/// The device of a stream; -1 when it cannot be told (a default stream, one that is being
+/// captured, or a driver before 12.8).
 int device_of_stream(void* stream) noexcept;
 
 /// The calling thread's current device; -1 without one.

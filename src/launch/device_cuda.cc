@@ -103,9 +103,13 @@ Place place_of(const void* pointer) noexcept {
 int device_of_stream(void* stream) noexcept {
   const auto handle = static_cast<cudaStream_t>(stream);
   if (handle == nullptr || handle == cudaStreamLegacy || handle == cudaStreamPerThread) return -1;
-  CUdevice device = -1;
   const Driver& d = driver();
-  return d.stream_device != nullptr && d.stream_device(handle, &device) == CUDA_SUCCESS ? device : -1;
+  if (d.stream_device == nullptr || d.stream_is_capturing == nullptr) return -1;
+  // Asking a capturing stream for its device is an error that ends the capture; a wrong one fails at the launch.
+  CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  if (d.stream_is_capturing(handle, &capturing) != CUDA_SUCCESS || capturing != CU_STREAM_CAPTURE_STATUS_NONE) return -1;
+  CUdevice device = -1;
+  return d.stream_device(handle, &device) == CUDA_SUCCESS ? device : -1;
 }
 
 int current_device() noexcept {

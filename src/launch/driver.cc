@@ -19,6 +19,7 @@ Driver load() noexcept {
   }
   find(library, "cuPointerGetAttributes", d.pointer_attributes);
   find(library, "cuStreamGetDevice", d.stream_device);
+  find(library, "cuStreamIsCapturing", d.stream_is_capturing);
   return d;
 }
 

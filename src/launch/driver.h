@@ -12,6 +12,7 @@ namespace restride::launch {
 struct Driver {
   CUresult (*pointer_attributes)(unsigned count, CUpointer_attribute* which, void** data, CUdeviceptr pointer) = nullptr;
   CUresult (*stream_device)(CUstream stream, CUdevice* device) = nullptr;  ///< null before 12.8
+  CUresult (*stream_is_capturing)(CUstream stream, CUstreamCaptureStatus* status) = nullptr;
   const char* missing = nullptr;  ///< what dlopen said; null when the driver is there
 };
 

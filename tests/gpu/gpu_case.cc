@@ -98,8 +98,10 @@ void GpuBench::run_one(Job& job, const Plan& plan, const std::string& what) {
   ASSERT_EQ(rc, 0) << what << "\n" << plan.explain();
   download(job.got, job.dst_base, stream_);
   const std::size_t at = first_difference(job.got, job.expected);
-  ASSERT_EQ(at, job.expected.size()) << what << ": byte " << static_cast<std::int64_t>(at) - job.dst.origin() << " of dst is "
-                                     << int{job.got[std::min(at, job.got.size() - 1)]} << "\n" << plan.explain();
+  if (at < job.expected.size())
+    FAIL() << what << ": byte " << static_cast<std::int64_t>(at) - job.dst.origin() << " of dst is " << int{job.got[at]} << " where "
+           << int{job.expected[at]} << " should be and " << int{job.dst.bytes()[at]} << " was\n"
+           << plan.explain();
   ++copies_;
   for (std::size_t f = 0; f < kFamilies.size(); ++f)
     if (plan.family() == kFamilies[f]) ++made_[f];
