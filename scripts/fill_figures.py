@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Fills the figures of README.md and docs/ from committed result files, so that no number is typed by hand.
 
-A marked block names what it shows and the file it comes from; its content is replaced:
+A marked block names what it shows and the files it comes from (globs; a case that two files hold counts as in the
+last by name); its content is replaced:
 
-    <!-- figures: headline bench/results/cpu.json -->
+    <!-- figures: headline bench/results/cpu*.json -->
     ...
     <!-- /figures -->
 
 headline  one sentence: geometric mean and worst ratio, machine, commit
-classes   a table: each class of cases with its geometric mean, worst case, and the best peer measured in the same run
+classes   a table: each class of cases with geometric mean / worst case; the best peer of the same run, bold where ahead
 cases     a table of every case
 lab_*     the tables of docs/lab.md (scripts/lab_figures.py): a file and what of it to show
 explain   the output of `restride explain ARGS`, run now: `<!-- figures: explain 'f32 (8,64) -> (1,0)' -->`
@@ -35,17 +36,26 @@ def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
 
 
+def load(patterns: str):
+    """The files' cases as one result, or None when there is no such file."""
+    paths = [p for pattern in patterns.split() for p in sorted(ROOT.glob(pattern))]
+    if not paths:
+        return None
+    results = [json.loads(p.read_text()) for p in paths]
+    cases = {(c["device"], c["threads"], c["name"], c["src"]): c | {"machine": r["machine"]}
+             for r in results for c in r["cases"]}
+    return results[-1] | {"cases": list(cases.values()), "paths": [str(p.relative_to(ROOT)) for p in paths]}
+
+
 def measured(result):
     return [c for c in result["cases"] if "error" not in c and "skipped" not in c and c["ratio"] > 0]
 
 
-def device_name(machine: dict) -> str:
-    for key in ("gpu", "device", "cuda_device", "processor", "cpu", "name"):
+def device_name(machine: dict, device: str) -> str:
+    for key in ("gpu", "device_name", "device") if device == "cuda" else ("cpu",):
         if isinstance(machine.get(key), str):
             return machine[key]
-        if isinstance(machine.get(key), dict) and isinstance(machine[key].get("name"), str):
-            return machine[key]["name"]
-    return "unknown machine"
+    return device
 
 
 def headline(result) -> str:
@@ -56,25 +66,34 @@ def headline(result) -> str:
         mean = geometric_mean([c["ratio"] for c in cases])
         where = f"{threads} thread{'s' if threads != 1 else ''} of " if device == "cpu" else ""
         lines.append(f"- **{mean:.2f}** of a plain copy's speed (geometric mean of {len(cases)} layouts; worst "
-                     f"{worst['ratio']:.2f}, `{worst['name']}`) on {where}{device_name(result['machine'])}")
-    return "\n".join(lines) + f"\n\nCommit `{result['commit'][:12]}`, `{result['command']}`.\n"
+                     f"{worst['ratio']:.2f}, `{worst['name']}`) on {where}{device_name(worst['machine'], device)}")
+    return "\n".join(lines) + f"\n\nFrom {', '.join(result['paths'])}: commit `{result['commit'][:12]}`.\n"
+
+
+def class_cell(cases) -> str:
+    """Geometric mean / worst case, then the best peer that ran on all these cases; bold where that one is ahead."""
+    if not cases:
+        return "-"
+    mean = geometric_mean([c["ratio"] for c in cases])
+    cell = f"{mean:.2f} / {min(c['ratio'] for c in cases):.2f}"
+    peers = {p: geometric_mean([c["peers"][p] for c in cases]) for p in cases[0].get("peers", {})
+             if all(c.get("peers", {}).get(p, 0) > 0 for c in cases)}
+    if not peers:
+        return cell
+    best = max(peers, key=peers.get)
+    peer = f"{best} {peers[best]:.2f}"
+    return f"{cell}; {f'**{peer}**' if peers[best] > mean else peer}"
 
 
 def classes(result) -> str:
-    rows = ["| class | threads | cases | restride | worst | best peer, same run |", "|---|---|---|---|---|---|"]
-    groups: dict = {}
-    for case in measured(result):
-        groups.setdefault((case["class"], case["threads"]), []).append(case)
-    for (name, threads), cases in groups.items():
-        worst = min(cases, key=lambda c: c["ratio"])
-        mean = geometric_mean([c["ratio"] for c in cases])
-        peers = {p: geometric_mean([c["peers"][p] for c in cases]) for p in cases[0].get("peers", {})
-                 if all(c["peers"].get(p, 0) > 0 for c in cases)}
-        best = max(peers, key=peers.get) if peers else None
-        lost = best is not None and peers[best] > mean
-        shown = f"{peers[best]:.2f} {best}" if best else "-"
-        rows.append(f"| {name} | {threads} | {len(cases)} | {mean:.2f} | {worst['ratio']:.2f} `{worst['name']}` | "
-                    f"{'**' + shown + '** (we lose)' if lost else shown} |")
+    columns = sorted({(c["device"], c["threads"]) for c in measured(result)})
+    names = list(dict.fromkeys(c.get("class") or "other" for c in measured(result)))
+    titles = [f"CPU, {t} thread{'s' if t != 1 else ''}" if d == "cpu" else "GPU" for d, t in columns]
+    rows = ["| class: mean / worst; best peer | " + " | ".join(titles) + " |", "|---" * (len(columns) + 1) + "|"]
+    for name in names:
+        cells = [class_cell([c for c in measured(result) if (c.get("class") or "other", c["device"], c["threads"])
+                             == (name, *column)]) for column in columns]
+        rows.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(rows) + "\n"
 
 
