@@ -15,7 +15,10 @@
 namespace restride::maps {
 
 inline constexpr int kMaxPackedModes = 20;
-inline constexpr int kPackedThreads = 256;
+#ifndef RESTRIDE_PACKED_THREADS
+#define RESTRIDE_PACKED_THREADS 256
+#endif
+inline constexpr int kPackedThreads = RESTRIDE_PACKED_THREADS;
 
 /// Modes of one group, innermost first, and what a step along each adds.
 struct PackedModes {
@@ -26,7 +29,15 @@ struct PackedModes {
   std::uint32_t piece_step[kMaxPackedModes] = {}; ///< pieces a step advances by; 0 for modes inside a piece
 };
 
+/// How a word of dst is collected from shared memory.
+enum class PackedKind : std::uint8_t {
+  kPlain,   ///< unit by unit
+  kSpread,  ///< the same, with a swizzle or with lanes that take turns
+  kBlock,   ///< units of 1 and 2 bytes: 4 bytes at a time, which are as many rows; transposed in registers
+};
+
 struct PackedArgs {
+  PackedKind kind = PackedKind::kPlain;
   Walk batch;                       ///< modes outside the tile
   std::uint32_t tiles = 0;          ///< cuts of both cut modes times the batch
   base::FastDiv cuts_d, cuts_s;     ///< tiles along the cut mode of the runs, of the pieces (1 when they are the same)
@@ -46,11 +57,13 @@ struct PackedArgs {
   std::int32_t run_inside = 0, row_inside = 0;  ///< bytes inside a piece at index 0, where modes run backwards
   std::int32_t piece_pitch = 0;     ///< bytes from piece to piece in shared memory, a multiple of 16
   std::int32_t swizzle_shift = 0;   ///< bits from here on are added to the place of a 16-byte word among eight; see below
+  std::int32_t warp_words = 0;      ///< words of a row that a warp's lanes have side by side (4 or 8); 0: all of a row
   bool rotate = false;              ///< lanes collect the 4-byte words of a dst word in different orders
   base::FastDiv piece_words;        ///< aligned words that cover a piece
   base::FastDiv run_words;          ///< 16-byte words that cover a run
+  base::FastDiv run_groups;         ///< groups of warp_words that cover a run; run_words where a warp has whole rows
   std::int32_t run_copies = 1;      ///< run tables, each shifted by a unit, so that four entries are one access
-  std::int32_t tile_bytes = 0;      ///< shared memory of the pieces
+  std::int32_t tile_bytes = 0;      ///< shared memory of the pieces of one tile
   std::int32_t shared_bytes = 0;    ///< with the tables
   std::uint32_t blocks = 0;
   std::uint8_t src_dtype = 0, dst_dtype = 0;
@@ -115,6 +128,31 @@ RESTRIDE_HD constexpr std::int32_t packed_piece_base(const PackedArgs& a, std::i
 /// address bits. Shift 0 leaves addresses alone.
 RESTRIDE_HD constexpr std::uint32_t packed_swizzle(std::uint32_t address, std::int32_t shift) {
   return shift == 0 ? address : address ^ (address >> (shift - 4) & 0x70u);
+}
+
+/// The word of a row, and the row (or group of rows, in blocks), that item number `item` of a tile's stores is.
+/// With warp_words, 32 items are warp_words words of 32 / warp_words rows: rows lie side by side in shared memory, words
+/// do not, and both together spread over the banks.
+struct PackedStore {
+  std::int32_t row = 0, word = 0;
+};
+RESTRIDE_HD constexpr PackedStore packed_store(const PackedArgs& a, std::uint32_t item) {
+  if (a.warp_words == 0) {
+    const std::uint32_t row = a.run_words.quotient(item);
+    return {static_cast<std::int32_t>(row), static_cast<std::int32_t>(item - row * a.run_words.divisor)};
+  }
+  const int bits = a.warp_words == 8 ? 3 : 2;
+  const std::uint32_t low = item & ((1u << bits) - 1), line = (item & 31) >> bits;
+  const std::uint32_t rows = a.run_groups.quotient(item >> 5);
+  const std::uint32_t group = (item >> 5) - rows * a.run_groups.divisor;
+  return {static_cast<std::int32_t>((rows << (5 - bits)) + line), static_cast<std::int32_t>((group << bits) + low)};
+}
+
+/// How many items that are, for `rows` rows or groups of rows; some may lie outside.
+RESTRIDE_HD constexpr std::int32_t packed_stores(const PackedArgs& a, std::int32_t rows) {
+  if (a.warp_words == 0) return rows * static_cast<std::int32_t>(a.run_words.divisor);
+  const std::int32_t lines = 32 / a.warp_words;
+  return (rows + lines - 1) / lines * static_cast<std::int32_t>(a.run_groups.divisor) * 32;
 }
 
 /// Which 4-byte word of its dst word a lane collects at step i of `steps` (a power of two).

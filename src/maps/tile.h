@@ -14,7 +14,10 @@
 
 namespace restride::maps {
 
-inline constexpr int kTileThreads = 256;
+#ifndef RESTRIDE_TILE_THREADS
+#define RESTRIDE_TILE_THREADS 256
+#endif
+inline constexpr int kTileThreads = RESTRIDE_TILE_THREADS;
 inline constexpr int kWordBytes = 16;
 
 struct TileArgs {

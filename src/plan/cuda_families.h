@@ -4,6 +4,7 @@
 #include "src/layout/canonical.h"
 #include "src/maps/gather.h"
 #include "src/maps/packed.h"
+#include "src/maps/records.h"
 #include "src/maps/rows.h"
 #include "src/maps/tile.h"
 #include "src/plan/cuda_planner.h"
@@ -15,12 +16,14 @@ Candidate bid_run(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_rows(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_tile(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_packed(const layout::Canonical& c, const CudaMachine& machine);
+Candidate bid_records(const layout::Canonical& c, const CudaMachine& machine);  ///< packed, by its kernels for records
 Candidate bid_gather(const layout::Canonical& c, const CudaMachine& machine);
 
 /// The kernels' arguments for a candidate that applies.
 maps::RowsArgs rows_args(const layout::Canonical& c, const Candidate& chosen);
 maps::TileArgs tile_args(const layout::Canonical& c, const Candidate& chosen);
 maps::PackedArgs packed_args(const layout::Canonical& c, const Candidate& chosen);
+maps::RecordsArgs records_args(const layout::Canonical& c, const Candidate& chosen);
 maps::GatherArgs gather_args(const layout::Canonical& c, const Candidate& chosen);
 
 /// How the rows kernel reads with words of so many bytes.

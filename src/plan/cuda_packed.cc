@@ -10,6 +10,7 @@ namespace restride::plan {
 using layout::Canonical;
 using layout::CopyMode;
 using maps::PackedArgs;
+using maps::PackedKind;
 using maps::PackedModes;
 
 namespace {
@@ -63,7 +64,7 @@ void take(const Canonical& c, const Order& order, std::int64_t unit, std::int64_
     const bool backwards = stride(c.modes[m]) < 0;
     std::int32_t& chunk = set.chunk[m];
     if (chunk == 0) {
-      if (bytes >= target) break;
+      if (bytes * 4 >= target * 3) break;
       const std::int64_t need = ceil_div(target, bytes);
       // A run that goes backwards is taken whole, so that its lowest address is known beforehand.
       chunk = extent <= need + need / 2 ? static_cast<std::int32_t>(std::min<std::int64_t>(extent, 1 << 20))
@@ -108,6 +109,11 @@ Set set_of(const Canonical& c, const Candidate& chosen) {
     if (((set.dst | set.src) >> i & 1) != 0) set.chunk[i] = static_cast<std::int32_t>(c.modes[i].extent);
   if (set.d_cut != kNone) set.chunk[static_cast<std::size_t>(set.d_cut)] = static_cast<std::int32_t>(chosen.get(ParamId::kTileRows));
   if (set.s_cut != kNone) set.chunk[static_cast<std::size_t>(set.s_cut)] = static_cast<std::int32_t>(chosen.get(ParamId::kTileCols));
+  for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i) {
+    if ((set.dst >> i & 1) != 0) set.run_units *= set.chunk[i];
+    if ((set.src >> i & 1) != 0) set.piece_units *= set.chunk[i];
+    if (set.chunk[i] != 0) set.tile_units *= set.chunk[i];
+  }
   return set;
 }
 
@@ -140,36 +146,55 @@ int cycles(const Lanes& lanes, int count, std::int32_t shift) {
 }
 
 /// The addresses of the first warp's lanes at step `step`, sub-unit `part` of a word.
-int lanes_of(const PackedArgs& a, int units, int steps, bool rotate, int step, int part, Lanes& lanes) {
+int lanes_of(const PackedArgs& a, int across, int units, int steps, int step, int part, Lanes& lanes) {
   int count = 0;
   for (int lane = 0; lane < 32; ++lane) {
-    const std::uint32_t row = a.run_words.quotient(static_cast<std::uint32_t>(lane));
-    const std::uint32_t word = static_cast<std::uint32_t>(lane) - row * a.run_words.divisor;
-    const int turn = maps::packed_turn(lane, step, steps, rotate);
-    const std::int32_t unit = static_cast<std::int32_t>(word) * units + turn * (units / steps) + part;
-    if (unit >= a.run_units || static_cast<std::int32_t>(row) >= a.rows) continue;
+    const maps::PackedStore at = maps::packed_store(a, static_cast<std::uint32_t>(lane));
+    const int turn = maps::packed_turn(lane, step, steps, a.rotate);
+    const std::int32_t unit = at.word * units + turn * (units / steps) + part;
+    const std::int32_t row = at.row * across;
+    if (unit >= a.run_units || row >= a.rows) continue;
     lanes[static_cast<std::size_t>(count++)] = static_cast<std::uint32_t>(
-        maps::packed_run_entry(a, static_cast<std::uint32_t>(unit)) + maps::packed_row_entry(a, row).inside);
+        maps::packed_run_entry(a, static_cast<std::uint32_t>(unit)) +
+        maps::packed_row_entry(a, static_cast<std::uint32_t>(row)).inside);
   }
   return count;
 }
 
-/// Chooses the swizzle and the order of collecting that meet the fewest bank conflicts.
+/// Chooses lanes' places, swizzle and turns so that the stores meet the fewest bank conflicts.
 void spread(const Canonical& c, PackedArgs& a) {
   const int units = 16 / c.dst_unit;
   const int steps = c.dst_unit <= 4 ? 4 : units;
-  int best = 1 << 20;
-  for (const bool rotate : {false, true}) {
-    if (rotate && steps == 1) break;
-    Lanes first, second;
-    const int n1 = lanes_of(a, units, steps, rotate, 0, 0, first);
-    const int n2 = lanes_of(a, units, steps, rotate, steps / 2, units / steps - 1, second);
-    for (const std::int32_t shift : {0, 7, 8, 9, 10, 11}) {
-      const int cost = 4 * (cycles(first, n1, shift) + cycles(second, n2, shift)) + (rotate ? 1 : 0) + (shift != 0 ? 1 : 0);
-      if (cost < best) best = cost, a.rotate = rotate, a.swizzle_shift = shift;
+  const int across = a.kind == PackedKind::kBlock ? 4 / c.dst_unit : 1;
+  const auto words = static_cast<std::int32_t>(a.run_words.divisor);
+  const std::int32_t lines = (a.rows + across - 1) / across;
+  PackedArgs best = a;
+  double best_cost = 1e9;
+  for (const std::int32_t warp_words : {8, 4, 0}) {
+    if (warp_words != 0 && lines < 32 / warp_words) continue;
+    a.warp_words = warp_words;
+    a.run_groups = base::FastDiv(warp_words != 0 ? ceil_div(words, warp_words) : words);
+    const double waste = static_cast<double>(maps::packed_stores(a, lines)) / (static_cast<double>(words) * lines);
+    for (const bool rotate : {false, true}) {
+      if (rotate && steps == 1) break;
+      a.rotate = rotate;
+      Lanes first, second;
+      const int n1 = lanes_of(a, across, units, steps, 0, 0, first);
+      const int n2 = lanes_of(a, across, units, steps, steps / 2, units / steps - 1, second);
+      for (const std::int32_t shift : {0, 7, 8, 9, 10, 11, 12, 13}) {
+        // A conflict costs a cycle; a lane without work, turns and swizzles cost instructions.
+        const double cost = (2.0 + cycles(first, n1, shift) + cycles(second, n2, shift)) * waste +
+                            (rotate ? 0.3 : 0.0) + (shift != 0 ? 0.2 : 0.0);
+        if (cost >= best_cost) continue;
+        best_cost = cost;
+        a.swizzle_shift = shift;
+        best = a;
+      }
     }
-    if (best <= 10) break;
+    if (best_cost < 4.6) break;
   }
+  a = best;
+  if (a.kind == PackedKind::kPlain && (a.rotate || a.swizzle_shift != 0)) a.kind = PackedKind::kSpread;
 }
 
 /// Puts the modes first along which the tile's runs, then its pieces, go on in memory: tiles that run side by side then
@@ -295,6 +320,21 @@ bool runs_on(const Canonical& c, const Set& set, std::int64_t alignment) {
   return (bits & (alignment - 1)) == 0;
 }
 
+/// True when 4 bytes of a piece are units of rows that lie side by side and start alike: see PackedKind::kBlock.
+bool in_blocks(const Canonical& c, const Set& set) {
+  if (c.cast || c.dst_unit > 2 || (set.dst & set.src) != 0) return false;
+  std::int64_t src_bits = c.src_align, dst_bits = 16;
+  for (std::size_t m = 0; m < c.modes.size(); ++m) {
+    const CopyMode& mode = c.modes[m];
+    const bool row = m < kMaxSet && (set.src >> m & 1) != 0;
+    if (row && mode.src_stride < 0) return false;
+    if (row) dst_bits |= mode.dst_stride;
+    else src_bits |= mode.src_stride;
+    if (row && static_cast<int>(m) == set.s_cut) src_bits |= set.chunk[m] * mode.src_stride;
+  }
+  return src_bits % 4 == 0 && dst_bits % 16 == 0 && set.piece_units >= 4 / c.dst_unit;
+}
+
 /// The store's side of the arguments, and the shared memory a tile takes.
 void finish(const Canonical& c, const Set& set, PackedArgs& a) {
   const std::int32_t units = 16 / c.dst_unit;
@@ -302,6 +342,7 @@ void finish(const Canonical& c, const Set& set, PackedArgs& a) {
   a.run_words = base::FastDiv(ceil_div(a.run_units + (aligned ? 0 : units - 1), units));
   a.run_copies = aligned ? 1 : std::max(1, 4 / c.dst_unit);
   a.tile_bytes = (a.pieces * a.piece_pitch + 32 + 127) / 128 * 128;
+  if (in_blocks(c, set)) a.kind = PackedKind::kBlock;
   a.shared_bytes = a.tile_bytes + (a.rows + a.pieces) * 16 + maps::packed_run_table(a.run_units) * 2 * a.run_copies;
 }
 
@@ -318,7 +359,7 @@ Priced price(const Canonical& c, const CudaMachine& machine, const Set& set) {
   const std::int64_t tile_bytes = set.tile_units * std::max(c.src_unit, c.dst_unit);
   const std::int64_t copies = c.dst_unit < 4 && !runs_on(c, set, 16) ? 4 / c.dst_unit : 1;
   const std::int64_t table_bytes = set.run_units * 2 * copies + (set.tile_units / set.run_units + set.tile_units / set.piece_units) * 16;
-  if (set.tile_units * c.src_unit + table_bytes > (40 << 10)) return p;
+  if (set.tile_units * c.src_unit * 17 / 16 + table_bytes > (44 << 10)) return p;
   std::int64_t tiles = 1;
   for (std::size_t i = 0; i < c.modes.size(); ++i) {
     const std::int64_t chunk = i < kMaxSet ? set.chunk[i] : 0;
@@ -333,14 +374,20 @@ Priced price(const Canonical& c, const CudaMachine& machine, const Set& set) {
   p.written = sectors(c.units / set.run_units, run_bytes, runs_on(c, set, 32) ? 32 : 1);
   const double used = static_cast<double>(c.units) / (static_cast<double>(tiles) * static_cast<double>(set.tile_units));
   const auto size = static_cast<double>(tile_bytes);
-  double efficiency = 0.93 * size / (size + 700) * std::min(1.0, 0.5 + 0.55 * used);
+  double efficiency = 0.93 * size / (size + 1500) * std::min(1.0, 0.5 + 0.55 * used);
   // Memory likes 64 bytes and more in a row.
   efficiency *= static_cast<double>(run_bytes) / static_cast<double>(run_bytes + 8);
   efficiency *= static_cast<double>(piece_bytes) / static_cast<double>(piece_bytes + 8);
+  // The last wave of blocks leaves part of the GPU idle.
+  const double at_once = machine.sm_count * std::min(6.0, static_cast<double>(machine.shared_per_sm_bytes) /
+                                                              static_cast<double>(set.tile_units * c.src_unit + table_bytes + 1024));
+  const double waves = static_cast<double>(tiles) / at_once;
+  efficiency *= waves / (waves + 0.5);
   // A block's tables cost about a word's work an entry, and serve all of its tiles.
   const double tiles_of_block = std::max(1.0, static_cast<double>(tiles) / (machine.sm_count * kBlocksPerSm));
   efficiency /= 1 + static_cast<double>(set.run_units) / (tiles_of_block * size / 16);
-  if (tiles < machine.sm_count * 4) efficiency *= 0.3 + 0.7 * static_cast<double>(tiles) / (machine.sm_count * 4);
+  // Collecting byte by byte is bound by instructions.
+  if (c.dst_unit < 4 && !c.cast && !in_blocks(c, set)) efficiency *= c.dst_unit == 1 ? 0.6 : 0.9;
   p.efficiency = efficiency;
   p.time = static_cast<double>(p.read + p.written) / efficiency;
   return p;

@@ -70,6 +70,16 @@ void predict(Candidate& bid, const Canonical& c, const CudaMachine& machine, std
       kLaunchNs + 32.0 * static_cast<double>(read_sectors + written_sectors) / (machine.copy_bytes_per_ns * efficiency);
 }
 
+namespace {
+
+/// Packed's better offer: its kernels for records, or the general one.
+Candidate pack(const Canonical& c, const CudaMachine& machine) {
+  const Candidate records = bid_records(c, machine);
+  return records.applies ? records : bid_packed(c, machine);
+}
+
+}  // namespace
+
 Decision plan_cuda(const Canonical& c, const CudaMachine& machine, std::string_view forced) {
   Decision decision;
   decision.device = DeviceKind::kCuda;
@@ -79,7 +89,7 @@ Decision plan_cuda(const Canonical& c, const CudaMachine& machine, std::string_v
     decision.chosen.reason = "nothing to do";
     return decision;
   }
-  Candidate bids[] = {bid_run(c, machine), bid_rows(c, machine), bid_tile(c, machine), bid_packed(c, machine),
+  Candidate bids[] = {bid_run(c, machine), bid_rows(c, machine), bid_tile(c, machine), pack(c, machine),
                       bid_gather(c, machine)};
   std::stable_sort(std::begin(bids), std::end(bids), [](const Candidate& a, const Candidate& b) {
     return a.applies != b.applies ? a.applies : a.applies && a.predicted.time_ns < b.predicted.time_ns;

@@ -25,6 +25,29 @@ struct Move {
   __device__ static Bits<bytes> apply(Bits<bytes> unit) { return unit; }
 };
 
+/// Four words moved on by `by` places: out[i] = in[(i - by) mod 4].
+__device__ inline void rotate_words(std::uint32_t (&v)[4], int by) {
+  const bool by1 = (by & 1) != 0, by2 = (by & 2) != 0;
+  const std::uint32_t a0 = by1 ? v[3] : v[0], a1 = by1 ? v[0] : v[1], a2 = by1 ? v[1] : v[2], a3 = by1 ? v[2] : v[3];
+  v[0] = by2 ? a2 : a0, v[1] = by2 ? a3 : a1, v[2] = by2 ? a0 : a2, v[3] = by2 ? a1 : a3;
+}
+
+/// in[j] holds 4 / kUnit units of row j of a small matrix; out[i] gets column i.
+template <int kUnit>
+__device__ inline void transpose_words(const std::uint32_t (&in)[4 / kUnit], std::uint32_t (&out)[4 / kUnit]) {
+  if constexpr (kUnit == 2) {
+    out[0] = __byte_perm(in[0], in[1], 0x5410);
+    out[1] = __byte_perm(in[0], in[1], 0x7632);
+  } else {
+    const std::uint32_t a0 = __byte_perm(in[0], in[1], 0x5140), a1 = __byte_perm(in[2], in[3], 0x5140);
+    const std::uint32_t b0 = __byte_perm(in[0], in[1], 0x7362), b1 = __byte_perm(in[2], in[3], 0x7362);
+    out[0] = __byte_perm(a0, a1, 0x5410);
+    out[1] = __byte_perm(a0, a1, 0x7632);
+    out[2] = __byte_perm(b0, b1, 0x5410);
+    out[3] = __byte_perm(b0, b1, 0x7632);
+  }
+}
+
 /// `count` units of `bytes` each, one to 16 bytes in all, as one access of memory.
 template <int bytes, int count>
 __device__ inline Bits<bytes * count> join(const Bits<bytes> (&u)[count]) {

@@ -12,6 +12,7 @@ inline constexpr std::uint8_t kTileBlock = 1;    ///< units of 1 and 2 bytes tra
 int launch_rows(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
 int launch_tile(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
 int launch_packed(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
+int launch_packed_records(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
 int launch_gather(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
 
 }  // namespace restride::cuda

@@ -9,7 +9,9 @@ int launch(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream
     case plan::Family::kRun:
     case plan::Family::kRows: return launch_rows(args, dst, src, stream);
     case plan::Family::kTile: return launch_tile(args, dst, src, stream);
-    case plan::Family::kPacked: return launch_packed(args, dst, src, stream);
+    case plan::Family::kPacked:
+      return std::holds_alternative<maps::RecordsArgs>(args.args) ? launch_packed_records(args, dst, src, stream)
+                                                                  : launch_packed(args, dst, src, stream);
     case plan::Family::kGather: return launch_gather(args, dst, src, stream);
   }
   return 1;  // cudaErrorInvalidValue

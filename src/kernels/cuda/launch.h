@@ -7,6 +7,7 @@
 #include "src/layout/canonical.h"
 #include "src/maps/gather.h"
 #include "src/maps/packed.h"
+#include "src/maps/records.h"
 #include "src/maps/rows.h"
 #include "src/maps/tile.h"
 #include "src/plan/decision.h"
@@ -19,7 +20,7 @@ namespace restride::cuda {
 struct KernelKey {
   plan::Family family = plan::Family::kNoop;
   std::uint8_t src_unit = 1, dst_unit = 1;
-  std::uint8_t variant = 0;       ///< rows: RowsKind; tile: shape; packed: bytes of a word of dst
+  std::uint8_t variant = 0;       ///< rows: RowsKind; tile: how words are made; gather: bits of an index
   bool cast = false;
   DType src_dtype = DType::kU8, dst_dtype = DType::kU8;
 };
@@ -27,7 +28,7 @@ struct KernelKey {
 /// A prepared launch: one POD of named fields for one kernel. Made once a plan, used for every run.
 struct CudaArgs {
   KernelKey key;
-  std::variant<std::monostate, maps::RowsArgs, maps::TileArgs, maps::PackedArgs, maps::GatherArgs> args;
+  std::variant<std::monostate, maps::RowsArgs, maps::TileArgs, maps::PackedArgs, maps::RecordsArgs, maps::GatherArgs> args;
 };
 
 /// The arguments of the kernel that `decision` chose for `c`. Host arithmetic only; builds without CUDA.

@@ -10,10 +10,14 @@
 #include "src/kernels/cuda/families.h"
 #include "src/maps/packed.h"
 
+#ifndef RESTRIDE_PACKED_BLOCKS
+#define RESTRIDE_PACKED_BLOCKS 6
+#endif
 namespace restride::cuda {
 namespace {
 
 using maps::PackedArgs;
+using maps::PackedKind;
 
 struct RowEntry {
   std::int64_t dst;
@@ -41,14 +45,19 @@ struct Tables {
     run_size = maps::packed_run_table(a.run_units);
   }
 
-  __device__ void fill(const PackedArgs& a) const {
-    for (int i = threadIdx.x; i < a.rows; i += maps::kPackedThreads) {
-      const maps::PackedSum sum = maps::packed_row_entry(a, i);
-      rows[i] = {sum.dst, sum.inside};
-    }
+  /// What loading needs.
+  __device__ void fill_pieces(const PackedArgs& a) const {
     for (int i = threadIdx.x; i < a.pieces; i += maps::kPackedThreads) {
       const maps::PackedSum sum = maps::packed_sum(a.piece_modes, i);
       pieces[i] = {sum.src, maps::packed_piece_base(a, i, sum.src)};
+    }
+  }
+
+  /// What storing needs.
+  __device__ void fill_runs(const PackedArgs& a) const {
+    for (int i = threadIdx.x; i < a.rows; i += maps::kPackedThreads) {
+      const maps::PackedSum sum = maps::packed_row_entry(a, i);
+      rows[i] = {sum.dst, sum.inside};
     }
     for (int i = threadIdx.x; i < run_size; i += maps::kPackedThreads) {
       const int unit = i - maps::kRunPad;
@@ -71,8 +80,31 @@ struct Tables {
   }
 };
 
+/// The tile's pieces on their way into shared memory at `base`, which is `from` modulo 16.
+template <PackedKind kind>
+__device__ inline void load_tile(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
+                                 std::uint32_t buffer, const char* src) {
+  const char* const from = src + place.src;
+  const char* const first = src + a.src_first;
+  const char* const last = src + a.src_last;
+  const std::uint32_t base = buffer + nibble(from);
+  const int piece_bytes = place.piece_bytes;
+  const int words = place.pieces * static_cast<int>(a.piece_words.divisor);
+#pragma unroll 2
+  for (int item = threadIdx.x; item < words; item += maps::kPackedThreads) {
+    const int piece = static_cast<int>(a.piece_words.quotient(item));
+    const int word = item - piece * static_cast<int>(a.piece_words.divisor);
+    const PieceEntry entry = tables.pieces[piece];
+    const char* const at = from + entry.src;
+    const int off = word * 16 - nibble(at);
+    if (off >= piece_bytes) continue;
+    const std::uint32_t to = base + entry.shared + off;
+    stage_word(kind == PackedKind::kPlain ? to : maps::packed_swizzle(to, a.swizzle_shift), at + off, first, last);
+  }
+}
+
 /// One word of dst, collected unit by unit; `base` is where entry 0 of the run lies.
-template <class Op>
+template <class Op, PackedKind kind>
 __device__ inline Bits<16> collect(const PackedArgs& a, const Tables& tables, std::uint32_t base, int unit) {
   constexpr int kUnits = 16 / Op::kDst;
   constexpr int kSteps = Op::kDst <= 4 ? 4 : kUnits;  // pieces of a word, each collected at once
@@ -81,22 +113,22 @@ __device__ inline Bits<16> collect(const PackedArgs& a, const Tables& tables, st
   Bits<Op::kDst * kPart> parts[kSteps];
 #pragma unroll
   for (int i = 0; i < kSteps; ++i) {
-    const int turn = maps::packed_turn(lane, i, kSteps, a.rotate);
+    const int turn = kind == PackedKind::kPlain ? i : maps::packed_turn(lane, i, kSteps, a.rotate);
     std::uint32_t entry[kPart];
     tables.entries<kPart>(a, unit + turn * kPart, entry);
     Bits<Op::kDst> units[kPart];
 #pragma unroll
-    for (int j = 0; j < kPart; ++j)
-      units[j] = Op::apply(load_shared<Op::kSrc>(maps::packed_swizzle(base + entry[j], a.swizzle_shift)));
+    for (int j = 0; j < kPart; ++j) {
+      const std::uint32_t at = base + entry[j];
+      units[j] = Op::apply(
+          load_shared<Op::kSrc>(kind == PackedKind::kPlain ? at : maps::packed_swizzle(at, a.swizzle_shift)));
+    }
     parts[i] = join<Op::kDst, kPart>(units);
   }
-  if (kSteps > 1 && a.rotate) {  // back into order: part i is number i + lane / 8
-    const int by = lane >> 3 & (kSteps - 1);
+  if constexpr (kind != PackedKind::kPlain && kSteps > 1) {  // back into order: part i is number i + lane / 8
+    const int by = a.rotate ? lane >> 3 & (kSteps - 1) : 0;
     if constexpr (kSteps == 4) {
-      const bool by1 = (by & 1) != 0, by2 = (by & 2) != 0;
-      const auto a0 = by1 ? parts[3] : parts[0], a1 = by1 ? parts[0] : parts[1];
-      const auto a2 = by1 ? parts[1] : parts[2], a3 = by1 ? parts[2] : parts[3];
-      parts[0] = by2 ? a2 : a0, parts[1] = by2 ? a3 : a1, parts[2] = by2 ? a0 : a2, parts[3] = by2 ? a1 : a3;
+      rotate_words(parts, by);
     } else if (by != 0) {
       const auto first = parts[0];
       parts[0] = parts[kSteps - 1];
@@ -106,64 +138,119 @@ __device__ inline Bits<16> collect(const PackedArgs& a, const Tables& tables, st
   return join<Op::kDst * kPart, kSteps>(parts);
 }
 
-template <class Op>
-__global__ void __launch_bounds__(maps::kPackedThreads, 6) packed_kernel(const __grid_constant__ PackedArgs a,
-                                                                         char* dst, const char* src) {
+template <class Op, PackedKind kind>
+__device__ inline void store_tile(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
+                                  std::uint32_t buffer, char* dst, const char* src) {
   constexpr int kUnits = 16 / Op::kDst;
+  const std::uint32_t base = buffer + nibble(src + place.src);
+  char* const to = dst + place.dst;
+  const int run_units = place.run_units;
+  const int stores = maps::packed_stores(a, place.rows);
+  for (int item = threadIdx.x; item < stores; item += maps::kPackedThreads) {
+    const maps::PackedStore store_at = maps::packed_store(a, item);
+    if (store_at.row >= place.rows) continue;
+    const RowEntry entry = tables.rows[store_at.row];
+    char* const row = to + entry.dst;
+    const int unit = store_at.word * kUnits - nibble(row) / Op::kDst;
+    if (unit >= run_units) continue;
+    const Bits<16> value = collect<Op, kind>(a, tables, base + entry.shared, unit);
+    char* const at = row + unit * Op::kDst;
+    if (unit >= 0 && unit + kUnits <= run_units) store<16>(at, value);
+    else store_part<Op::kDst>(at, value, max(0, -unit) * Op::kDst, min(kUnits, run_units - unit) * Op::kDst);
+  }
+}
+
+/// The same for 4 / kUnit rows at once, which lie side by side in every piece and start alike in dst.
+template <int kUnit>
+__device__ inline void store_blocks(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
+                                    std::uint32_t buffer, char* dst, const char* src) {
+  constexpr int kUnits = 16 / kUnit;
+  constexpr int kAcross = 4 / kUnit;
+  const std::uint32_t base = buffer + nibble(src + place.src);
+  char* const to = dst + place.dst;
+  const int run_units = place.run_units;
+  const int lane = threadIdx.x & 31;
+  const int stores = maps::packed_stores(a, (place.rows + kAcross - 1) / kAcross);
+  for (int item = threadIdx.x; item < stores; item += maps::kPackedThreads) {
+    const maps::PackedStore store_at = maps::packed_store(a, item);
+    const int r = store_at.row * kAcross;
+    if (r >= place.rows) continue;
+    const RowEntry entry = tables.rows[r];
+    const int unit = store_at.word * kUnits - nibble(to + entry.dst) / kUnit;
+    if (unit >= run_units) continue;
+    std::uint32_t out[kAcross][4];
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+      std::uint32_t offset[kAcross], in[kAcross], column[kAcross];
+      tables.entries<kAcross>(a, unit + maps::packed_turn(lane, w, 4, a.rotate) * kAcross, offset);
+#pragma unroll
+      for (int j = 0; j < kAcross; ++j)
+        in[j] = load_shared<4>(maps::packed_swizzle(base + entry.shared + offset[j], a.swizzle_shift));
+      transpose_words<kUnit>(in, column);
+#pragma unroll
+      for (int i = 0; i < kAcross; ++i) out[i][w] = column[i];
+    }
+    const bool whole = unit >= 0 && unit + kUnits <= run_units;
+    const int first = max(0, -unit) * kUnit, last = min(kUnits, run_units - unit) * kUnit;
+#pragma unroll
+    for (int i = 0; i < kAcross; ++i) {
+      if (r + i >= place.rows) break;
+      if (a.rotate) rotate_words(out[i], lane >> 3 & 3);
+      char* const at = to + tables.rows[r + i].dst + unit * kUnit;
+      const uint4 value = make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]);
+      if (whole) store<16>(at, value);
+      else store_part<kUnit>(at, value, first, last);
+    }
+  }
+}
+
+template <class Op, PackedKind kind>
+__global__ void __launch_bounds__(maps::kPackedThreads, kind == PackedKind::kBlock ? 4 : RESTRIDE_PACKED_BLOCKS)
+    packed_kernel(const __grid_constant__ PackedArgs a, char* dst, const char* src) {
   extern __shared__ __align__(1024) char shared[];
   __shared__ maps::PackedPlace places[2];
   const Tables tables(a, shared);
-  const char* const first = src + a.src_first;
-  const char* const last = src + a.src_last;
+  const std::uint32_t buffer = shared_address(shared);
   if (threadIdx.x == 0) places[0] = maps::packed_place(a, blockIdx.x);
-  tables.fill(a);
+  tables.fill_pieces(a);
   __syncthreads();
 
   int current = 0;
   for (std::uint32_t tile = blockIdx.x; tile < a.tiles; tile += gridDim.x, current ^= 1) {
-    const maps::PackedPlace& place = places[current];
-    const char* const from = src + place.src;
-    const std::uint32_t base = shared_address(shared) + nibble(from);
-    const int words = place.pieces * static_cast<int>(a.piece_words.divisor);
-    const int piece_bytes = place.piece_bytes;
-#pragma unroll 2
-    for (int item = threadIdx.x; item < words; item += maps::kPackedThreads) {
-      const int piece = static_cast<int>(a.piece_words.quotient(item));
-      const int word = item - piece * static_cast<int>(a.piece_words.divisor);
-      const PieceEntry entry = tables.pieces[piece];
-      const char* const at = from + entry.src;
-      const int off = word * 16 - nibble(at);
-      if (off < piece_bytes)
-        stage_word(maps::packed_swizzle(base + entry.shared + off, a.swizzle_shift), at + off, first, last);
-    }
+    load_tile<kind>(a, tables, places[current], buffer, src);
     // While the copies are under way, one thread works out where the block's next tile lies.
     if (threadIdx.x == 0 && tile + gridDim.x < a.tiles)
       places[current ^ 1] = maps::packed_place(a, tile + gridDim.x);
+    if (tile == blockIdx.x) tables.fill_runs(a);
     wait_copies();
     __syncthreads();
-
-    char* const to = dst + place.dst;
-    const int run_units = place.run_units;
-    const int stores = place.rows * static_cast<int>(a.run_words.divisor);
-    for (int item = threadIdx.x; item < stores; item += maps::kPackedThreads) {
-      const int r = static_cast<int>(a.run_words.quotient(item));
-      const int word = item - r * static_cast<int>(a.run_words.divisor);
-      const RowEntry entry = tables.rows[r];
-      char* const row = to + entry.dst;
-      const int unit = word * kUnits - nibble(row) / Op::kDst;
-      if (unit >= run_units) continue;
-      const Bits<16> value = collect<Op>(a, tables, base + entry.shared, unit);
-      char* const at = row + unit * Op::kDst;
-      if (unit >= 0 && unit + kUnits <= run_units) store<16>(at, value);
-      else store_part<Op::kDst>(at, value, max(0, -unit) * Op::kDst, min(kUnits, run_units - unit) * Op::kDst);
-    }
+    if constexpr (kind == PackedKind::kBlock) store_blocks<Op::kDst>(a, tables, places[current], buffer, dst, src);
+    else store_tile<Op, kind>(a, tables, places[current], buffer, dst, src);
     __syncthreads();
   }
 }
 
+template <class Op, PackedKind kind>
+int launch_kind(const PackedArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
+  return enqueue(packed_kernel<Op, kind>, a, dst, src, a.blocks, maps::kPackedThreads, a.shared_bytes, stream);
+}
+
 template <class Op>
 int launch_one(const PackedArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  return enqueue(packed_kernel<Op>, a, dst, src, a.blocks, maps::kPackedThreads, a.shared_bytes, stream);
+  return a.kind == PackedKind::kPlain ? launch_kind<Op, PackedKind::kPlain>(a, dst, src, stream)
+                                      : launch_kind<Op, PackedKind::kSpread>(a, dst, src, stream);
+}
+
+template <int kUnit>
+int launch_small(const PackedArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
+  if (a.kind != PackedKind::kBlock) return launch_one<Move<kUnit>>(a, dst, src, stream);
+  return launch_kind<Move<kUnit>, PackedKind::kBlock>(a, dst, src, stream);
+}
+
+/// Conversions come as the general kernel only.
+template <class Op>
+int launch_cast(const PackedArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
+  return launch_kind<Op, PackedKind::kSpread>(a, dst, src, stream);
 }
 
 }  // namespace
@@ -173,14 +260,14 @@ int launch_packed(const CudaArgs& args, void* dst, const void* src, CUstream_st*
   if (args.key.cast) {
 #define RESTRIDE_X(d, s)                                                    \
   if (args.key.dst_dtype == DType::d && args.key.src_dtype == DType::s)     \
-    return launch_one<Cast<base::Storage<DType::d>, base::Storage<DType::s>>>(a, dst, src, stream);
+    return launch_cast<Cast<base::Storage<DType::d>, base::Storage<DType::s>>>(a, dst, src, stream);
     RESTRIDE_CUDA_CASTS(RESTRIDE_X)
 #undef RESTRIDE_X
     return static_cast<int>(cudaErrorInvalidValue);
   }
   switch (args.key.dst_unit) {
-    case 1: return launch_one<Move<1>>(a, dst, src, stream);
-    case 2: return launch_one<Move<2>>(a, dst, src, stream);
+    case 1: return launch_small<1>(a, dst, src, stream);
+    case 2: return launch_small<2>(a, dst, src, stream);
     case 4: return launch_one<Move<4>>(a, dst, src, stream);
     case 8: return launch_one<Move<8>>(a, dst, src, stream);
     default: return launch_one<Move<16>>(a, dst, src, stream);

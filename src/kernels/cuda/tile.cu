@@ -121,17 +121,10 @@ __global__ void __launch_bounds__(maps::kTileThreads, RESTRIDE_TILE_BLOCKS) tile
       std::uint32_t in[kAcross];
 #pragma unroll
       for (int j = 0; j < kAcross; ++j) in[j] = load_shared<4>(address + (w * kAcross + j) * a.row_pitch);
-      if constexpr (kUnit == 2) {
-        out[0][w] = __byte_perm(in[0], in[1], 0x5410);
-        out[1][w] = __byte_perm(in[0], in[1], 0x7632);
-      } else {
-        const std::uint32_t a0 = __byte_perm(in[0], in[1], 0x5140), a1 = __byte_perm(in[2], in[3], 0x5140);
-        const std::uint32_t b0 = __byte_perm(in[0], in[1], 0x7362), b1 = __byte_perm(in[2], in[3], 0x7362);
-        out[0][w] = __byte_perm(a0, a1, 0x5410);
-        out[1][w] = __byte_perm(a0, a1, 0x7632);
-        out[2][w] = __byte_perm(b0, b1, 0x5410);
-        out[3][w] = __byte_perm(b0, b1, 0x7632);
-      }
+      std::uint32_t column[kAcross];
+      transpose_words<kUnit>(in, column);
+#pragma unroll
+      for (int i = 0; i < kAcross; ++i) out[i][w] = column[i];
     }
     char* row = to + s * a.dst_pitch + static_cast<std::int64_t>(d) * kUnit;
 #pragma unroll

@@ -1,0 +1,127 @@
+// Moves         arrays of records of 2 to 8 equal fields into one plane a field, or back (pixels, structures).
+// Applies when  records are dense, fields 1 to 8 bytes, and every plane starts on 16 bytes and is a multiple of them.
+// Thread map    a thread has one 16-byte word of every plane; a warp loads and stores words side by side on both sides.
+// Shared memory each warp's words change hands in its own part, without barriers of the block; no bank conflicts.
+// Traffic       every byte once each way, whole sectors.
+// Source        the transposition is byte permutes fixed at compile time; measured rows in bench/results.
+#include <utility>
+
+#include "src/kernels/cuda/device.cuh"
+#include "src/kernels/cuda/families.h"
+#include "src/maps/records.h"
+
+namespace restride::cuda {
+namespace {
+
+using maps::RecordsArgs;
+
+/// out word w = the bytes `from(4 w + b)` of `in`, b = 0 .. 3; units never straddle words.
+template <int kUnit, int kWords, class From>
+__device__ inline void permute(const std::uint32_t (&in)[kWords], std::uint32_t (&out)[kWords], From from) {
+#pragma unroll
+  for (int w = 0; w < kWords; ++w) {
+    const int at0 = from(4 * w), at2 = from(4 * w + 2);
+    if constexpr (kUnit >= 4) {
+      out[w] = in[at0 / 4];
+    } else if constexpr (kUnit == 2) {
+      out[w] = __byte_perm(in[at0 / 4], in[at2 / 4], (at0 % 4 == 0 ? 0x10 : 0x32) | (at2 % 4 == 0 ? 0x5400 : 0x7600));
+    } else {
+      const int at1 = from(4 * w + 1), at3 = from(4 * w + 3);
+      const std::uint32_t low = __byte_perm(in[at0 / 4], in[at1 / 4], (at0 % 4) | (4 + at1 % 4) << 4);
+      const std::uint32_t high = __byte_perm(in[at2 / 4], in[at3 / 4], (at2 % 4) | (4 + at3 % 4) << 4);
+      out[w] = __byte_perm(low, high, 0x5410);
+    }
+  }
+}
+
+template <int kUnit, int kFields, bool kToPlanes>
+__global__ void __launch_bounds__(maps::kRecordsThreads, kFields <= 4 ? 6 : kFields <= 6 ? 4 : 3)
+    packed_records_kernel(const __grid_constant__ RecordsArgs a, char* dst, const char* src) {
+  constexpr int kWarpWords = maps::records_warp_words(kFields);
+  __shared__ __align__(16) uint4 shared[maps::kRecordsThreads / 32 * kWarpWords];
+  const int lane = threadIdx.x & 31;
+  uint4* const mine = shared + threadIdx.x / 32 * kWarpWords;
+
+  const std::uint32_t item = a.chunks.quotient(blockIdx.x);
+  const std::uint32_t chunk = blockIdx.x - item * a.chunks.divisor;
+  const maps::Offsets at = maps::offsets(a.batch, item);
+  const std::uint32_t first = chunk * maps::kRecordsThreads + (threadIdx.x & ~31u);  // the warp's first plane word
+  const bool inside = first + lane < a.plane_words;
+  const std::int64_t record_words = static_cast<std::int64_t>(a.plane_words) * kFields;
+  const std::int64_t record_word = static_cast<std::int64_t>(first) * kFields + lane;
+  const std::int64_t plane_byte = static_cast<std::int64_t>(first + lane) * 16;
+  src += a.src_offset + at.src;
+  dst += a.dst_offset + at.dst;
+
+  uint4 words[kFields];
+  std::uint32_t in[kFields * 4] = {}, out[kFields * 4] = {};
+  const auto unpack = [&] {
+#pragma unroll
+    for (int i = 0; i < kFields; ++i)
+      in[4 * i] = words[i].x, in[4 * i + 1] = words[i].y, in[4 * i + 2] = words[i].z, in[4 * i + 3] = words[i].w;
+  };
+  const auto pack = [&](int i) { return make_uint4(out[4 * i], out[4 * i + 1], out[4 * i + 2], out[4 * i + 3]); };
+
+  if constexpr (kToPlanes) {
+#pragma unroll
+    for (int i = 0; i < kFields; ++i)
+      if (record_word + i * 32 < record_words) words[i] = load<16>(src + (record_word + i * 32) * 16);
+#pragma unroll
+    for (int i = 0; i < kFields; ++i) mine[maps::records_slot(i * 32 + lane, kFields)] = words[i];
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < kFields; ++i) words[i] = mine[maps::records_slot(lane * kFields + i, kFields)];
+    unpack();
+    permute<kUnit>(in, out, [](int byte) { return maps::records_record_byte(byte, kUnit, kFields); });
+    if (!inside) return;
+#pragma unroll
+    for (int i = 0; i < kFields; ++i) store<16>(dst + i * a.plane_stride + plane_byte, pack(i));
+  } else {
+    if (inside) {
+#pragma unroll
+      for (int i = 0; i < kFields; ++i) words[i] = load<16>(src + i * a.plane_stride + plane_byte);
+    }
+    unpack();
+    permute<kUnit>(in, out, [](int byte) { return maps::records_plane_byte(byte, kUnit, kFields); });
+#pragma unroll
+    for (int i = 0; i < kFields; ++i) mine[maps::records_slot(lane * kFields + i, kFields)] = pack(i);
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < kFields; ++i)
+      if (record_word + i * 32 < record_words)
+        store<16>(dst + (record_word + i * 32) * 16, mine[maps::records_slot(i * 32 + lane, kFields)]);
+  }
+}
+
+template <int kUnit, int kFields>
+int launch_fields(const RecordsArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
+  return enqueue(a.to_planes ? packed_records_kernel<kUnit, kFields, true> : packed_records_kernel<kUnit, kFields, false>,
+                 a, dst, src, a.blocks, maps::kRecordsThreads, 0, stream);
+}
+
+template <int kUnit>
+int launch_unit(const RecordsArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
+  switch (a.fields) {
+    case 2: return launch_fields<kUnit, 2>(a, dst, src, stream);
+    case 3: return launch_fields<kUnit, 3>(a, dst, src, stream);
+    case 4: return launch_fields<kUnit, 4>(a, dst, src, stream);
+    case 5: return launch_fields<kUnit, 5>(a, dst, src, stream);
+    case 6: return launch_fields<kUnit, 6>(a, dst, src, stream);
+    case 7: return launch_fields<kUnit, 7>(a, dst, src, stream);
+    default: return launch_fields<kUnit, 8>(a, dst, src, stream);
+  }
+}
+
+}  // namespace
+
+int launch_packed_records(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
+  const auto& a = std::get<RecordsArgs>(args.args);
+  switch (args.key.dst_unit) {
+    case 1: return launch_unit<1>(a, dst, src, stream);
+    case 2: return launch_unit<2>(a, dst, src, stream);
+    case 4: return launch_unit<4>(a, dst, src, stream);
+    default: return launch_unit<8>(a, dst, src, stream);
+  }
+}
+
+}  // namespace restride::cuda

@@ -1,0 +1,49 @@
+// The index map of packed's kernels for records: arrays of structures of 2 to 8 equal fields into one array a field
+// ("planes"), and back.
+//
+// A thread has 16 bytes of every plane and the records they make up, as many 16-byte words as a record has fields.
+// Both sides are accessed by whole words, a warp's side by side; within the warp they change hands through shared
+// memory. What is where in the words is known to the compiler, so the transposition is byte permutes.
+#pragma once
+
+#include <cstdint>
+
+#include "src/maps/walk.h"
+
+namespace restride::maps {
+
+inline constexpr int kRecordsThreads = 256;
+inline constexpr int kMostFields = 8;
+
+struct RecordsArgs {
+  Walk batch;
+  base::FastDiv chunks;             ///< blocks an item of the batch takes
+  std::uint32_t blocks = 0;
+  std::uint32_t plane_words = 0;    ///< 16-byte words of a plane
+  std::int64_t plane_stride = 0;    ///< bytes from plane to plane
+  std::int64_t dst_offset = 0, src_offset = 0;
+  std::uint8_t fields = 0;
+  bool to_planes = false;           ///< records are the source
+};
+
+/// Where a warp's word `i * 32 + lane` lies in its part of shared memory, in words: lanes then find the words of
+/// their records, `fields` apart, in different banks.
+RESTRIDE_HD constexpr int records_slot(int word, int fields) { return fields % 2 == 0 ? word + word / fields : word; }
+
+/// Words of shared memory a warp takes.
+RESTRIDE_HD constexpr int records_warp_words(int fields) { return records_slot(32 * fields - 1, fields) + 1; }
+
+/// Where byte `byte` of a thread's records lies in its planes: plane * 16 + byte of the plane's word.
+RESTRIDE_HD constexpr int records_plane_byte(int byte, int unit, int fields) {
+  const int element = byte / unit;
+  return element % fields * 16 + element / fields * unit + byte % unit;
+}
+
+/// The inverse: where byte `byte` of a thread's planes, numbered as above, lies in its records.
+RESTRIDE_HD constexpr int records_record_byte(int byte, int unit, int fields) {
+  const int plane = byte / 16;
+  const int inside = byte % 16;
+  return (inside / unit * fields + plane) * unit + inside % unit;
+}
+
+}  // namespace restride::maps

@@ -1,0 +1,135 @@
+// Replays src/maps/packed.h and src/maps/records.h for every block, thread and step.
+#include "src/maps/packed.h"
+
+#include <map>
+
+#include "src/maps/records.h"
+#include "tests/maps/replay.h"
+
+namespace restride {
+namespace {
+
+using maps_test::Copy;
+using maps_test::Written;
+
+void replay(const std::string& dst, const std::string& src, std::int64_t align = 128) {
+  SCOPED_TRACE(dst + " from " + src);
+  const Copy copy(dst, src, align);
+  const plan::Candidate packed = plan::bid_packed(copy.c, {});
+  ASSERT_TRUE(packed.applies) << packed.reason;
+  const maps::PackedArgs a = plan::packed_args(copy.c, packed);
+  const int unit = copy.c.dst_unit, units = 16 / unit;
+  const int across = a.kind == maps::PackedKind::kBlock ? 4 / unit : 1;
+  Written written(copy);
+  for (std::uint32_t tile = 0; tile < a.tiles; ++tile) {
+    const maps::PackedPlace place = maps::packed_place(a, tile);
+    const std::int64_t low = place.src & 15;
+    std::map<std::uint32_t, std::int64_t> shared;  // byte of shared memory -> source byte
+    for (std::uint32_t item = 0; item < static_cast<std::uint32_t>(place.pieces) * a.piece_words.divisor; ++item) {
+      const std::uint32_t piece = a.piece_words.quotient(item);
+      const auto word = static_cast<std::int64_t>(item - piece * a.piece_words.divisor);
+      const maps::PackedSum sum = maps::packed_sum(a.piece_modes, piece);
+      const std::int64_t at = place.src + sum.src;
+      const std::int64_t off = word * 16 - (at & 15);
+      if (off >= place.piece_bytes) continue;
+      const std::int64_t linear = low + maps::packed_piece_base(a, static_cast<std::int32_t>(piece), sum.src) + off;
+      ASSERT_EQ(linear % 16, 0) << "an aligned word must land on an aligned word";
+      const std::uint32_t to = maps::packed_swizzle(static_cast<std::uint32_t>(linear), a.swizzle_shift);
+      ASSERT_LE(to + 16, static_cast<std::uint32_t>(a.tile_bytes));
+      for (std::uint32_t b = 0; b < 16; ++b) shared[to + b] = at + off + b;
+    }
+    const std::int32_t lines = (place.rows + across - 1) / across;
+    for (std::int32_t item = 0; item < maps::packed_stores(a, lines); ++item) {
+      const maps::PackedStore at = maps::packed_store(a, static_cast<std::uint32_t>(item));
+      for (int i = 0; i < across; ++i) {
+        const std::int32_t row = at.row * across + i;
+        if (row >= place.rows) continue;
+        const maps::PackedSum entry = maps::packed_row_entry(a, static_cast<std::uint32_t>(row));
+        const std::int64_t to = place.dst + entry.dst;
+        for (int j = 0; j < units; ++j) {
+          const auto p = static_cast<std::int32_t>(at.word * units - (to & 15) / unit + j);
+          if (p < 0 || p >= place.run_units) continue;
+          const std::int64_t linear = low + maps::packed_run_entry(a, static_cast<std::uint32_t>(p)) + entry.inside;
+          const std::uint32_t byte = maps::packed_swizzle(static_cast<std::uint32_t>(linear), a.swizzle_shift);
+          ASSERT_TRUE(shared.count(byte)) << "reads shared memory that no load filled";
+          written.unit(to + p * unit, shared[byte], unit);
+          if (testing::Test::HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+  written.expect_complete();
+}
+
+TEST(PackedMap, MovesRecordsAndPixelsOnce) {
+  replay("f32 (3,1000)", "f32 (3,1000):(1,3)");
+  replay("f32 (1000,5)", "f32 (1000,5):(1,1000)");
+  replay("u8 (2,3,777)", "u8 (2,3,777):(2331,1,3)");
+}
+
+TEST(PackedMap, MovesBatchesOfSmallMatricesOnce) {
+  replay("f32 (50,6,6)", "f32 (50,6,6):(36,1,6)");
+  replay("f16 (40,20,12)", "f16 (40,20,12):(240,1,20)");
+  replay("u8 (9,33,65)", "u8 (9,33,65):(2145,1,33)");
+}
+
+TEST(PackedMap, MovesReversalsOfManyModesOnce) {
+  replay("f32 (7,5,6,9)", "f32 (7,5,6,9):(1,7,35,210)");
+  replay("u8 (26,3,4,14,18)", "u8 (26,3,4,14,18):(1,26,78,312,4368)");
+  replay("c64 (2,2,2,2,2,2,2,2,2)", "c64 (2,2,2,2,2,2,2,2,2):(4,128,1,16,64,2,256,8,32)");
+}
+
+TEST(PackedMap, TransposesBytesInBlocksWhereRowsAllowIt) {
+  const Copy copy("u8 (96,5,48,32)", "u8 (96,5,48,32):(1,147456,96,4608)");
+  const plan::Candidate packed = plan::bid_packed(copy.c, {});
+  ASSERT_TRUE(packed.applies);
+  EXPECT_EQ(plan::packed_args(copy.c, packed).kind, maps::PackedKind::kBlock);
+  replay("u8 (96,48,32)", "u8 (96,48,32):(1,96,4608)");
+  replay("f16 (96,5,48,32)", "f16 (96,5,48,32):(1,147456,96,4608)");
+}
+
+TEST(PackedMap, FollowsPitchesFlipsAndPointersOffTheirWords) {
+  replay("f32 (10,12,7):(200,10,1)", "f32 (10,12,7):(1,10,-120)@720");
+  replay("u8 (31,12,7)", "u8 (31,12,7):(1,40,481)@3", 1);
+  replay("f16 (9,8,20)", "f16 (9,8,20):(-1,9,72)@8", 2);
+}
+
+TEST(PackedMap, SwizzleKeepsAWordInItsGroupOfEight) {
+  for (const int shift : {0, 7, 9, 13}) {
+    std::set<std::uint32_t> seen;
+    for (std::uint32_t at = 0; at < 4096; at += 16) {
+      const std::uint32_t to = maps::packed_swizzle(at, shift);
+      EXPECT_EQ(to / 128, at / 128);
+      EXPECT_TRUE(seen.insert(to).second);
+      EXPECT_EQ(maps::packed_swizzle(at + 5, shift), to + 5);
+    }
+  }
+}
+
+TEST(RecordsMap, EveryByteOfRecordsIsOneByteOfPlanes) {
+  for (const int unit : {1, 2, 4, 8})
+    for (int fields = 2; fields <= maps::kMostFields; ++fields)
+      for (int byte = 0; byte < 16 * fields; ++byte) {
+        const int plane = maps::records_plane_byte(byte, unit, fields);
+        EXPECT_EQ(maps::records_record_byte(plane, unit, fields), byte);
+        EXPECT_EQ(plane / 16, byte / unit % fields) << "field";
+      }
+}
+
+TEST(RecordsMap, LanesMeetTheirRecordsWithoutBankConflicts) {
+  for (int fields = 2; fields <= maps::kMostFields; ++fields)
+    for (int i = 0; i < fields; ++i)
+      for (int quarter = 0; quarter < 4; ++quarter) {  // a 16-byte access of a warp is four of eight lanes
+        std::set<int> groups, slots;
+        for (int lane = 8 * quarter; lane < 8 * quarter + 8; ++lane) {
+          const int slot = maps::records_slot(lane * fields + i, fields);
+          groups.insert(slot % 8);
+          slots.insert(slot);
+          EXPECT_LT(slot, maps::records_warp_words(fields));
+        }
+        EXPECT_EQ(groups.size(), 8u) << fields << " fields, word " << i;
+      }
+}
+
+}  // namespace
+}  // namespace restride

@@ -1,0 +1,80 @@
+// Replays src/maps/rows.h and src/maps/gather.h, and the fast divisions that they walk by.
+#include "src/maps/rows.h"
+
+#include "src/base/fast_div.h"
+#include "src/maps/gather.h"
+#include "tests/maps/replay.h"
+
+namespace restride {
+namespace {
+
+using maps_test::Copy;
+using maps_test::Written;
+
+void replay_rows(const std::string& dst, const std::string& src, std::int64_t align = 128) {
+  SCOPED_TRACE(dst + " from " + src);
+  const Copy copy(dst, src, align);
+  const plan::Candidate rows = plan::bid_rows(copy.c, {});
+  ASSERT_TRUE(rows.applies) << rows.reason;
+  const maps::RowsArgs a = plan::rows_args(copy.c, rows);
+  const maps::RowsKind kind = plan::rows_kind(copy.c, rows.get(plan::ParamId::kVectorBytes));
+  // The forward kernel moves bytes; the others units.
+  const int unit = kind == maps::RowsKind::kForward ? 1 : copy.c.dst_unit;
+  const int units = kind == maps::RowsKind::kUnit ? 1 : 16 / unit;
+  Written written(copy);
+  for (std::uint32_t block = 0; block < a.blocks; ++block)
+    for (std::uint32_t index = 0; index < a.block_words; ++index) {
+      const maps::RowsItem item = maps::rows_item(a, block, index);
+      if (item.row >= a.row_count) continue;
+      const maps::Offsets at = maps::offsets(a.rows, item.row);
+      const std::int64_t row = a.dst_offset + at.dst;
+      const int skew = kind == maps::RowsKind::kUnit ? 0 : static_cast<int>(row & 15) / unit;
+      const std::int64_t first = maps::rows_first_unit(item.word, units, skew);
+      for (std::int64_t u = std::max<std::int64_t>(first, 0); u < std::min(first + units, a.row_units); ++u)
+        written.unit(row + u * unit, a.src_offset + at.src + u * a.src_step, unit);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  written.expect_complete();
+}
+
+TEST(RowsMap, MovesLongAndShortRowsOnce) {
+  replay_rows("f32 (5000)", "f32 (5000)");
+  replay_rows("f32 (40,50):(64,1)", "f32 (40,50):(72,1)");
+  replay_rows("f32 (300,3):(4,1)", "f32 (300,3):(5,1)");
+  replay_rows("u8 (7,9,333):(9000,1000,1)@5", "u8 (7,9,333):(340,3000,1)@2", 1);
+}
+
+TEST(RowsMap, FollowsFlipsStepsAndBroadcasts) {
+  replay_rows("f16 (30,100)", "f16 (30,100):(100,-1)@99");
+  replay_rows("f32 (30,100)", "f32 (30,100):(600,3)");
+  replay_rows("u8 (30,100)", "u8 (30,100):(1,0)");
+  replay_rows("f32 (30,100)", "f32 (30,100):(0,1)");
+}
+
+TEST(GatherMap, MovesAnyLayoutOnce) {
+  const Copy copy("f32 (3,4,5,6):(-120,5,1,20)@240", "f32 (3,4,5,6):(2,-30,6,120)@90");
+  const maps::GatherArgs a = plan::gather_args(copy.c, plan::bid_gather(copy.c, {}));
+  Written narrow(copy), wide(copy);
+  for (std::int64_t unit = 0; unit < a.units; ++unit) {
+    const maps::Offsets at = maps::gather_offsets<std::uint32_t>(a, static_cast<std::uint32_t>(unit));
+    narrow.unit(at.dst, at.src, copy.c.dst_unit);
+    const maps::Offsets at64 = maps::gather_offsets<std::uint64_t>(a, static_cast<std::uint64_t>(unit));
+    wide.unit(at64.dst, at64.src, copy.c.dst_unit);
+  }
+  narrow.expect_complete();
+  wide.expect_complete();
+}
+
+TEST(FastDiv, AgreesWithDivision) {
+  for (const std::int64_t d : {1ll, 2ll, 3ll, 5ll, 7ll, 641ll, 65535ll, 65536ll, 65537ll, 0x40000001ll, 0x7fffffffll})
+    for (const std::uint32_t n : {0u, 1u, 2u, 640u, 65535u, 65536u, 0x3fffffffu, 0x40000000u, 0x7ffffffeu, 0x7fffffffu}) {
+      EXPECT_EQ(base::FastDiv(d).quotient(n), n / static_cast<std::uint32_t>(d)) << n << " / " << d;
+      EXPECT_EQ(base::FastDiv64(d).quotient(n), n / static_cast<std::uint64_t>(d));
+    }
+  for (const std::int64_t d : {1ll, 3ll, 0x100000001ll, 0x7fffffffffffffffll})
+    for (const std::uint64_t n : {0ull, 0x7fffffffffffffffull, 0x123456789abcdefull, 0x7ffffffffffffffeull})
+      EXPECT_EQ(base::FastDiv64(d).quotient(n), n / static_cast<std::uint64_t>(d)) << n << " / " << d;
+}
+
+}  // namespace
+}  // namespace restride
