@@ -322,17 +322,24 @@ bool runs_on(const Canonical& c, const Set& set, std::int64_t alignment) {
 
 /// True when 4 bytes of a piece are units of rows that lie side by side and start alike: see PackedKind::kBlock.
 bool in_blocks(const Canonical& c, const Set& set) {
-  if (c.cast || c.dst_unit > 2 || (set.dst & set.src) != 0) return false;
+  if (c.cast || c.dst_unit > 2) return false;
+  // Rows in groups of `across` lie side by side where src's innermost mode counts rows, and evenly many.
+  const std::int32_t across = 4 / c.dst_unit;
+  bool side_by_side = false;
+  for (std::size_t m = 0; m < c.modes.size() && m < kMaxSet; ++m)
+    if (c.modes[m].src_stride == c.src_unit && (set.src & ~set.dst) >> m & 1)
+      side_by_side = (set.dst & set.src) == 0 || set.chunk[m] % across == 0;
+  if (!side_by_side) return false;
   std::int64_t src_bits = c.src_align, dst_bits = 16;
   for (std::size_t m = 0; m < c.modes.size(); ++m) {
     const CopyMode& mode = c.modes[m];
-    const bool row = m < kMaxSet && (set.src >> m & 1) != 0;
-    if (row && mode.src_stride < 0) return false;
+    const bool row = m < kMaxSet && ((set.src & ~set.dst) >> m & 1) != 0;
+    if (m < kMaxSet && (set.src >> m & 1) != 0 && mode.src_stride < 0) return false;
     if (row) dst_bits |= mode.dst_stride;
     else src_bits |= mode.src_stride;
     if (row && static_cast<int>(m) == set.s_cut) src_bits |= set.chunk[m] * mode.src_stride;
   }
-  return src_bits % 4 == 0 && dst_bits % 16 == 0 && set.piece_units >= 4 / c.dst_unit;
+  return src_bits % 4 == 0 && dst_bits % 16 == 0 && set.piece_units >= across;
 }
 
 /// The store's side of the arguments, and the shared memory a tile takes.
@@ -387,7 +394,7 @@ Priced price(const Canonical& c, const CudaMachine& machine, const Set& set) {
   const double tiles_of_block = std::max(1.0, static_cast<double>(tiles) / (machine.sm_count * kBlocksPerSm));
   efficiency /= 1 + static_cast<double>(set.run_units) / (tiles_of_block * size / 16);
   // Collecting byte by byte is bound by instructions.
-  if (c.dst_unit < 4 && !c.cast && !in_blocks(c, set)) efficiency *= c.dst_unit == 1 ? 0.6 : 0.9;
+  if (c.dst_unit < 4 && !c.cast && !in_blocks(c, set)) efficiency *= c.dst_unit == 1 ? 0.45 : 0.75;
   p.efficiency = efficiency;
   p.time = static_cast<double>(p.read + p.written) / efficiency;
   return p;

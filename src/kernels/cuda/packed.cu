@@ -207,7 +207,7 @@ __device__ inline void store_blocks(const PackedArgs& a, const Tables& tables, c
 template <class Op, PackedKind kind>
 __global__ void __launch_bounds__(maps::kPackedThreads, kind == PackedKind::kBlock ? 4 : RESTRIDE_PACKED_BLOCKS)
     packed_kernel(const __grid_constant__ PackedArgs a, char* dst, const char* src) {
-  extern __shared__ __align__(1024) char shared[];
+  extern __shared__ __align__(128) char shared[];
   __shared__ maps::PackedPlace places[2];
   const Tables tables(a, shared);
   const std::uint32_t buffer = shared_address(shared);
