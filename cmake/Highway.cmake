@@ -6,8 +6,8 @@ include(RestrideHighway)
 # at the price of one more copy of every kernel.
 add_library(restride_highway INTERFACE)
 target_link_libraries(restride_highway INTERFACE hwy::hwy)
-if(RESTRIDE_FUZZ)
-  # Sanitized and instrumented kernels take minutes each to compile; the fuzzers look at what surrounds them.
+if(RESTRIDE_FUZZ OR RESTRIDE_SANITIZE MATCHES "thread")
+  # Instrumented kernels take minutes each to compile; fuzzers and ThreadSanitizer look at what surrounds them.
   target_compile_definitions(restride_highway INTERFACE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3|HWY_AVX3_DL)")
 else()
   # AVX3_DL for byte permutes: Highway leaves that target out unless it is asked for.
