@@ -80,8 +80,7 @@ CpuArgs prepare_tile(const Canonical& c, const plan::Candidate& k) {
   const std::int64_t unit = c.dst_unit;
   const std::int64_t line_rows = 64 / unit;
   const bool sane = a.tile_rows >= 1 && a.tile_rows <= kernels::cpu::kMaxTileRows && a.tile_cols >= 1 &&
-                    a.tile_cols <= kernels::cpu::kMaxTileCols && a.chunk_rows >= a.tile_rows &&
-                    a.tile_rows * ((a.tile_cols * unit + 63) / 64 * 64 + 64) <= kernels::cpu::kMaxTileBytes &&
+                    a.tile_cols * unit <= kernels::cpu::kMaxTileRowBytes && a.chunk_rows >= a.tile_rows &&
                     a.tile_rows * unit <= kernels::cpu::kMaxColumnBytes && a.band_cols >= a.tile_cols && a.band_cols <= kernels::cpu::kMaxBandCols &&
                     (a.band_cols >= a.cols || a.band_cols % a.tile_cols == 0) &&
                     (a.tile_rows >= a.rows || a.tile_rows % line_rows == 0) &&

@@ -104,12 +104,15 @@ Candidate bid_tile(const Canonical& c, const CpuMachine& m) {
   const double waste = padded(static_cast<double>(sets.rows.points), std::max(1.0, 64 / unit)) *
                        padded(static_cast<double>(sets.cols.points), std::max(1.0, 16 / unit));
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
+  // A column that ends inside a line, with no row of its own to go on, writes two lines in part.
+  const bool whole_lines = sets.rows.points * c.dst_unit % m.line_bytes == 0;
+  const double ragged = whole_lines ? 0 : static_cast<double>(c.units) / static_cast<double>(sets.rows.points) * 5 * m.line_ns;
   // Every staged row, every column of a tile and every task cost their start.
   const double units = static_cast<double>(c.units);
   const double staged = units / static_cast<double>(std::min(sets.cols.points, k.get(ParamId::kTileCols)));
   const double columns = units / static_cast<double>(std::min(sets.rows.points, k.get(ParamId::kTileRows)));
   const double tasks = units / static_cast<double>(sets.rows.points * std::min(sets.cols.points, k.get(ParamId::kBandCols)));
-  k.predicted.time_ns = std::max(stream_ns(k, m), lines * waste * m.shuffle_line_ns) + 0.3 * lines + 2.5 * staged + 2.5 * columns + 60 * tasks;
+  k.predicted.time_ns = std::max(stream_ns(k, m), lines * waste * m.shuffle_line_ns) + ragged + 0.3 * lines + 4 * staged + 4 * columns + 100 * tasks;
   return k;
 }
 
@@ -122,6 +125,8 @@ Candidate bid_rows(const Canonical& c, const CpuMachine& m) {
   k.applies = true;
   k.params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
   const double rows = static_cast<double>(c.units) / static_cast<double>(c.modes[0].extent);
+  if (static_cast<std::int64_t>(magnitude(c.modes[0].src_stride)) >= m.line_bytes)
+    k.predicted.read_sectors = std::max(k.predicted.read_sectors, c.units);  // each unit of a row from a line of its own
   k.predicted.time_ns = stream_ns(k, m) + rows * m.row_ns;
   if (c.modes[0].src_stride != c.src_unit) {
     const bool easy = c.modes[0].src_stride == 0 || c.modes[0].src_stride == -c.src_unit;

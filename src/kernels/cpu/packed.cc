@@ -15,7 +15,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 /// Room for a tile, and for the rows that the last block of a narrow plane reads past it.
-constexpr std::int64_t kStageBytes = 2 * kMaxPackedBytes;
+constexpr std::int64_t kStageBytes = 3 * kMaxPackedBytes;
 
 /// A tile's inside: how many points each mode has here, and everything that follows from that.
 class TileTable {

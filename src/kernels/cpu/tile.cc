@@ -95,12 +95,11 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
   using B = Block<kUnit>;
   constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
   constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
-  alignas(64) std::uint8_t stage[kMaxTileBytes + 64];
+  alignas(64) std::uint8_t stage[kMaxTileRows * kStagePitch];
   std::int64_t col_offsets[kMaxBandCols];
   Sink sink(a);
   TilePlace places[2];
   TileWalk walk(a, dst, src, begin, end);
-  const std::int64_t stage_pitch = (a.tile_cols * a.dst_unit + 63) / 64 * 64 + 64;
 
   int now = 0;
   bool more = walk.next(&places[0]);
@@ -112,7 +111,7 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
     if (t.opens_band) fill_offsets(a.col_set, Side::kDst, t.band_first_col, t.band_cols, col_offsets);
     const auto row_bytes = static_cast<std::size_t>(t.cols * a.dst_unit);
     for (std::int64_t r = 0; r < t.rows; ++r) {
-      std::uint8_t* to = stage + r * stage_pitch;
+      std::uint8_t* to = stage + r * kStagePitch;
       const std::uint8_t* from = t.src + t.row_offsets[r];
       if (a.cast_run == nullptr) copy_bytes(to, from, row_bytes);
       else a.cast_run(to, from, static_cast<std::size_t>(t.cols));
@@ -134,11 +133,11 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
           prefetch_to_l2(p + ahead_bytes - 1);
         }
         const std::int64_t bytes = std::min(kRows, t.rows - r) * static_cast<std::int64_t>(kUnit);
-        const std::uint8_t* in = stage + r * stage_pitch + c * static_cast<std::int64_t>(kUnit);
+        const std::uint8_t* in = stage + r * kStagePitch + c * static_cast<std::int64_t>(kUnit);
         if (bytes == static_cast<std::int64_t>(B::kVectorBytes) && cols == kCols) {
-          B::transpose(in, stage_pitch, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA { sink.put(j, v); });
+          B::transpose(in, kStagePitch, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA { sink.put(j, v); });
         } else {
-          B::transpose(in, stage_pitch, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
+          B::transpose(in, kStagePitch, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
             if (static_cast<std::int64_t>(j) < cols) sink.put_part(j, v, bytes);
           });
         }

@@ -16,11 +16,13 @@
 namespace restride::kernels::cpu {
 
 /// The largest tile a plan may ask for.
-inline constexpr std::int64_t kMaxTileRows = 512;
-inline constexpr std::int64_t kMaxTileCols = 512;
+inline constexpr std::int64_t kMaxTileRows = 128;
+inline constexpr std::int64_t kMaxTileRowBytes = 512;   ///< tile_cols * dst_unit
+inline constexpr std::int64_t kMaxColumnBytes = 1024;   ///< tile_rows * dst_unit
 inline constexpr std::int64_t kMaxBandCols = 1024;
-inline constexpr std::int64_t kMaxTileBytes = 64 << 10;  ///< tile_rows * (tile_cols * dst_unit rounded up to lines + 64)
-inline constexpr std::int64_t kMaxColumnBytes = 1024;      ///< tile_rows * dst_unit
+/// From staged row to staged row: a constant, so that a block's loads need no address arithmetic, and an odd number
+/// of lines, so that a column of blocks spreads over the cache's sets.
+inline constexpr std::int64_t kStagePitch = kMaxTileRowBytes + 64;
 
 /// Expects row_set, col_set, nest (the rest), tile_rows (a multiple of 64 / dst_unit when rows are split), tile_cols,
 /// chunk_rows (a multiple of tile_rows), stream, cast_run. The kernel of the instruction set in use for this unit.
