@@ -68,10 +68,11 @@ Candidate bid_run(const Canonical& c, const CpuMachine& m) {
   return k;
 }
 
-/// Rows and columns of one tile: about 128 bytes of every column and 512 of every row, evenly cut.
+/// Rows and columns of one tile: about two lines of every column and 512 bytes of every row, evenly cut; and the band
+/// it walks across: a page of source.
 void tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
   const std::int64_t unit = c.dst_unit;
-  std::int64_t cols = std::clamp<std::int64_t>(512 / unit, 16, 128);
+  std::int64_t cols = std::clamp<std::int64_t>(512 / unit, 16, unit == 1 ? 256 : 128);
   if (sets.cols.points > cols) {
     const std::int64_t blocks = (sets.cols.points + cols - 1) / cols;
     const std::int64_t step = std::max<std::int64_t>(64 / unit, 1);
@@ -79,10 +80,10 @@ void tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
   } else {
     cols = sets.cols.points;
   }
-  std::int64_t rows = 128 / unit;
+  std::int64_t rows = (unit == 1 ? 64 : 128) / unit;
   rows = std::min(rows, sets.rows.points);
   const std::int64_t chunk = sets.rows.points <= 8192 ? sets.rows.points : 4096 / rows * rows;
-  const std::int64_t band = sets.cols.points > cols ? cols * std::max<std::int64_t>(1, std::min<std::int64_t>(1024, 4096 / unit) / cols) : cols;
+  const std::int64_t band = sets.cols.points > cols ? cols * std::max<std::int64_t>(1, std::min<std::int64_t>(2048, 4096 / unit) / cols) : cols;
   k->params.push_back({ParamId::kTileRows, rows});
   k->params.push_back({ParamId::kTileCols, cols});
   k->params.push_back({ParamId::kBandCols, band});

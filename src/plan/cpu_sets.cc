@@ -27,7 +27,7 @@ bool tile_sets(const layout::Canonical& c, std::int64_t row_bytes, std::int64_t 
   out->rows.points = c.modes[0].extent;
   for (std::size_t i = 1; i < c.modes.size(); ++i) {
     const std::int64_t bytes = out->rows.points * c.dst_unit;
-    const bool enough = bytes % 64 == 0 ? bytes >= 256 : bytes >= row_bytes;
+    const bool enough = bytes % 64 == 0 ? bytes >= 4096 : bytes >= row_bytes;
     if (enough || out->cols.has(i) || c.modes[i].dst_stride != bytes) break;
     out->rows.modes.push_back(static_cast<std::uint8_t>(i));
     out->rows.points *= c.modes[i].extent;

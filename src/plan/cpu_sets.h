@@ -24,7 +24,7 @@ struct TileSets {
 
 /// How far the sets grow: the planner and the launcher ask for the same.
 inline constexpr std::int64_t kTileRowBytes = 16384;
-inline constexpr std::int64_t kTileColBytes = 256;
+inline constexpr std::int64_t kTileColBytes = 4096;
 
 /// The sets of a tile, or false when the fast modes of both sides are the same one, or a side has none.
 /// Columns grow to about `col_bytes` of source, rows to whole destination lines or about `row_bytes`.
