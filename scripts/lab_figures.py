@@ -9,11 +9,12 @@ def lab_machine(result) -> str:
     """Where and how the figures were made."""
     machine = result["machine"]
     noise = max(row["noise"] for row in result["rows"])
+    wrong = [row["rung"] for row in result["rows"] if not row["checked"]]
+    checked = f"WRONG OUTPUT: {', '.join(wrong)}. " if wrong else "Every output was checked, element by element. "
     return (f"{machine['device']}, driver {machine['driver']}, CUDA {machine['cuda']}, {machine['processors']} processors, "
             f"{machine['l2_bytes'] >> 20} MiB L2; commit `{result['commit'][:12]}`, `{result['command']}`, counters by "
             f"`{result.get('profiler', 'ncu')}`. "
-            f"Every output was checked element by element; the interquartile range over the median is at most "
-            f"{100 * noise:.1f} % in every row.\n")
+            f"{checked}The interquartile range over the median is at most {100 * noise:.1f} %.\n")
 
 
 def lab_speed(result, size: str, rungs: str = "") -> str:
@@ -62,6 +63,33 @@ def lab_memory(result, size: str, element: str, rungs: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
+SEED_A100_GBPS = {"naive": 218, "end": 1797}  # as the seed reports them
+
+
+def lab_seed(result) -> str:
+    """The seed's two ends of the ladder beside the same rungs here."""
+    lines = ["| 4-byte elements | A100, the seed | here, 4096² | here, 8192² |", "|---|---:|---:|---:|"]
+    sizes = (4096, 8192)
+
+    def gbps(rung, size):
+        return find(result, rung, size, 4)["gbps"]
+
+    def line(name, seed, cells):
+        lines.append(f"| {name} | {seed} | " + " | ".join(cells) + " |")
+
+    best = {size: max((row for row in result["rows"] if (row["size"], row["element_bytes"]) == (size, 4)
+                       and not row["rung"].startswith(("memcpy", "copy"))), key=lambda row: row["gbps"])
+            for size in sizes}
+    line("`naive`, GB/s", SEED_A100_GBPS["naive"], [f"{gbps('naive', s):.0f}" for s in sizes])
+    line("the ladder's best, GB/s", SEED_A100_GBPS["end"], [f"{best[s]['gbps']:.0f} (`{best[s]['rung']}`)" for s in sizes])
+    line("the whole ladder", f"x {SEED_A100_GBPS['end'] / SEED_A100_GBPS['naive']:.1f}",
+         [f"x {best[s]['gbps'] / gbps('naive', s):.1f}" for s in sizes])
+    for order, seed in (("diagonal", "the seed's last step"), ("along_dst", "not in the seed")):
+        line(f"`{order}` against `swizzle`", seed,
+             [f"{100 * (gbps(order, s) / gbps('swizzle', s) - 1):+.0f} %" for s in sizes])
+    return "\n".join(lines) + "\n"
+
+
 def chosen(result, rungs: str) -> list[str]:
     every = list(dict.fromkeys(row["rung"] for row in result["rows"]))
     return [rung for rung in rungs.split(",")] if rungs else every
@@ -78,4 +106,4 @@ def shown(value) -> str:
     return "-" if value is None else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
-KINDS = {kind.__name__: kind for kind in (lab_machine, lab_speed, lab_counters, lab_memory)}
+KINDS = {kind.__name__: kind for kind in (lab_machine, lab_speed, lab_counters, lab_memory, lab_seed)}
