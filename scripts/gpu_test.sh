@@ -25,6 +25,7 @@ failed=0
 : >"$work/tests.json"
 if [ "$part" != sanitizers ]; then
   RESTRIDE_CASES=${RESTRIDE_CASES:-20000} "$bin/gpu_test" --gtest_output="json:$work/tests.json" 2>&1 | tee "$work/log" || failed=1
+  [ ! -x "$bin/restride" ] || "$bin/restride" lab --check || failed=1
 fi
 
 # tool <TAB> clean|dirty <TAB> found|missed
