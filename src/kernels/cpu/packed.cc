@@ -162,20 +162,26 @@ HWY_INLINE void pick_by_table(std::uint8_t* HWY_RESTRICT to, const std::uint8_t*
 class Asker {
  public:
   Asker(const TileTable& t, const std::uint8_t* next_tile, std::int64_t src_unit) noexcept
-      : t_(t), next_tile_(next_tile), run_bytes_(t.src_run() * src_unit) {}
+      : t_(t), next_tile_(next_tile), src_unit_(src_unit), run_bytes_(t.src_run() * src_unit) {}
   HWY_INLINE void units_left(std::int64_t n) noexcept {
-    for (owed_ += n; owed_ > 0 && asked_ < t_.src_runs(); owed_ -= t_.src_run(), ++asked_) {
-      const std::uint8_t* p = next_tile_ + t_.src_offset(asked_);
-      for (std::int64_t k = 0; k < run_bytes_; k += 64) prefetch_to_l2(p + k);
+    for (owed_bytes_ += n * src_unit_; owed_bytes_ > 0 && run_ < t_.src_runs(); owed_bytes_ -= 64) {
+      prefetch_to_l2(next_tile_ + t_.src_offset(run_) + at_);
+      at_ += 64;
+      if (at_ < run_bytes_) continue;
+      owed_bytes_ += at_ - run_bytes_;
+      at_ = 0;
+      ++run_;
     }
   }
 
  private:
   const TileTable& t_;
   const std::uint8_t* next_tile_;
+  std::int64_t src_unit_;
   std::int64_t run_bytes_;
-  std::int64_t asked_ = 0;
-  std::int64_t owed_ = 0;
+  std::int64_t run_ = 0;
+  std::int64_t at_ = 0;
+  std::int64_t owed_bytes_ = 0;
 };
 
 template <std::size_t kUnit>
@@ -184,7 +190,7 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
   constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
   // Woven tiles leave from a buffer of their size, the others piece by piece.
-  constexpr std::int64_t kOutBytes = kUnit <= 2 ? kMaxPackedBytes : 2048;
+  constexpr std::int64_t kOutBytes = kUnit <= 2 ? kMaxPackedBytes : 512;
   alignas(64) std::uint8_t stage[kStageBytes];
   alignas(64) std::uint8_t leaving[kOutBytes + 64];
   TileTable t;
@@ -212,7 +218,7 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
         out.write(dst + at.dst() + t.dst_offset(r), leaving + r * t.dst_run() * kUnitBytes, static_cast<std::size_t>(t.dst_run() * kUnitBytes));
       continue;
     }
-    constexpr std::int64_t kPieceUnits = kOutBytes / kUnitBytes;
+    constexpr std::int64_t kPieceUnits = 512 / kUnitBytes;
     for (std::int64_t r = 0; r < t.dst_runs(); ++r) {
       std::uint8_t* to = dst + at.dst() + t.dst_offset(r);
       const std::int32_t* table = t.table() + r * t.dst_run();
