@@ -23,6 +23,11 @@ bool identical(const layout::Canonical& c, const void* dst, const void* src) noe
   return true;
 }
 
+/// The first element: a data pointer itself may lie outside its allocation, its elements do not.
+const void* first_element(const void* data, const Layout& layout) noexcept {
+  return data == nullptr ? nullptr : static_cast<const std::byte*>(data) + layout.offset_bytes;
+}
+
 /// `asked`, with the device that the pointers mean. Errors: DeviceError.
 Options on_target(const Options& asked, const void* dst, const void* src) {
   Options options = asked;
@@ -41,7 +46,7 @@ Options on_target(const Options& asked, const void* dst, const void* src) {
 }  // namespace
 
 void copy(const Tensor& dst, const ConstTensor& src, const Options& asked) {
-  const Options options = on_target(asked, dst.data, src.data);
+  const Options options = on_target(asked, first_element(dst.data, dst.layout), first_element(src.data, src.layout));
   std::shared_ptr<const Plan::Impl> keep_alive;
   const Plan::Impl& plan = api::cached_plan(dst.layout, src.layout, options, alignment_of(dst.data), alignment_of(src.data), &keep_alive);
   if (plan.canonical.units == 0) return;

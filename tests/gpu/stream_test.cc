@@ -215,6 +215,21 @@ TEST(GpuDevice, KnowsWhereMemoryLies) {
   RESTRIDE_CHECK_CUDA(cudaFree(managed));
 }
 
+TEST(GpuDevice, IsFoundByTheElementsWhereTheDataPointerLiesOutside) {
+  const std::vector<std::uint8_t> in = pattern(8);
+  DeviceBuffer src(kBytes), dst(kBytes);
+  Stream stream;
+  upload(src.data(), in, stream);
+  Layout far_src = transposed(), far_dst = dense();
+  constexpr std::int64_t kFar = std::int64_t{1} << 40;
+  far_src.offset_bytes = kFar;
+  far_dst.offset_bytes = kFar;
+  copy(Tensor{dst.data() - kFar, far_dst}, ConstTensor{src.data() - kFar, far_src}, on(stream));
+  std::vector<std::uint8_t> out(kBytes);
+  download(out, dst.data(), stream);
+  EXPECT_TRUE(out == expected(in));
+}
+
 TEST(GpuDevice, RefusesHostAndDeviceMixedInWords) {
   DeviceBuffer device(kBytes);
   std::vector<std::uint8_t> host(kBytes);
