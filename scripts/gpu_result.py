@@ -5,6 +5,7 @@ import datetime
 import json
 import pathlib
 import re
+import subprocess
 
 
 def tests_of(path: pathlib.Path) -> list:
@@ -53,10 +54,11 @@ def main() -> None:
 
 
 def driver_version() -> str:
-    """The kernel module's version, as nvidia-smi shows it."""
+    """The driver's version, by nvidia-smi."""
     try:
-        return re.search(r"Module\s+([\d.]+)", pathlib.Path("/proc/driver/nvidia/version").read_text())[1]
-    except (OSError, TypeError):
+        asked = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader", "--id=0"]
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
 
