@@ -12,13 +12,18 @@ namespace restride::kernels::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
+/// Converts a piece, streams it, and meanwhile has the pieces to come on their way.
 void convert_and_stream(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::size_t units) {
+  constexpr std::size_t kAhead = 8192;  // bytes of source; measured best of 1 to 16 KiB
   alignas(64) std::uint8_t buffer[4096];
-  const std::size_t at_once = sizeof buffer / static_cast<std::size_t>(a.dst_unit);
+  const auto src_unit = static_cast<std::size_t>(a.src_unit);
+  const auto dst_unit = static_cast<std::size_t>(a.dst_unit);
+  const std::size_t at_once = sizeof buffer / std::max(dst_unit, src_unit);
   for (std::size_t i = 0; i < units; i += at_once) {
     const std::size_t n = std::min(at_once, units - i);
-    a.cast_run(buffer, src + i * static_cast<std::size_t>(a.src_unit), n);
-    stream_bytes(dst + i * static_cast<std::size_t>(a.dst_unit), buffer, n * static_cast<std::size_t>(a.dst_unit));
+    for (std::size_t k = 0; k < n * src_unit; k += kLine) prefetch_to_l2(src + i * src_unit + k + kAhead);
+    a.cast_run(buffer, src + i * src_unit, n);
+    stream_bytes(dst + i * dst_unit, buffer, n * dst_unit);
   }
 }
 
