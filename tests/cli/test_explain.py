@@ -37,6 +37,7 @@ def test_info_describes_the_machine(restride):
     info = restride("info", "--json").json()
     assert info["usable_cores"] == len(os.sched_getaffinity(0))
     assert info["isa"] in info["isas_built"] and info["version"]
+    assert info["cuda"]["devices"] or info["cuda"]["reason"]
     text = restride("info").out
     assert info["isa"] in text and "cuda" in text
     assert restride("--version").out.strip() == f"restride {info['version']}"

@@ -77,6 +77,16 @@ def test_truncated_files_are_refused_at_every_length(restride, tmp_path, array):
     assert not (tmp_path / "out.npy").exists()
 
 
+def test_without_a_gpu_cuda_is_refused_with_the_reason(restride, tmp_path, array):
+    cuda = restride("info", "--json").json()["cuda"]
+    if cuda["devices"]:
+        restride("copy", "in.npy", "out.npy", "--device", "cuda", "--axes", "2,0,1")
+        np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), array.transpose(2, 0, 1))
+        return
+    assert cuda["reason"] in restride("copy", "in.npy", "out.npy", "--device", "cuda", code=1).err
+    assert os.listdir(tmp_path) == ["in.npy"]
+
+
 def test_nothing_is_overwritten_without_force(restride, tmp_path, array):
     (tmp_path / "out.npy").write_text("precious")
     assert "--force" in restride("copy", "in.npy", "out.npy", code=1).err
