@@ -77,7 +77,7 @@ def test_truncated_files_are_refused_at_every_length(restride, tmp_path, array):
     assert not (tmp_path / "out.npy").exists()
 
 
-def test_without_a_gpu_cuda_is_refused_with_the_reason(restride, tmp_path, array):
+def test_cuda_copies_or_says_why_it_cannot(restride, tmp_path, array):
     cuda = restride("info", "--json").json()["cuda"]
     if cuda["devices"]:
         restride("copy", "in.npy", "out.npy", "--device", "cuda", "--axes", "2,0,1")
