@@ -104,7 +104,7 @@ void run_copy(CopyArguments& a) {
   Options options = to_options(a.run);
   if (options.device == DeviceKind::kAuto) options.device = DeviceKind::kCpu;  // files lie in host memory
   Options whole = options;
-  whole.measure = false;  // pieces are measured, not all of the file
+  whole.measure = false;                             // pieces are measured, not all of the file
   const Plan plan(request.dst, request.src, whole);  // refuses what cannot be copied before a file is made
 
   io::ArrayWriter writer(

@@ -118,8 +118,10 @@ void print_json(const Plan& plan) {
   out["src"] = to_string(plan.src());
   out["dst"] = to_string(plan.dst());
   out["device"] = name(plan.device());
-  if (plan.device() == DeviceKind::kCuda) out["model"] = plan.cuda_device() == kModelDevice;
-  else out["threads"] = plan.threads();
+  if (plan.device() == DeviceKind::kCuda)
+    out["model"] = plan.cuda_device() == kModelDevice;
+  else
+    out["threads"] = plan.threads();
   out["chosen"] = candidate_json(decision.chosen);
   out["others"] = nlohmann::ordered_json::array();
   for (const plan::Candidate& k : decision.others) out["others"].push_back(candidate_json(k));

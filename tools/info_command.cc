@@ -20,11 +20,11 @@ std::string cuda_version(int v) { return v == 0 ? "none" : fmt::format("{}.{}", 
 
 void print_cuda(const CudaStatus& cuda) {
   if (cuda.built)
-    fmt::print("cuda         built with {} for {}; the driver serves {}\n", cuda_version(cuda.runtime_version), cuda.architectures,
-               cuda_version(cuda.driver_version));
+    fmt::print("cuda         built with {} for {}; the driver serves {}\n", cuda_version(cuda.runtime_version),
+               cuda.architectures, cuda_version(cuda.driver_version));
   for (const CudaDevice& d : cuda.devices)
-    fmt::print("cuda:{}       {}, sm_{}{}, {} multiprocessors, {} of memory, copies at {:.0f} GB/s (expected)\n", d.index, d.name, d.cc_major,
-               d.cc_minor, d.sm_count, in_units(d.memory_bytes), d.copy_gbps);
+    fmt::print("cuda:{}       {}, sm_{}{}, {} multiprocessors, {} of memory, copies at {:.0f} GB/s (expected)\n",
+               d.index, d.name, d.cc_major, d.cc_minor, d.sm_count, in_units(d.memory_bytes), d.copy_gbps);
   if (cuda.devices.empty()) fmt::print("cuda         no device, copies run on the CPU: {}\n", cuda.reason);
 }
 

@@ -183,8 +183,10 @@ void save_measurements(const RunOptions& o) {
 Options to_options(RunOptions& o) {
   Options options;
   if (!o.measurements.empty()) {
-    if (std::filesystem::exists(o.measurements)) o.kept = Measurements::load(o.measurements);
-    else if (!o.measure) throw IoError(fmt::format("there is no file {}; --measure makes it", o.measurements));
+    if (std::filesystem::exists(o.measurements))
+      o.kept = Measurements::load(o.measurements);
+    else if (!o.measure)
+      throw IoError(fmt::format("there is no file {}; --measure makes it", o.measurements));
     options.measurements = &o.kept;
   }
   options.measure = o.measure;

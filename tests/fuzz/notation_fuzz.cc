@@ -28,8 +28,9 @@ void read(const std::vector<std::string>& lines) {
   if (view_last > view_first && (view_first < first || view_last > last)) std::abort();
   if (lines.size() < 3) return;
   const std::pair<std::string, std::int64_t> sizes[] = {{"p", 2}};
-  const Rearrangement r = rearrange(view, lines[2], lines[2].find('p') == std::string::npos
-                                                        ? std::span<const std::pair<std::string, std::int64_t>>()
+  const Rearrangement r =
+      rearrange(view, lines[2],
+                lines[2].find('p') == std::string::npos ? std::span<const std::pair<std::string, std::int64_t>>()
                                                         : std::span<const std::pair<std::string, std::int64_t>>(sizes));
   validate(r.source);
   if (r.source.elements() != view.elements()) std::abort();

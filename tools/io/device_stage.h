@@ -1,4 +1,5 @@
-// A GPU between two host buffers: parts of the input go up, are copied into a piece of the output, the piece comes down.
+// A GPU between two host buffers: parts of the input go up, are copied into a piece of the output, the piece comes
+// down.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,8 @@ constexpr std::int64_t kAlign = 256;
 void check(cudaError_t rc, const char* doing) {
   if (rc == cudaErrorMemoryAllocation)
     throw MemoryError(fmt::format("the GPU has no memory for {}; give a smaller --buffer-mib", doing));
-  if (rc != cudaSuccess) throw DeviceError(fmt::format("CUDA failed at {}: {} ({})", doing, cudaGetErrorString(rc), cudaGetErrorName(rc)));
+  if (rc != cudaSuccess)
+    throw DeviceError(fmt::format("CUDA failed at {}: {} ({})", doing, cudaGetErrorString(rc), cudaGetErrorName(rc)));
 }
 
 struct FreeOnDevice {
@@ -34,7 +35,8 @@ struct DeviceStage::State {
   DeviceBytes piece, part;
 };
 
-DeviceStage::DeviceStage(std::uint64_t piece_bytes, std::uint64_t part_bytes, int device) : state_(std::make_unique<State>()) {
+DeviceStage::DeviceStage(std::uint64_t piece_bytes, std::uint64_t part_bytes, int device)
+    : state_(std::make_unique<State>()) {
   if (device >= 0) check(cudaSetDevice(device), "choosing the device");
   state_->piece = allocate(piece_bytes);
   state_->part = allocate(part_bytes + kAlign);
@@ -47,8 +49,8 @@ void DeviceStage::copy_in(const Layout& to, const ConstTensor& from, const Optio
   if (first == last) return;
   std::byte* origin = state_->part.get() + (first % kAlign + kAlign) % kAlign - first;
   // Ordered behind the copy that last read the buffer; pageable memory is taken before the call returns.
-  check(cudaMemcpyAsync(origin + first, static_cast<const std::byte*>(from.data) + first, static_cast<std::size_t>(last - first),
-                        cudaMemcpyHostToDevice, nullptr),
+  check(cudaMemcpyAsync(origin + first, static_cast<const std::byte*>(from.data) + first,
+                        static_cast<std::size_t>(last - first), cudaMemcpyHostToDevice, nullptr),
         "bringing input to the GPU");
   Options here = options;
   here.stream = nullptr;
