@@ -61,6 +61,8 @@ __global__ void count_kernel(const std::uint8_t* data, std::int64_t bytes, std::
   if (found != 0) atomicAdd(others, found);
 }
 
+__global__ void empty_kernel() {}
+
 /// Runs `launch(counter)` and returns the count.
 template <class Launch>
 std::int64_t counted(cudaStream_t stream, Launch launch) {
@@ -96,5 +98,7 @@ std::int64_t count_bytes_other_than(const void* data, std::int64_t bytes, std::u
     count_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<const std::uint8_t*>(data), bytes, value, count);
   });
 }
+
+void launch_empty(cudaStream_t stream) { empty_kernel<<<1, 32, 0, stream>>>(); }
 
 }  // namespace restride::test
