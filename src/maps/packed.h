@@ -15,10 +15,7 @@
 namespace restride::maps {
 
 inline constexpr int kMaxPackedModes = 20;
-#ifndef RESTRIDE_PACKED_THREADS
-#define RESTRIDE_PACKED_THREADS 256
-#endif
-inline constexpr int kPackedThreads = RESTRIDE_PACKED_THREADS;
+inline constexpr int kPackedThreads = 256;
 
 /// Modes of one group, innermost first, and what a step along each adds.
 struct PackedModes {
@@ -62,6 +59,7 @@ struct PackedArgs {
   base::FastDiv piece_words;        ///< aligned words that cover a piece
   base::FastDiv run_words;          ///< 16-byte words that cover a run
   base::FastDiv run_groups;         ///< groups of warp_words that cover a run; run_words where a warp has whole rows
+  bool on_words = false;            ///< every run starts on a word of dst
   std::int32_t run_copies = 1;      ///< run tables, each shifted by a unit, so that four entries are one access
   std::int32_t tile_bytes = 0;      ///< shared memory of the pieces of one tile
   std::int32_t shared_bytes = 0;    ///< with the tables

@@ -14,10 +14,7 @@
 
 namespace restride::maps {
 
-#ifndef RESTRIDE_TILE_THREADS
-#define RESTRIDE_TILE_THREADS 256
-#endif
-inline constexpr int kTileThreads = RESTRIDE_TILE_THREADS;
+inline constexpr int kTileThreads = 256;
 inline constexpr int kWordBytes = 16;
 
 struct TileArgs {
@@ -46,7 +43,7 @@ struct TileShape {
 
 /// The shape of the kernels that convert: rows of 128 or 256 bytes on both sides.
 RESTRIDE_HD constexpr TileShape tile_cast_shape(int dst_unit, int src_unit) {
-  const int words = dst_unit <= 2 ? 8 : 16;
+  const int words = dst_unit == 1 ? 8 : 16;
   return {words * kWordBytes / dst_unit, src_unit <= 2 ? 128 : src_unit == 4 ? 64 : 32};
 }
 

@@ -182,16 +182,18 @@ void spread(const Canonical& c, PackedArgs& a) {
       const int n1 = lanes_of(a, across, units, steps, 0, 0, first);
       const int n2 = lanes_of(a, across, units, steps, steps / 2, units / steps - 1, second);
       for (const std::int32_t shift : {0, 7, 8, 9, 10, 11, 12, 13}) {
-        // A conflict costs a cycle; a lane without work, turns and swizzles cost instructions.
+        // A conflict costs a cycle of shared memory; a lane without work, turns and swizzles cost instructions, of
+        // which small units need more.
+        const double turn_cost = a.kind == PackedKind::kBlock ? 0.3 : 0.3 + 0.3 * c.dst_unit;
         const double cost = (2.0 + cycles(first, n1, shift) + cycles(second, n2, shift)) * waste +
-                            (rotate ? 0.3 : 0.0) + (shift != 0 ? 0.2 : 0.0);
+                            (rotate ? turn_cost : 0.0) + (shift != 0 ? 0.6 : 0.0);
         if (cost >= best_cost) continue;
         best_cost = cost;
         a.swizzle_shift = shift;
         best = a;
       }
     }
-    if (best_cost < 4.6) break;
+    if (best_cost < 4.1) break;
   }
   a = best;
   if (a.kind == PackedKind::kPlain && (a.rotate || a.swizzle_shift != 0)) a.kind = PackedKind::kSpread;
@@ -346,6 +348,7 @@ bool in_blocks(const Canonical& c, const Set& set) {
 void finish(const Canonical& c, const Set& set, PackedArgs& a) {
   const std::int32_t units = 16 / c.dst_unit;
   const bool aligned = runs_on(c, set, 16);
+  a.on_words = aligned;
   a.run_words = base::FastDiv(ceil_div(a.run_units + (aligned ? 0 : units - 1), units));
   a.run_copies = aligned ? 1 : std::max(1, 4 / c.dst_unit);
   a.tile_bytes = (a.pieces * a.piece_pitch + 32 + 127) / 128 * 128;
@@ -372,13 +375,22 @@ Priced price(const Canonical& c, const CudaMachine& machine, const Set& set) {
     const std::int64_t chunk = i < kMaxSet ? set.chunk[i] : 0;
     tiles *= chunk == 0 ? c.modes[i].extent : ceil_div(c.modes[i].extent, chunk);
   }
-  const std::int64_t run_bytes = set.run_units * c.dst_unit, piece_bytes = set.piece_units * c.src_unit;
+  // Rows that follow each other in dst make one run of memory.
+  std::int64_t run_bytes = set.run_units * c.dst_unit;
+  std::int64_t runs = c.units / set.run_units;
+  if (set.d_cut == kNone && run_bytes % 16 == 0)
+    for (std::size_t m = 0; m < c.modes.size() && m < kMaxSet; ++m)
+      if (c.modes[m].dst_stride == run_bytes && set.chunk[m] == c.modes[m].extent) {
+        run_bytes *= c.modes[m].extent;
+        runs /= c.modes[m].extent;
+      }
+  const std::int64_t piece_bytes = set.piece_units * c.src_unit;
   std::int64_t src_bits = c.src_align | 128;
   for (std::size_t i = 0; i < c.modes.size(); ++i)
     if (i >= kMaxSet || (set.src >> i & 1) == 0) src_bits |= c.modes[i].src_stride;
     else if (static_cast<int>(i) == set.s_cut) src_bits |= set.chunk[i] * c.modes[i].src_stride;
   p.read = sectors(c.units / set.piece_units, piece_bytes, src_bits & -src_bits);
-  p.written = sectors(c.units / set.run_units, run_bytes, runs_on(c, set, 32) ? 32 : 1);
+  p.written = sectors(runs, run_bytes, runs_on(c, set, 32) ? 32 : 1);
   const double used = static_cast<double>(c.units) / (static_cast<double>(tiles) * static_cast<double>(set.tile_units));
   const auto size = static_cast<double>(tile_bytes);
   double efficiency = 0.93 * size / (size + 1500) * std::min(1.0, 0.5 + 0.55 * used);
@@ -413,7 +425,7 @@ Candidate bid_packed(const Canonical& c, const CudaMachine& machine) {
   Order dst_order;
   for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i) dst_order.push_back(static_cast<std::uint8_t>(i));
   Priced best;
-  for (const std::int64_t dst_target : {128, 256, 512, 1024, 4096, 8192, 16384})
+  for (const std::int64_t dst_target : {16, 32, 64, 128, 256, 512, 1024, 4096, 8192, 16384})
     for (const std::int64_t src_target : {128, 256, 512, 1024, 4096, 8192, 16384}) {
       const Set set = make_set(c, dst_order, src_order, dst_target, src_target);
       const Priced p = price(c, machine, set);

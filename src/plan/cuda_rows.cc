@@ -61,8 +61,9 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family famil
   const std::int64_t words = rows * words_of_row(c, rows_kind(c, vector));
   // A small copy gives every multiprocessor a block before it gives a thread a second word.
   const bool small = words < static_cast<std::int64_t>(machine.sm_count) * kThreads * kSteps * 2;
-  const bool shifted = wide && !c.cast;  // as fast with one word a thread, whose two loads are in flight at once
-  bid.params = {{ParamId::kVectorBytes, vector}, {ParamId::kThreads, kThreads}, {ParamId::kStages, small || shifted ? 1 : kSteps}};
+  // One word a thread is the fastest where rows are long or words take two loads; conversions want four.
+  const bool single = !c.cast && (wide || row_units(c) * c.dst_unit >= 4096);
+  bid.params = {{ParamId::kVectorBytes, vector}, {ParamId::kThreads, kThreads}, {ParamId::kStages, small || single ? 1 : kSteps}};
   const std::int64_t row_bytes = row_units(c) * c.dst_unit;
   const bool dense = std::abs(step) == c.src_unit || step == 0;
   // Short rows: memory likes long runs, and partly filled words cost as much as whole ones.

@@ -57,7 +57,8 @@ Candidate bid_tile(const Canonical& c, const CudaMachine& machine) {
   const std::int64_t alignment = row_alignment(c, 1);
   const std::int64_t boundary = alignment >= 16 ? 0 : 32;
   const bool small = c.dst_bytes() < static_cast<std::int64_t>(machine.sm_count) * (32 << 10);
-  const maps::TileShape shape = shape_of(c, small);
+  maps::TileShape shape = shape_of(c, small);
+  if (boundary != 0 && !small && !c.cast && c.dst_unit == 4) shape.s = 128;  // longer rows of src outweigh their ragged ends
   const std::int64_t tile_d = shape.d, tile_s = shape.s;
   const std::int64_t tiles =
       ceil_div(d_mode.extent + (boundary != 0 ? boundary / c.dst_unit - 1 : 0), tile_d) * ceil_div(s_mode.extent, tile_s);

@@ -10,9 +10,6 @@
 #include "src/kernels/cuda/families.h"
 #include "src/maps/packed.h"
 
-#ifndef RESTRIDE_PACKED_BLOCKS
-#define RESTRIDE_PACKED_BLOCKS 6
-#endif
 namespace restride::cuda {
 namespace {
 
@@ -68,6 +65,19 @@ struct Tables {
     }
   }
 
+  /// Entries of the units of an aligned word, as few accesses.
+  template <int count>
+  __device__ void word_entries(int unit, std::uint32_t (&entry)[count]) const {
+    constexpr int kAtOnce = count < 8 ? count : 8;
+#pragma unroll
+    for (int i = 0; i < count; i += kAtOnce) {
+      Bits<2> part[kAtOnce];
+      split<2, kAtOnce>(load<2 * kAtOnce>(run + unit + maps::kRunPad + i), part);
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) entry[i + j] = part[j];
+    }
+  }
+
   /// Entries of `count` units from `unit` on; with more than one, as one access.
   template <int count>
   __device__ void entries(const PackedArgs& a, int unit, std::uint32_t (&entry)[count]) const {
@@ -110,6 +120,16 @@ __device__ inline Bits<16> collect(const PackedArgs& a, const Tables& tables, st
   constexpr int kSteps = Op::kDst <= 4 ? 4 : kUnits;  // pieces of a word, each collected at once
   constexpr int kPart = kUnits / kSteps;
   const int lane = threadIdx.x & 31;
+  if constexpr (kind == PackedKind::kPlain) {
+    if (a.on_words) {  // the word's entries are aligned, too
+      std::uint32_t entry[kUnits];
+      tables.word_entries<kUnits>(unit, entry);
+      Bits<Op::kDst> units[kUnits];
+#pragma unroll
+      for (int j = 0; j < kUnits; ++j) units[j] = Op::apply(load_shared<Op::kSrc>(base + entry[j]));
+      return join<Op::kDst, kUnits>(units);
+    }
+  }
   Bits<Op::kDst * kPart> parts[kSteps];
 #pragma unroll
   for (int i = 0; i < kSteps; ++i) {
@@ -205,7 +225,7 @@ __device__ inline void store_blocks(const PackedArgs& a, const Tables& tables, c
 }
 
 template <class Op, PackedKind kind>
-__global__ void __launch_bounds__(maps::kPackedThreads, kind == PackedKind::kBlock ? 4 : RESTRIDE_PACKED_BLOCKS)
+__global__ void __launch_bounds__(maps::kPackedThreads, kind == PackedKind::kBlock ? 4 : 6)
     packed_kernel(const __grid_constant__ PackedArgs a, char* dst, const char* src) {
   extern __shared__ __align__(128) char shared[];
   __shared__ maps::PackedPlace places[2];
@@ -247,12 +267,6 @@ int launch_small(const PackedArgs& a, void* dst, const void* src, CUstream_st* s
   return launch_kind<Move<kUnit>, PackedKind::kBlock>(a, dst, src, stream);
 }
 
-/// Conversions come as the general kernel only.
-template <class Op>
-int launch_cast(const PackedArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  return launch_kind<Op, PackedKind::kSpread>(a, dst, src, stream);
-}
-
 }  // namespace
 
 int launch_packed(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
@@ -260,7 +274,7 @@ int launch_packed(const CudaArgs& args, void* dst, const void* src, CUstream_st*
   if (args.key.cast) {
 #define RESTRIDE_X(d, s)                                                    \
   if (args.key.dst_dtype == DType::d && args.key.src_dtype == DType::s)     \
-    return launch_cast<Cast<base::Storage<DType::d>, base::Storage<DType::s>>>(a, dst, src, stream);
+    return launch_one<Cast<base::Storage<DType::d>, base::Storage<DType::s>>>(a, dst, src, stream);
     RESTRIDE_CUDA_CASTS(RESTRIDE_X)
 #undef RESTRIDE_X
     return static_cast<int>(cudaErrorInvalidValue);
