@@ -168,6 +168,10 @@ void spread(const Canonical& c, PackedArgs& a) {
   const int across = a.kind == PackedKind::kBlock ? 4 / c.dst_unit : 1;
   const auto words = static_cast<std::int32_t>(a.run_words.divisor);
   const std::int32_t lines = (a.rows + across - 1) / across;
+  // A conflict costs a cycle of shared memory; a lane without work, turns and swizzles cost instructions, by which
+  // collecting small units is bound.
+  const bool bound = c.dst_unit < 4 && a.kind != PackedKind::kBlock;
+  const double turn_cost = bound ? 2.0 : 0.3, swizzle_cost = bound ? 1.6 : 0.2;
   PackedArgs best = a;
   double best_cost = 1e9;
   for (const std::int32_t warp_words : {8, 4, 0}) {
@@ -182,18 +186,15 @@ void spread(const Canonical& c, PackedArgs& a) {
       const int n1 = lanes_of(a, across, units, steps, 0, 0, first);
       const int n2 = lanes_of(a, across, units, steps, steps / 2, units / steps - 1, second);
       for (const std::int32_t shift : {0, 7, 8, 9, 10, 11, 12, 13}) {
-        // A conflict costs a cycle of shared memory; a lane without work, turns and swizzles cost instructions, of
-        // which small units need more.
-        const double turn_cost = a.kind == PackedKind::kBlock ? 0.3 : 0.3 + 0.3 * c.dst_unit;
         const double cost = (2.0 + cycles(first, n1, shift) + cycles(second, n2, shift)) * waste +
-                            (rotate ? turn_cost : 0.0) + (shift != 0 ? 0.6 : 0.0);
+                            (rotate ? turn_cost : 0.0) + (shift != 0 ? swizzle_cost : 0.0);
         if (cost >= best_cost) continue;
         best_cost = cost;
         a.swizzle_shift = shift;
         best = a;
       }
     }
-    if (best_cost < 4.1) break;
+    if (best_cost < 4.6) break;
   }
   a = best;
   if (a.kind == PackedKind::kPlain && (a.rotate || a.swizzle_shift != 0)) a.kind = PackedKind::kSpread;
