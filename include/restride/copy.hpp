@@ -87,9 +87,9 @@ class Plan {
   Plan(const Layout& dst, const Layout& src, const Options& options = {}, std::int64_t dst_align = 0,
        std::int64_t src_align = 0);
 
-  /// Runs on memory. Never throws, allocates, prints, synchronises or clears another's CUDA error.
+  /// Runs on memory, on CUDA on the stream that the plan was made with. Never throws, allocates, prints, synchronises or clears another's CUDA error.
   /// The caller promises what `copy` checks: alignment as promised, no overlap of dst and src.
-  /// Device: on CUDA the plan's, which is current only during the call; `stream` must be one of it.
+  /// Device: on CUDA the plan's, which is current only during the call; the stream must be one of it.
   /// Returns 0, or the cudaError_t of the launch.
   int run(void* dst, const void* src) const noexcept;
   /// The same on another stream or pool, or with fewer threads.

@@ -82,6 +82,7 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
   p->src_align = src_align;
   if (options.device == DeviceKind::kCuda) {
     p->cuda_device = cuda_device_of(options);
+    p->stream = options.stream;
     p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAligned);
     p->decision = plan::plan_cuda(p->canonical, cuda_machine(p->cuda_device), options.family);
   } else {
@@ -126,7 +127,7 @@ std::int64_t promised(std::int64_t align, const Layout& layout, const Options& o
 Plan::Plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align, std::int64_t src_align)
     : impl_(api::make_plan(dst, src, options, promised(dst_align, dst, options), promised(src_align, src, options))) {}
 
-int Plan::run(void* dst, const void* src) const noexcept { return api::run_plan(*impl_, dst, src, nullptr, impl_->threads, nullptr); }
+int Plan::run(void* dst, const void* src) const noexcept { return api::run_plan(*impl_, dst, src, nullptr, impl_->threads, impl_->stream); }
 
 int Plan::run(void* dst, const void* src, const Options& options) const noexcept {
   int threads = impl_->threads;

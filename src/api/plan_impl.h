@@ -23,6 +23,7 @@ struct Plan::Impl {
   kernels::cpu::CpuArgs cpu;  ///< on the CPU
   int cuda_device = -1;       ///< on CUDA: the device's number, or kModelDevice
   cuda::CudaArgs cuda;        ///< on CUDA
+  void* stream = nullptr;     ///< on CUDA: where Plan::run enqueues unless told otherwise
 };
 
 namespace api {

@@ -88,6 +88,27 @@ TEST(GpuStream, CopyIsOrderedOnTheStreamAndDoesNotSynchronise) {
   EXPECT_TRUE(out == expected(second)) << "the copy did not see what was enqueued ahead of it";
 }
 
+TEST(GpuStream, APlanRunsOnTheStreamItWasMadeWith) {
+  const std::vector<std::uint8_t> in = pattern(9);
+  DeviceBuffer src(kBytes), dst(kBytes);
+  std::vector<std::uint8_t> out(kBytes, 0x5a);
+  Stream other;
+  upload(src.data(), in, other);
+  upload(dst.data(), out, other);
+  other.synchronize();
+  HeldStream held;
+  Options options = on(held.stream());
+  options.device = DeviceKind::kCuda;
+  const Plan plan(dense(), transposed(), options);
+  EXPECT_EQ(plan.run(dst.data(), src.data()), 0);
+  std::vector<std::uint8_t> meanwhile(kBytes);
+  download(meanwhile, dst.data(), other);
+  EXPECT_TRUE(meanwhile == out) << "it ran on another stream";
+  held.release();
+  download(out, dst.data(), other);
+  EXPECT_TRUE(out == expected(in));
+}
+
 TEST(GpuStream, AColdCopyCanBeCapturedAndTheGraphReplayed) {
   for (const std::string_view family : {std::string_view{}, kFamilies[2], kFamilies[3], kFamilies[4]}) {
     SCOPED_TRACE("family " + std::string(family));
