@@ -30,6 +30,8 @@ step copy "$out/planes_f32.npy" "$out/back.npy" --axes 1,2,0 --dtype u8
 echo
 .venv/bin/python scripts/demo_check.py "$photo" "$out"
 step explain "$photo" --axes 2,0,1 --dtype f32
-step bench --cases examples/data/photographs.json --reps 5
+threads=1
+[ "$(nproc)" -eq 1 ] || threads=1,$(nproc)
+step bench --cases examples/data/photographs.json --reps 5 --threads "$threads"
 echo
 echo "The files are in $out. Ratio: the time of the best plain copy of the same bytes / ours; 1 is as fast as copying."

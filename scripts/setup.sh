@@ -68,8 +68,9 @@ apt_get() {
 
 # ---- Python packages, into the private environment .venv
 
-need_python() {  # PACKAGE...
-  local missing=() name
+need_python() {  # WHAT_FOR PACKAGE...
+  local missing=() name what_for=$1
+  shift
   [ -x "$VENV/bin/python" ] || python3 -m venv "$VENV" || die "cannot make $VENV: is python3-venv installed?"
   for name in "$@"; do
     "$VENV/bin/python" - "$name" <<'PYTHON' 2>/dev/null || missing+=("$name")
@@ -79,14 +80,16 @@ sys.exit(not fnmatch.fnmatch(importlib.metadata.version(name), version or "*"))
 PYTHON
   done
   [ ${#missing[@]} -gt 0 ] || return 0
-  say "install from PyPI into .venv: ${missing[*]}"
+  say "install from PyPI into .venv, for $what_for: ${missing[*]}"
   [ -z "${RESTRIDE_NO_INSTALL:-}" ] || die "RESTRIDE_NO_INSTALL is set; .venv lacks: ${missing[*]}"
   "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check "${missing[@]}" ||
     die "pip could not install ${missing[*]} (is there a network?)"
 }
 
+need_test_python() { need_python "the command's end-to-end tests" numpy pytest ml_dtypes safetensors; }
+
 # The version that .clang-format is for; a distribution may have another.
-need_format() { scripts/lint.sh has-format || need_python clang-format==14.0.6; }
+need_format() { scripts/lint.sh has-format || need_python "the layout of the sources" clang-format==14.0.6; }
 
 # ---- CUDA
 
@@ -104,7 +107,7 @@ private_nvcc() { find "$VENV"/lib/python3*/site-packages/nvidia/cu*/bin -maxdept
 need_cuda() {
   [ "${RESTRIDE_CUDA:-}" != OFF ] || { say "RESTRIDE_CUDA=OFF: GPU kernels are not compiled"; return 0; }
   [ -z "${CUDACXX:-}" ] && ! installed_nvcc >/dev/null || return 0
-  if [ "${RESTRIDE_CUDA:-}" = ON ] || has_gpu; then need_python "${CUDA_WHEELS[@]}"; fi
+  if [ "${RESTRIDE_CUDA:-}" = ON ] || has_gpu; then need_python "the GPU kernels" "${CUDA_WHEELS[@]}"; fi
   local nvcc
   if nvcc=$(private_nvcc); then
     ln -sfn lib "$(dirname "$nvcc")/../lib64"  # where nvcc looks for its libraries

@@ -80,8 +80,8 @@ typedef struct restride_tensor {
   const int64_t *strides_bytes; /* `rank` values in bytes, any sign, 0 in a source only; NULL: contiguous, C order */
   int64_t element_bytes;        /* RESTRIDE_BYTES: bytes of one element; others: 0, or the dtype's own size */
   int64_t offset_bytes;         /* of element (0, ..., 0) from `data` */
-  int64_t align_bytes;          /* for plans: a power of two that divides every `data` to come; 0: the element's size
-                                   if that is a power of two up to 16, else 1 */
+  int64_t align_bytes;          /* for plans: a power of two that divides every `data` to come; 0: nothing on the CPU,
+                                   on CUDA the largest power of two up to 16 that divides the element's size */
 } restride_tensor;
 
 #define RESTRIDE_TENSOR_INIT {sizeof(restride_tensor), NULL, RESTRIDE_F32, 0, NULL, NULL, 0, 0, 0}
@@ -98,7 +98,7 @@ typedef struct restride_executor {
 typedef struct restride_options {
   size_t struct_size;                /* sizeof(restride_options) */
   int32_t device;                    /* a restride_device */
-  int32_t cuda_device;               /* for a plan made without pointers; -1: the current device */
+  int32_t cuda_device;               /* for a plan, which has no pointers: a number, or a RESTRIDE_*_DEVICE below */
   int32_t threads;                   /* CPU; 0: RESTRIDE_NUM_THREADS, then the cores this process may use */
   int32_t measure;                   /* not 0: time the candidates once and keep the best (allocates scratch) */
   void *stream;                      /* CUDA: a cudaStream_t; NULL: the legacy default stream */
@@ -106,7 +106,10 @@ typedef struct restride_options {
   const restride_executor *executor; /* CPU: run on the caller's pool; must outlive the run; NULL: ours */
 } restride_options;
 
-#define RESTRIDE_OPTIONS_INIT {sizeof(restride_options), RESTRIDE_DEVICE_AUTO, -1, 0, 0, NULL, NULL, NULL}
+#define RESTRIDE_CURRENT_DEVICE (-1) /* the calling thread's current device */
+#define RESTRIDE_MODEL_DEVICE (-2)   /* a model of an H200: plans without a GPU, to explain; running fails */
+
+#define RESTRIDE_OPTIONS_INIT {sizeof(restride_options), RESTRIDE_DEVICE_AUTO, RESTRIDE_CURRENT_DEVICE, 0, 0, NULL, NULL, NULL}
 
 /* A decision made once. Immutable: run it from any number of threads at once. */
 typedef struct restride_plan restride_plan;

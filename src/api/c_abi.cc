@@ -53,6 +53,8 @@ static_assert(int{RESTRIDE_DEVICE_AUTO} == static_cast<int>(restride::DeviceKind
 static_assert(int{RESTRIDE_DEVICE_CPU} == static_cast<int>(restride::DeviceKind::kCpu));
 static_assert(int{RESTRIDE_DEVICE_CUDA} == static_cast<int>(restride::DeviceKind::kCuda));
 
+static_assert(RESTRIDE_CURRENT_DEVICE == restride::kCurrentDevice && RESTRIDE_MODEL_DEVICE == restride::kModelDevice);
+
 // A fixed buffer: reporting that memory ran out must not need memory.
 thread_local char last_error[1024] = "";
 
@@ -137,7 +139,7 @@ restride::Options options_of(const restride_options* c, restride::Executor& exec
   require(c->device >= RESTRIDE_DEVICE_AUTO && c->device <= RESTRIDE_DEVICE_CUDA,
           "options.device is no restride_device");
   require(c->threads >= 0, "options.threads is negative; 0 lets restride choose");
-  require(c->cuda_device >= -1, "options.cuda_device is below -1; -1 is the current device");
+  require(c->cuda_device >= RESTRIDE_MODEL_DEVICE, "options.cuda_device is no device; -1 is the current one");
   options.device = static_cast<restride::DeviceKind>(c->device);
   options.cuda_device = c->cuda_device;
   options.threads = c->threads;

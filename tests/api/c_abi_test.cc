@@ -204,11 +204,23 @@ TEST(CAbi, RefusesOptionsItDoesNotKnow) {
   const restride_executor empty = {nullptr, nullptr, 1};
   EXPECT_EQ(status_with([](auto& o) { o.device = 3; }), RESTRIDE_INVALID_ARGUMENT);
   EXPECT_EQ(status_with([](auto& o) { o.threads = -1; }), RESTRIDE_INVALID_ARGUMENT);
-  EXPECT_EQ(status_with([](auto& o) { o.cuda_device = -2; }), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(status_with([](auto& o) { o.cuda_device = -3; }), RESTRIDE_INVALID_ARGUMENT);
   EXPECT_EQ(status_with([](auto& o) { o.family = "teleport"; }), RESTRIDE_INVALID_ARGUMENT);
   EXPECT_EQ(status_with([&](auto& o) { o.executor = &empty; }), RESTRIDE_INVALID_ARGUMENT);
   EXPECT_EQ(status_with([](auto& o) { o.struct_size = 1; }), RESTRIDE_INVALID_ARGUMENT);
   EXPECT_EQ(status_with([](auto&) {}), RESTRIDE_OK);
+}
+
+TEST(CAbi, PlansForAGpuThatIsNotThere) {
+  Transpose t;
+  restride_options options = RESTRIDE_OPTIONS_INIT;
+  options.device = RESTRIDE_DEVICE_CUDA;
+  options.cuda_device = RESTRIDE_MODEL_DEVICE;
+  restride_plan* plan = nullptr;
+  ASSERT_EQ(restride_plan_create(&plan, &t.dst, &t.src, &options), RESTRIDE_OK) << restride_last_error();
+  EXPECT_EQ(restride_plan_run(plan, t.out.data(), t.in.data(), nullptr), RESTRIDE_DEVICE);
+  EXPECT_EQ(t.out, std::vector<float>(12, -1.0f));
+  restride_plan_destroy(plan);
 }
 
 TEST(CAbi, KeepsTheMessageOfEachThread) {
