@@ -22,11 +22,11 @@ void require_rank(std::size_t rank) {
 }  // namespace
 
 std::int64_t Layout::elements() const noexcept {
-  std::int64_t n = 1;
-  for (const Mode& m : modes) {
+  // An empty tensor may have other extents whose product does not fit, so zeros come first.
+  for (const Mode& m : modes)
     if (m.extent == 0) return 0;
-    n *= m.extent;
-  }
+  std::int64_t n = 1;
+  for (const Mode& m : modes) n *= m.extent;
   return n;
 }
 

@@ -68,6 +68,9 @@ Candidate bid_run(const Canonical& c, const CpuMachine& m) {
   return k;
 }
 
+/// Tasks that a copy of any size is cut into at least, once it is large enough for threads.
+constexpr std::int64_t kTasksToShare = 16;
+
 /// Rows and columns of one tile: about two lines of every column and 512 bytes of every row, evenly cut; and the band
 /// it walks across: a page of source.
 void tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
@@ -82,8 +85,15 @@ void tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
   }
   std::int64_t rows = (unit == 1 ? 64 : 128) / unit;
   rows = std::min(rows, sets.rows.points);
-  const std::int64_t chunk = sets.rows.points <= 8192 ? sets.rows.points : 4096 / rows * rows;
+  std::int64_t chunk = sets.rows.points <= 8192 ? sets.rows.points : 4096 / rows * rows;
   const std::int64_t band = sets.cols.points > cols ? cols * std::max<std::int64_t>(1, std::min<std::int64_t>(2048, 4096 / unit) / cols) : cols;
+  // Threads share tasks: a copy worth several threads is cut into some, down the rows, where bands alone give too few.
+  const std::int64_t bands = (sets.cols.points + band - 1) / band * (c.units / (sets.rows.points * sets.cols.points));
+  if (bands < kTasksToShare && c.dst_bytes() >= kBytesPerThread) {
+    const std::int64_t pieces = (kTasksToShare + bands - 1) / bands;
+    const std::int64_t piece = ((sets.rows.points + pieces - 1) / pieces + rows - 1) / rows * rows;
+    chunk = std::min(chunk, std::max(piece, 4 * rows));
+  }
   k->params.push_back({ParamId::kTileRows, rows});
   k->params.push_back({ParamId::kTileCols, cols});
   k->params.push_back({ParamId::kBandCols, band});
