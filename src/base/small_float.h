@@ -106,8 +106,7 @@ RESTRIDE_HD constexpr Small narrow(float value) {
   } else {
     // Subnormal: adding a power of two whose last place is our smallest subnormal lets the adder round.
     constexpr float kAligner = bit_cast<float>(F::kMinNormal32 + (static_cast<std::uint32_t>(F::kShift) << 23));
-    rounded = bit_cast<std::uint32_t>(bit_cast<float>(magnitude) + kAligner) -
-              bit_cast<std::uint32_t>(kAligner);
+    rounded = bit_cast<std::uint32_t>(bit_cast<float>(magnitude) + kAligner) - bit_cast<std::uint32_t>(kAligner);
   }
   return {static_cast<Bits>(sign | rounded)};
 }

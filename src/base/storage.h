@@ -14,11 +14,21 @@
 
 namespace restride::base {
 
-struct Bool { std::uint8_t bits; };    ///< any non-zero byte is true; casts write 0 or 1
-struct F16 { std::uint16_t bits; };    ///< IEEE binary16
-struct BF16 { std::uint16_t bits; };   ///< the upper half of an IEEE binary32
-struct F8E4M3 { std::uint8_t bits; };  ///< OCP E4M3, the "fn" variant: no infinity, NaN is S.1111.111
-struct F8E5M2 { std::uint8_t bits; };  ///< OCP E5M2: the upper half of an IEEE binary16
+struct Bool {
+  std::uint8_t bits;
+};  ///< any non-zero byte is true; casts write 0 or 1
+struct F16 {
+  std::uint16_t bits;
+};  ///< IEEE binary16
+struct BF16 {
+  std::uint16_t bits;
+};  ///< the upper half of an IEEE binary32
+struct F8E4M3 {
+  std::uint8_t bits;
+};  ///< OCP E4M3, the "fn" variant: no infinity, NaN is S.1111.111
+struct F8E5M2 {
+  std::uint8_t bits;
+};  ///< OCP E5M2: the upper half of an IEEE binary16
 
 template <class Part>
 struct Complex {
@@ -29,10 +39,10 @@ struct Complex {
 // The one list that ties DType to a C++ type.
 template <DType t>
 struct StorageOf;
-#define RESTRIDE_STORAGE(e, Type)             \
-  template <>                                 \
-  struct StorageOf<DType::e> {                \
-    using type = Type;                        \
+#define RESTRIDE_STORAGE(e, Type) \
+  template <>                     \
+  struct StorageOf<DType::e> {    \
+    using type = Type;            \
   };
 RESTRIDE_STORAGE(kBool, Bool)
 RESTRIDE_STORAGE(kU8, std::uint8_t)
@@ -68,8 +78,8 @@ inline constexpr bool kIsComplex<Complex<Part>> = true;
 
 /// True for the floats that exist as bits only; each of their values is exact in a float.
 template <class T>
-inline constexpr bool kIsSmallFloat = std::is_same_v<T, F16> || std::is_same_v<T, BF16> ||
-                                      std::is_same_v<T, F8E4M3> || std::is_same_v<T, F8E5M2>;
+inline constexpr bool kIsSmallFloat =
+    std::is_same_v<T, F16> || std::is_same_v<T, BF16> || std::is_same_v<T, F8E4M3> || std::is_same_v<T, F8E5M2>;
 
 /// The storage type of a dtype as an argument: `visit_dtype` hands one to its callable.
 template <class T>
@@ -82,13 +92,10 @@ template <class F>
 RESTRIDE_HD constexpr void visit_dtype(DType t, F&& f) {
   switch (t) {
 #define RESTRIDE_X(e, name, size, kind) \
-  case DType::e:                        \
-    f(TypeTag<Storage<DType::e>>{});    \
-    break;
+  case DType::e: f(TypeTag<Storage<DType::e>>{}); break;
     RESTRIDE_DTYPES(RESTRIDE_X)
 #undef RESTRIDE_X
-    case DType::kBytes:
-      break;
+    case DType::kBytes: break;
   }
 }
 
@@ -115,9 +122,8 @@ constexpr CastTable<Fn> make_cast_table() {
   const auto row = [&cell]<int d, int... s>(std::integral_constant<int, d> dst, std::integer_sequence<int, s...>) {
     (cell(dst, std::integral_constant<int, s>{}), ...);
   };
-  [&row]<int... d>(std::integer_sequence<int, d...>) {
-    (row(std::integral_constant<int, d>{}, Dtypes{}), ...);
-  }(Dtypes{});
+  [&row]<int... d>(std::integer_sequence<int, d...>) { (row(std::integral_constant<int, d>{}, Dtypes{}), ...); }
+  (Dtypes{});
   return table;
 }
 

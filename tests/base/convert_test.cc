@@ -112,7 +112,8 @@ TYPED_TEST(SmallFloat, RoundsFloatsAndDoublesNextToEveryTieOnce) {
 
 TYPED_TEST(SmallFloat, RoundsIntegersOnce) {
   for (int shift = 4; shift < 64; ++shift)
-    for (std::uint64_t top : {0x10ull, 0x11ull, 0x1full, 0x80ull, 0x81ull, 0x101ull, 0x103ull, 0x1ffull, 0x801ull, 0x803ull})
+    for (std::uint64_t top :
+         {0x10ull, 0x11ull, 0x1full, 0x80ull, 0x81ull, 0x101ull, 0x103ull, 0x1ffull, 0x801ull, 0x803ull})
       for (std::uint64_t low : {~0ull, 0ull, 1ull}) {
         const std::uint64_t x = (top << (shift % 56)) + low;
         const std::uint32_t sign = Format<TypeParam>::kMagnitude + 1;
@@ -253,7 +254,8 @@ Src stream(std::uint64_t i) {
     constexpr int kExponent = sizeof(Src) == 4 ? 8 : 11;
     const std::uint64_t m = stick(cut(a & ((std::uint64_t{1} << kMantissa) - 1), kMantissa));
     const std::uint64_t field = b >> 32;
-    const std::uint64_t e = (b & 7) == 0 ? field & ((1u << kExponent) - 1) : ((1u << (kExponent - 1)) - 31) + field % 64;
+    const std::uint64_t e =
+        (b & 7) == 0 ? field & ((1u << kExponent) - 1) : ((1u << (kExponent - 1)) - 31) + field % 64;
     return from_bits<Src>((a >> 63) << (kMantissa + kExponent) | e << kMantissa | m);
   }
 }

@@ -114,8 +114,7 @@ inline std::string difference(const Bytes& got, const Bytes& want, std::size_t s
   for (std::size_t i = 0; i < want.size(); i += size) {
     if (std::memcmp(&got[i], &want[i], size) == 0) continue;
     std::string text = "element " + std::to_string(i / size) + ": got, want (bytes)";
-    for (std::size_t k = 0; k < size; ++k)
-      text += ' ' + std::to_string(got[i + k]) + '/' + std::to_string(want[i + k]);
+    for (std::size_t k = 0; k < size; ++k) text += ' ' + std::to_string(got[i + k]) + '/' + std::to_string(want[i + k]);
     return text;
   }
   return {};

@@ -8,8 +8,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/kernels/cpu/cast.cc"
-#include <hwy/foreach_target.h>
 #include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include "src/kernels/cpu/cast_ops-inl.h"
@@ -52,7 +52,8 @@ HWY_INLINE void cast_block(std::byte* dst, const std::byte* src) {
   using From = Widen<Src>;
   const std::size_t step = hn::Lanes(Floats()) * sizeof(Src);
   if constexpr (vectors == 4)
-    Narrow<Dst>::store(From::load(src), From::load(src + step), From::load(src + 2 * step), From::load(src + 3 * step), dst);
+    Narrow<Dst>::store(From::load(src), From::load(src + step), From::load(src + 2 * step), From::load(src + 3 * step),
+                       dst);
   else if constexpr (vectors == 2)
     Narrow<Dst>::store(From::load(src), From::load(src + step), dst);
   else
@@ -69,6 +70,7 @@ void cast_through_float(void* dst_data, const void* src_data, std::size_t n) {
   auto* dst = static_cast<std::byte*>(dst_data);
   const auto* src = static_cast<const std::byte*>(src_data);
   const std::size_t lanes = hn::Lanes(Floats());
+  if (n == 0) return;
   if (n < lanes) {
     // Fewer than a vector: through padded copies of both sides.
     alignas(64) std::byte in[HWY_MAX_BYTES / sizeof(float) * sizeof(Src)] = {};

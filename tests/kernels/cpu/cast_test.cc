@@ -24,7 +24,8 @@ class CastOnEveryTarget : public testing::TestWithParam<std::int64_t> {
 
 std::vector<std::int64_t> targets() {
   std::vector<std::int64_t> all;
-  for (std::int64_t left = hwy::SupportedTargets() & HWY_TARGETS; left != 0; left &= left - 1) all.push_back(left & -left);
+  for (std::int64_t left = hwy::SupportedTargets() & HWY_TARGETS; left != 0; left &= left - 1)
+    all.push_back(left & -left);
   return all;
 }
 
@@ -74,7 +75,8 @@ TEST(CastStrided, EqualsConvertForAnyStrides) {
     constexpr std::size_t kCount = 50;
     Bytes got(kCount * (dst_size + 3), 0xa5);
     const auto step = static_cast<std::ptrdiff_t>(dst_size + 3);
-    cast_strided(dst, src)(got.data(), step, in.data() + (kCount - 1) * src_size, -static_cast<std::ptrdiff_t>(src_size), kCount);
+    cast_strided(dst, src)(got.data(), step, in.data() + (kCount - 1) * src_size,
+                           -static_cast<std::ptrdiff_t>(src_size), kCount);
     Bytes expected(got.size(), 0xa5);
     for (std::size_t i = 0; i < kCount; ++i)
       std::memcpy(&expected[i * (dst_size + 3)], &want[(kCount - 1 - i) * dst_size], dst_size);
