@@ -73,8 +73,11 @@ class Problem:
         count = 1
         for extent in case["shape"]:
             count *= extent
-        # Bytes below 64 make small, finite numbers of every dtype, so that equality means what it says.
-        self.base = torch.randint(0, 64, (count * size,), dtype=torch.uint8, device=device).view(self.src_type)
+        if self.src_type != self.dst_type and self.src_type.is_floating_point:
+            self.base = (torch.rand(count, device=device) * 200).to(self.src_type)  # fits every dtype, u8 included
+        else:
+            # Bytes below 64 make finite numbers of every dtype, so that equality means what it says.
+            self.base = torch.randint(0, 64, (count * size,), dtype=torch.uint8, device=device).view(self.src_type)
         self.flips = []
         self.view = self.make_view(self.base)
         self.out = self.make_output(device)

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kContenderNs = 3e9;  // a contender that took longer than this is done after three samples
 constexpr double kPlanningNs = 2e6;  // as long as this, planning is repeated
-constexpr std::int64_t kPageAlign = 4096;  // of the buffers; a layout carries its own offset
+constexpr std::int64_t kBufferAlign = 256;  // cudaMalloc's; pages are more. A layout carries its own offset.
 
 /// A float format's exponent: where it lies in a word of `bytes`, and which values are of everyday size.
 struct Exponent {
@@ -67,7 +67,7 @@ double time_planning(const Case& c, const Options& options) {
   double spent = 0;
   while (samples.size() < 5 || (spent < kPlanningNs && samples.size() < 200)) {
     const double start = now_ns();
-    const Plan plan(c.dst.layout, c.src.layout, options, kPageAlign, kPageAlign);
+    const Plan plan(c.dst.layout, c.src.layout, options, kBufferAlign, kBufferAlign);
     samples.push_back(now_ns() - start);
     spent += samples.back();
   }
@@ -128,7 +128,7 @@ void measure(const Case& c, Device& device, const RunSettings& settings, CaseRes
   options.family = settings.family;
   std::optional<Plan> plan;
   try {
-    plan.emplace(c.dst.layout, c.src.layout, options, kPageAlign, kPageAlign);
+    plan.emplace(c.dst.layout, c.src.layout, options, kBufferAlign, kBufferAlign);
   } catch (const Error& e) {
     out.skipped = !settings.family.empty() && e.code() == ErrorCode::kInvalidArgument;
     out.error = e.what();
@@ -168,9 +168,14 @@ void measure(const Case& c, Device& device, const RunSettings& settings, CaseRes
   std::vector<Peer> peers = settings.peers ? device.peers(c) : std::vector<Peer>{};
   std::erase_if(peers, [&](const Peer& peer) {
     if (peer.measures_itself) return false;
-    const auto fault = check(peer, c, device);
-    if (fault) out.peer_notes[peer.name] = "wrong output: " + *fault;
-    return fault.has_value();
+    try {
+      const auto fault = check(peer, c, device);
+      if (fault) out.peer_notes[peer.name] = "wrong output: " + *fault;
+      return fault.has_value();
+    } catch (const Error& e) {
+      out.peer_notes[peer.name] = e.what();
+      return true;
+    }
   });
 
   const std::vector<Contender> ceilings = device.ceilings(ceiling_bytes);
