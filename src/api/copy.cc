@@ -17,7 +17,7 @@ std::int64_t alignment_of(const void* p) noexcept {
 /// True when dst and src name the same bytes in the same order: nothing to do.
 bool identical(const layout::Canonical& c, const void* dst, const void* src) noexcept {
   if (c.cast || c.two_sided) return false;
-  if (static_cast<const std::byte*>(dst) + c.dst_offset != static_cast<const std::byte*>(src) + c.src_offset) return false;
+  if (moved(dst, c.dst_offset) != moved(src, c.src_offset)) return false;
   for (const layout::CopyMode& m : c.modes)
     if (m.dst_stride != m.src_stride) return false;
   return true;
@@ -25,7 +25,7 @@ bool identical(const layout::Canonical& c, const void* dst, const void* src) noe
 
 /// The first element: a data pointer itself may lie outside its allocation, its elements do not.
 const void* first_element(const void* data, const Layout& layout) noexcept {
-  return data == nullptr ? nullptr : static_cast<const std::byte*>(data) + layout.offset_bytes;
+  return data == nullptr ? nullptr : moved(data, layout.offset_bytes);
 }
 
 /// `asked`, with the device that the pointers mean. Errors: DeviceError.

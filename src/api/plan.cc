@@ -99,8 +99,8 @@ int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* ex
   if (p.canonical.units == 0) return 0;
   if (p.decision.device == DeviceKind::kCuda)
     return p.cuda_device == kModelDevice ? launch::kNoDeviceError : launch::run_cuda(p.cuda_device, p.cuda, dst, src, stream);
-  auto* to = static_cast<std::byte*>(dst) + p.canonical.dst_offset + p.cpu.dst_shift;
-  const auto* from = static_cast<const std::byte*>(src) + p.canonical.src_offset + p.cpu.src_shift;
+  auto* to = moved(static_cast<std::byte*>(dst), p.canonical.dst_offset + p.cpu.dst_shift);
+  const auto* from = moved(static_cast<const std::byte*>(src), p.canonical.src_offset + p.cpu.src_shift);
   const std::int64_t groups = (p.cpu.tasks + p.cpu.align_tasks - 1) / p.cpu.align_tasks;
   const auto team = static_cast<int>(std::min<std::int64_t>(threads, groups));
   if (team <= 1) {

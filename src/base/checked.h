@@ -19,6 +19,13 @@ constexpr std::uint64_t magnitude(std::int64_t a) noexcept {
   return a < 0 ? ~static_cast<std::uint64_t>(a) + 1 : static_cast<std::uint64_t>(a);
 }
 
+/// `p` moved by `bytes`. A data pointer need not point into its tensor's memory, only pointer + offset does, so the
+/// sum goes by integers, where it may wrap.
+template <class T>
+T* moved(T* p, std::int64_t bytes) noexcept {
+  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(bytes));
+}
+
 /// Largest power of two that divides v, at most `cap` (a power of two); `cap` for v == 0.
 constexpr std::int64_t power_of_two_divisor(std::int64_t v, std::int64_t cap) noexcept {
   const int zeros = std::countr_zero(static_cast<std::uint64_t>(v) | static_cast<std::uint64_t>(cap));
