@@ -18,7 +18,7 @@ namespace {
 constexpr int kMaxSet = 63;  // modes a bit mask can name
 constexpr std::int32_t kMostShared = (48 << 10) - 256;  // what a kernel has without asking, less its own
 constexpr int kNone = -1;
-constexpr int kBlocksPerSm = 32;  // measured on H200: fewer leave some idle at the end, more build tables too often
+constexpr int kMostBlocksPerSm = 128;  // beyond, starting blocks costs more than their even spread brings
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -357,6 +357,12 @@ void finish(const Canonical& c, const Set& set, PackedArgs& a) {
   a.shared_bytes = a.tile_bytes + (a.rows + a.pieces) * 16 + maps::packed_run_table(a.run_units) * 2 * a.run_copies;
 }
 
+/// Tiles a block moves one after the other. Measured on H200: one is best (0.90 -> 0.95 of a copy on small matrices),
+/// but its tables, made while its first tile is under way, must not take longer than that.
+std::int64_t tiles_of_block(double entries, double words) {
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(2 * entries / words + 0.5));
+}
+
 struct Priced {
   Set set;
   double time = 1e300;
@@ -404,8 +410,8 @@ Priced price(const Canonical& c, const CudaMachine& machine, const Set& set) {
   const double waves = static_cast<double>(tiles) / at_once;
   efficiency *= waves / (waves + 0.5);
   // A block's tables cost about a word's work an entry, and serve all of its tiles.
-  const double tiles_of_block = std::max(1.0, static_cast<double>(tiles) / (machine.sm_count * kBlocksPerSm));
-  efficiency /= 1 + static_cast<double>(set.run_units) / (tiles_of_block * size / 16);
+  const double words = size / 16, entries = static_cast<double>(set.run_units);
+  efficiency /= 1 + 0.5 * entries / (words * static_cast<double>(tiles_of_block(entries, words)));
   // Collecting byte by byte is bound by instructions.
   if (c.dst_unit < 4 && !c.cast && !in_blocks(c, set)) efficiency *= c.dst_unit == 1 ? 0.45 : 0.75;
   p.efficiency = efficiency;
@@ -448,7 +454,10 @@ Candidate bid_packed(const Canonical& c, const CudaMachine& machine) {
 
   Candidate bid;
   bid.family = kFamily;
-  const std::int64_t blocks = std::min<std::int64_t>(a.tiles, std::int64_t{machine.sm_count} * kBlocksPerSm);
+  const double entries = a.run_units + a.rows + a.pieces;
+  const std::int64_t blocks =
+      std::min<std::int64_t>(ceil_div(a.tiles, tiles_of_block(entries, static_cast<double>(set.tile_units * c.dst_unit) / 16)),
+                             std::int64_t{machine.sm_count} * kMostBlocksPerSm);
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(set.dst)},
                 {ParamId::kSrcSet, static_cast<std::int64_t>(set.src)},
                 {ParamId::kVectorBytes, 16},

@@ -149,9 +149,15 @@ __device__ inline Bits<bytes> load_shared(std::uint32_t at) {
 }
 
 /// A 16-byte word from global into shared memory, past the registers (sm_80); complete after `wait_copies`.
+/// `whole_lines`: the word's 128 bytes will all be wanted, so L2 fetches them at once. Measured on H200: rows that start
+/// anywhere 0.88 -> 0.91 of a copy in f32 and 0.89 -> 0.92 in f16, but 0.84 -> 0.80 in u8, whose tiles have more halo.
+template <bool whole_lines>
 __device__ inline void copy_word(std::uint32_t to_shared, const void* from) {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to_shared), "l"(from) : "memory");
+  if constexpr (whole_lines)
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to_shared), "l"(from) : "memory");
+  else
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to_shared), "l"(from) : "memory");
 #else
   const uint4 v = *static_cast<const uint4*>(from);
   asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to_shared), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
@@ -173,8 +179,9 @@ __device__ inline void copy_part(std::uint32_t to_shared, const char* from, cons
 }
 
 /// Stages the aligned word at `from`; bytes outside [first, last) are not the source's and are not read.
+template <bool whole_lines>
 __device__ inline void stage_word(std::uint32_t to_shared, const char* from, const char* first, const char* last) {
-  if (from >= first && from + 16 <= last) copy_word(to_shared, from);
+  if (from >= first && from + 16 <= last) copy_word<whole_lines>(to_shared, from);
   else copy_part(to_shared, from, first, last);
 }
 

@@ -109,7 +109,7 @@ __device__ inline void load_tile(const PackedArgs& a, const Tables& tables, cons
     const int off = word * 16 - nibble(at);
     if (off >= piece_bytes) continue;
     const std::uint32_t to = base + entry.shared + off;
-    stage_word(kind == PackedKind::kPlain ? to : maps::packed_swizzle(to, a.swizzle_shift), at + off, first, last);
+    stage_word<true>(kind == PackedKind::kPlain ? to : maps::packed_swizzle(to, a.swizzle_shift), at + off, first, last);
   }
 }
 

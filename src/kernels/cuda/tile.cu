@@ -35,7 +35,7 @@ __device__ inline void load_tile(const TileArgs& a, std::uint32_t tile, const ch
     const char* const row = from + at.row * a.src_pitch;
     const int off = at.word * 16 - nibble(row);
     if (off >= row_bytes) continue;
-    stage_word(tile + maps::tile_row_base(a, at.row, kUnits) + off, row + off, first, last);
+    stage_word<(kSrc > 1)>(tile + maps::tile_row_base(a, at.row, kUnits) + off, row + off, first, last);
   }
 }
 
