@@ -118,6 +118,10 @@ def filled(text: str, check: bool) -> str:
         opening, kind, argument, old, closing = match.groups()
         if kind == "explain":
             return match.group(0) if check else opening + explain(argument) + closing
+        if kind not in lab_figures.KINDS:
+            result = load(argument)
+            shown = KINDS[kind](result) if result else f"Not measured yet: there is no `{argument}`.\n"
+            return opening + shown + closing
         file, *rest = argument.split()
         path = ROOT / file
         if not path.exists():
