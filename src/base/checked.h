@@ -14,6 +14,13 @@ namespace restride {
   return !__builtin_add_overflow(a, b, out);
 }
 
+/// True when a mode of stride `outer` starts where `extent` steps of `inner` end, that is, both are one longer mode.
+/// The end itself may lie past 63 bits although every element lies within.
+[[nodiscard]] constexpr bool continues(std::int64_t outer, std::int64_t inner, std::int64_t extent) noexcept {
+  std::int64_t end = 0;
+  return checked_mul(inner, extent, &end) && end == outer;
+}
+
 /// |a| as unsigned: right for the most negative value too.
 constexpr std::uint64_t magnitude(std::int64_t a) noexcept {
   return a < 0 ? ~static_cast<std::uint64_t>(a) + 1 : static_cast<std::uint64_t>(a);

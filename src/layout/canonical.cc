@@ -20,7 +20,7 @@ Side own_modes(const Layout& l) {
   for (std::size_t i = l.modes.size(); i-- > 0;) {
     const Mode& m = l.modes[i];
     if (m.extent == 1) continue;
-    if (!out.empty() && m.stride_bytes == out.back().stride_bytes * out.back().extent) out.back().extent *= m.extent;
+    if (!out.empty() && continues(m.stride_bytes, out.back().stride_bytes, out.back().extent)) out.back().extent *= m.extent;
     else out.push_back(m);
   }
   return out;
@@ -36,8 +36,8 @@ bool refine(Side dst, Side src, CopyModes* out) {
     out->push_back({take, dst[d].stride_bytes, src[s].stride_bytes});
     const auto advance = [take](Side& side, std::size_t& at) {
       side[at].extent /= take;
-      side[at].stride_bytes *= take;
       if (side[at].extent == 1) ++at;
+      else side[at].stride_bytes *= take;
     };
     advance(dst, d);
     advance(src, s);
@@ -65,7 +65,7 @@ void sort_and_merge(CopyModes& modes) {
   std::size_t kept = 0;
   for (std::size_t i = 1; i < modes.size(); ++i) {
     CopyMode& last = modes[kept];
-    if (modes[i].dst_stride == last.dst_stride * last.extent && modes[i].src_stride == last.src_stride * last.extent)
+    if (continues(modes[i].dst_stride, last.dst_stride, last.extent) && continues(modes[i].src_stride, last.src_stride, last.extent))
       last.extent *= modes[i].extent;
     else
       modes[++kept] = modes[i];

@@ -197,7 +197,7 @@ Layout reshape(const Layout& l, Extents extents) {
         left = l.modes[old].extent;
         stride = l.modes[old].stride_bytes;
       }
-      const bool joins = have == 1 || stride == first_stride * have;
+      const bool joins = have == 1 || continues(stride, first_stride, have);
       const std::int64_t missing = need / have;
       const std::int64_t take = std::min(left, missing);
       if (have == 1) first_stride = stride;
@@ -206,7 +206,7 @@ Layout reshape(const Layout& l, Extents extents) {
                                      to_string(l), layout::join({want.data(), want.size()})));
       have *= take;
       left /= take;
-      stride *= take;
+      if (!checked_mul(stride, take, &stride)) stride = 0;  // of a mode of extent 1 at most
     }
     out.modes[i].stride_bytes = first_stride;
   }
@@ -222,7 +222,7 @@ Layout split(const Layout& l, int mode, Extents extents) {
   std::int64_t stride = l.modes[m].stride_bytes;
   for (std::size_t i = parts.size(); i-- > 0;) {
     out.modes.insert(m, {parts[i], stride});
-    if (l.elements() != 0) stride *= parts[i];
+    if (l.elements() != 0 && !checked_mul(stride, parts[i], &stride)) stride = 0;  // of a mode of extent 1 at most
   }
   return out;
 }
@@ -237,7 +237,7 @@ Layout merge(const Layout& l, int first, int count) {
     const Mode& m = l.modes[i];
     if (m.extent == 1) continue;
     if (joined.extent == 1) joined.stride_bytes = m.stride_bytes;
-    else if (l.elements() != 0 && m.stride_bytes != joined.stride_bytes * joined.extent)
+    else if (l.elements() != 0 && !continues(m.stride_bytes, joined.stride_bytes, joined.extent))
       throw ShapeError(fmt::format("merge: mode {} of {} does not continue the modes behind it in one stride; copy it to a contiguous layout first",
                                    i, to_string(l)));
     joined.extent *= m.extent;
