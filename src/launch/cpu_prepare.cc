@@ -79,10 +79,12 @@ CpuArgs prepare_tile(const Canonical& c, const plan::Candidate& k) {
   a.chunk_rows = k.get(ParamId::kBlockUnits);
   const std::int64_t unit = c.dst_unit;
   const std::int64_t line_rows = 64 / unit;
+  const std::int64_t block_cols = 16 / unit;  // a sink carries whole blocks of columns from tile to tile
   const bool sane = a.tile_rows >= 1 && a.tile_rows <= kernels::cpu::kMaxTileRows && a.tile_cols >= 1 &&
                     a.tile_cols * unit <= kernels::cpu::kMaxTileRowBytes && a.chunk_rows >= a.tile_rows &&
                     a.tile_rows * unit <= kernels::cpu::kMaxColumnBytes && a.band_cols >= a.tile_cols && a.band_cols <= kernels::cpu::kMaxBandCols &&
                     (a.band_cols >= a.cols || a.band_cols % a.tile_cols == 0) &&
+                    (a.tile_cols >= a.band_cols || a.tile_cols >= a.cols || a.tile_cols % block_cols == 0) &&
                     (a.tile_rows >= a.rows || a.tile_rows % line_rows == 0) &&
                     (a.chunk_rows >= a.rows || a.chunk_rows % a.tile_rows == 0);
   if (!sane) refuse(k, c);
