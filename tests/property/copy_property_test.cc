@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -26,14 +27,48 @@ struct Outcome {
   std::vector<std::uint8_t> before;
 };
 
-void check_family(const Case& c, Arena& src, Arena& dst, const Outcome& o, const Options& options) {
+void check_plan(const Plan::Impl& plan, Arena& src, Arena& dst, const Outcome& o, int threads) {
   dst.bytes() = o.before;
   const std::vector<std::uint8_t> src_before = src.bytes();
   // Below the public call, which takes no second thread for small work.
-  const Plan plan(c.dst, c.src, options);
-  api::run_plan(plan.impl(), dst.data(), src.data(), nullptr, options.threads, nullptr);
+  api::run_plan(plan, dst.data(), src.data(), nullptr, threads, nullptr);
   ASSERT_EQ(dst.bytes() == o.expected, true) << "wrong bytes in or around dst";
   ASSERT_EQ(src.bytes() == src_before, true) << "src was changed";
+}
+
+/// The plan with the parameters of a large copy: stores past the caches, runs of another length, and tiles, bands and
+/// chunks small enough that a small copy has several of each. Null where the planner's own limits refuse them.
+std::shared_ptr<const Plan::Impl> as_for_large(const Plan::Impl& plan, Rng& rng) {
+  plan::Decision decision = plan.decision;
+  const std::int64_t unit = plan.canonical.dst_unit;
+  const std::int64_t tile_rows = 64 / unit * pick(rng, 1, 2);
+  const std::int64_t tile_cols = std::max<std::int64_t>(16 / unit, 1) * pick(rng, 1, 4);
+  const bool small_tiles = pick(rng, 0, 2) != 0;
+  for (plan::Param& p : decision.chosen.params) {
+    if (p.id == plan::ParamId::kStream) p.value = 1;
+    if (p.id == plan::ParamId::kRunBytes && pick(rng, 0, 1) == 0) p.value = std::int64_t{32} << pick(rng, 0, 5);
+    if (!small_tiles) continue;
+    if (p.id == plan::ParamId::kTileRows) p.value = tile_rows;
+    if (p.id == plan::ParamId::kTileCols) p.value = tile_cols;
+    if (p.id == plan::ParamId::kBandCols) p.value = tile_cols * pick(rng, 1, 4);
+    if (p.id == plan::ParamId::kBlockUnits) p.value = tile_rows * pick(rng, 1, 3);
+  }
+  try {
+    return api::with_decision(plan, decision);
+  } catch (const ParseError&) {
+    return nullptr;
+  }
+}
+
+/// The plan as made, then as a large copy of its kind would run.
+void check_family(const Case& c, Arena& src, Arena& dst, const Outcome& o, const Options& options, Rng& rng) {
+  const Plan plan(c.dst, c.src, options);
+  check_plan(plan.impl(), src, dst, o, options.threads);
+  if (::testing::Test::HasFatalFailure() || c.dst.elements() == 0) return;
+  const std::shared_ptr<const Plan::Impl> large = as_for_large(plan.impl(), rng);
+  if (large == nullptr) return;
+  SCOPED_TRACE("as for a large copy: " + Plan(large).serialize());
+  check_plan(*large, src, dst, o, options.threads);
 }
 
 void check_case(std::uint64_t seed, const Limits& limits) {
@@ -44,7 +79,6 @@ void check_case(std::uint64_t seed, const Limits& limits) {
   Arena dst(c.dst, pick(rng, 0, 1) * pick(rng, 0, 63), ~seed);
   Outcome o{dst.bytes(), dst.bytes()};
   {
-    Arena reference(c.dst, 0, 0);
     std::vector<std::uint8_t> saved = dst.bytes();
     naive_copy(c.dst, dst.data(), c.src, src.data());
     o.expected = dst.bytes();
@@ -52,7 +86,7 @@ void check_case(std::uint64_t seed, const Limits& limits) {
   }
   Options options;
   options.threads = static_cast<int>(pick(rng, 1, 3));
-  check_family(c, src, dst, o, options);
+  check_family(c, src, dst, o, options, rng);
   if (::testing::Test::HasFatalFailure()) return;
   if (c.dst.elements() == 0) return;
   for (std::string_view family : {"run", "rows", "tile", "packed", "gather"}) {
@@ -63,7 +97,7 @@ void check_case(std::uint64_t seed, const Limits& limits) {
       continue;  // does not claim this layout
     }
     SCOPED_TRACE("family " + std::string(family));
-    check_family(c, src, dst, o, options);
+    check_family(c, src, dst, o, options, rng);
     if (::testing::Test::HasFatalFailure()) return;
   }
 }
