@@ -114,7 +114,14 @@ Plan Plan::deserialize(std::string_view text) {
   if (in.contains("model")) options.cuda_device = kModelDevice;
   if (device != "cuda" && device != "cpu") throw fail(fmt::format("'{}' is no device", device));
   // Plan afresh with the family forced, then put the recorded parameters in place of the planner's.
-  auto fresh = api::make_plan(dst, src, options, integer("dst_align"), integer("src_align"));
+  const auto replan = [&] {
+    try {
+      return api::make_plan(dst, src, options, integer("dst_align"), integer("src_align"));
+    } catch (const ArgumentError& e) {  // an alignment or a family that no plan of these layouts has
+      throw fail(e.what());
+    }
+  };
+  auto fresh = replan();
   fresh->threads = static_cast<int>(threads);
   plan::Decision decision = fresh->decision;
   decision.chosen.params = params;
