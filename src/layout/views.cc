@@ -179,36 +179,28 @@ Layout reshape(const Layout& l, Extents extents) {
   out.modes.clear();
   for (std::int64_t e : want) out.modes.push_back({e, 0});
   if (l.elements() == 0) return out;
-  // Walk both shapes from the innermost mode; each old mode must be cut, or join a run of one stride.
-  std::size_t old = l.modes.size();
-  std::int64_t left = 1;        // positions of the current old run not used up by new modes
+  // Runs of one stride, innermost first; every new mode must be cut from a single one.
+  Modes runs;
+  for (std::size_t i = l.modes.size(); i-- > 0;) {
+    const Mode& m = l.modes[i];
+    if (m.extent == 1) continue;
+    if (!runs.empty() && continues(m.stride_bytes, runs.back().stride_bytes, runs.back().extent)) runs.back().extent *= m.extent;
+    else runs.push_back(m);
+  }
+  std::size_t run = 0;
+  std::int64_t left = 1;  // positions of the current run not used up by new modes
   std::int64_t stride = l.element.size_bytes;
   for (std::size_t i = want.size(); i-- > 0;) {
-    std::int64_t need = want[i];
-    if (need == 1) {
-      out.modes[i].stride_bytes = stride;
-      continue;
+    if (want[i] != 1 && left == 1) {
+      left = runs[run].extent;
+      stride = runs[run++].stride_bytes;
     }
-    std::int64_t have = 1;
-    std::int64_t first_stride = 0;
-    while (have < need) {
-      while (left == 1) {  // fetch the next old mode
-        --old;
-        left = l.modes[old].extent;
-        stride = l.modes[old].stride_bytes;
-      }
-      const bool joins = have == 1 || continues(stride, first_stride, have);
-      const std::int64_t missing = need / have;
-      const std::int64_t take = std::min(left, missing);
-      if (have == 1) first_stride = stride;
-      if (!joins || need % have != 0 || missing % take != 0 || left % take != 0)
-        throw ShapeError(fmt::format("reshape: no strides describe {} as {}; copy it to a contiguous layout first",
-                                     to_string(l), layout::join({want.data(), want.size()})));
-      have *= take;
-      left /= take;
-      if (!checked_mul(stride, take, &stride)) stride = 0;  // of a mode of extent 1 at most
-    }
-    out.modes[i].stride_bytes = first_stride;
+    if (left % want[i] != 0)
+      throw ShapeError(fmt::format("reshape: no strides describe {} as {}; copy it to a contiguous layout first",
+                                   to_string(l), layout::join({want.data(), want.size()})));
+    out.modes[i].stride_bytes = stride;
+    left /= want[i];
+    if (!checked_mul(stride, want[i], &stride)) stride = 0;  // of modes of extent 1 only
   }
   return out;
 }
