@@ -1,0 +1,131 @@
+#include <restride/copy.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "tests/support/throws.h"
+
+namespace {
+std::atomic<long> allocations{0};
+}  // namespace
+
+// Counts what this program allocates; NOLINTBEGIN: the replaceable functions have these names.
+void* operator new(std::size_t n) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* p = std::malloc(n != 0 ? n : 1)) return p;
+  throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+// NOLINTEND
+
+namespace restride {
+namespace {
+
+using test::holds;
+using test::message_of;
+
+Layout of(std::string_view text) { return parse_layout(text); }
+
+/// A pool that starts a thread a task.
+struct Pool {
+  std::atomic<int> tasks{0};
+  Executor executor{[](void* context, int count, void (*body)(void*, int), void* arg) {
+                      static_cast<Pool*>(context)->tasks += count;
+                      std::vector<std::thread> threads;
+                      for (int i = 0; i < count; ++i) threads.emplace_back(body, arg, i);
+                      for (std::thread& t : threads) t.join();
+                    },
+                    this, 4};
+};
+
+TEST(Copy, PairsElementsInCOrder) {
+  std::vector<float> from(6);
+  std::iota(from.begin(), from.end(), 0.0f);
+  std::vector<float> to(6, -1);
+  copy({to.data(), of("f32 (3,2)")}, {from.data(), of("f32 (3,2):(1,3)")});
+  EXPECT_EQ(to, (std::vector<float>{0, 3, 1, 4, 2, 5}));
+  copy({to.data(), of("f32 (2,3)")}, {from.data(), of("f32 (6):(-1)@5")});
+  EXPECT_EQ(to, (std::vector<float>{5, 4, 3, 2, 1, 0}));
+}
+
+TEST(Copy, RefusesBeforeAByteIsWritten) {
+  std::vector<float> from(64, 1.0f);
+  std::vector<float> to(64, -1.0f);
+  const std::vector<float> before = to;
+  const auto run = [&](const char* dst, const char* src) { copy({to.data(), of(dst)}, {from.data(), of(src)}); };
+  EXPECT_THROW(run("f32 (4)", "f32 (5)"), ShapeError);
+  EXPECT_THROW(run("f32 (4,4):(2,1)", "f32 (16)"), OverlapError);
+  EXPECT_THROW(run("f32 (4)", "c64 (4)"), CastError);
+  EXPECT_THROW(run("b4 (4)", "f32 (4)"), CastError);
+  EXPECT_THROW(copy({to.data(), Layout{DType::kU8, {{2, INT64_MAX}, {2, 1}}, 0}}, {from.data(), of("u8 (4)")}), RangeError);
+  EXPECT_THROW(copy({to.data(), Layout{DType::kU8, {{-2, 1}}, 0}}, {from.data(), of("u8 (4)")}), ArgumentError);
+  Options options;
+  options.threads = -1;
+  EXPECT_THROW(copy({to.data(), of("f32 (4)")}, {from.data(), of("f32 (4)")}, options), ArgumentError);
+  options.threads = 0;
+  options.family = "magic";
+  EXPECT_THROW(copy({to.data(), of("f32 (4)")}, {from.data(), of("f32 (4)")}, options), ArgumentError);
+  EXPECT_EQ(to, before);
+}
+
+TEST(Copy, RefusesSourceAndDestinationThatShareAByte) {
+  std::vector<float> data(64);
+  std::iota(data.begin(), data.end(), 0.0f);
+  const std::vector<float> before = data;
+  EXPECT_TRUE(holds(message_of<OverlapError>([&] { copy({data.data(), of("f32 (8,8)")}, {data.data(), of("f32 (8,8):(1,8)")}); }),
+                    "dst f32 (8,8):(8,1) overlaps src f32 (8,8):(1,8)", "through a temporary"));
+  EXPECT_EQ(data, before);
+  copy({data.data(), of("f32 (32):(2)")}, {data.data(), of("f32 (32):(2)@1")});
+  EXPECT_EQ(data[0], 1.0f);
+  EXPECT_EQ(data[1], 1.0f);
+}
+
+TEST(Copy, OfAViewOntoItselfDoesNothing) {
+  std::vector<float> data(64, 3.0f);
+  EXPECT_NO_THROW(copy({data.data(), of("f32 (8,8)")}, {data.data(), of("f32 (64)")}));
+  EXPECT_NO_THROW(copy({data.data(), of("f32 (8,8):(1,8)")}, {data.data(), of("f32 (8,8):(1,8)")}));
+  EXPECT_THROW(copy({data.data(), of("u32 (64)")}, {data.data(), of("f32 (64)")}), OverlapError) << "a conversion in place";
+}
+
+TEST(Copy, RefusesNullThatHoldsElementsAndTakesNullThatHoldsNone) {
+  float one = 1;
+  EXPECT_TRUE(holds(message_of<ArgumentError>([&] { copy({nullptr, of("f32 ()")}, {&one, of("f32 ()")}); }), "dst.data is null"));
+  EXPECT_TRUE(holds(message_of<ArgumentError>([&] { copy({&one, of("f32 ()")}, {nullptr, of("f32 ()")}); }), "src.data is null"));
+  EXPECT_NO_THROW(copy({nullptr, of("f32 (3,0)")}, {nullptr, of("f32 (0)")}));
+}
+
+TEST(Copy, RunsOnTheCallersPool) {
+  constexpr std::int64_t kSide = 1500;
+  std::vector<std::int32_t> from(kSide * kSide);
+  std::iota(from.begin(), from.end(), 0);
+  std::vector<std::int32_t> to(from.size());
+  Pool pool;
+  Options options;
+  options.executor = &pool.executor;
+  copy({to.data(), contiguous(DType::kI32, {kSide, kSide})}, {from.data(), permute(contiguous(DType::kI32, {kSide, kSide}), {1, 0})}, options);
+  EXPECT_GE(pool.tasks, 2);
+  for (std::int64_t i = 0; i < kSide; i += 7)
+    for (std::int64_t j = 0; j < kSide; j += 11)
+      ASSERT_EQ(to[static_cast<std::size_t>(i * kSide + j)], static_cast<std::int32_t>(j * kSide + i));
+}
+
+TEST(Copy, AllocatesNothingAfterTheFirstOfItsKind) {
+  std::vector<float> from(64 * 48, 1.0f);
+  std::vector<float> to(64 * 48);
+  const Layout dst = of("f32 (64,48)");
+  const Layout src = of("f32 (64,48):(1,64)");
+  copy({to.data(), dst}, {from.data(), src});
+  const long before = allocations.load();
+  for (int i = 0; i < 100; ++i) copy({to.data(), dst}, {from.data(), src});
+  EXPECT_EQ(allocations.load(), before);
+}
+
+}  // namespace
+}  // namespace restride

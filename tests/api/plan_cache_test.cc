@@ -1,0 +1,63 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "src/api/plan_impl.h"
+
+namespace restride::api {
+namespace {
+
+std::shared_ptr<const Plan::Impl> cached(std::int64_t count, const Options& options = {}) {
+  std::shared_ptr<const Plan::Impl> plan;
+  cached_plan(contiguous(DType::kF32, {count}), contiguous(DType::kF32, {count}), options, 4, 4, &plan);
+  return plan;
+}
+
+TEST(PlanCache, GivesOneKindOfCopyOnePlan) { EXPECT_EQ(cached(10001), cached(10001)); }
+
+TEST(PlanCache, TellsLayoutsAndThreadsApart) {
+  EXPECT_NE(cached(10002), cached(10003));
+  Options two;
+  two.threads = 2;
+  Options three;
+  three.threads = 3;
+  EXPECT_NE(cached(10002, two), cached(10002, three));
+}
+
+TEST(PlanCache, GivesItsPlansToOtherThreads) {
+  const auto here = cached(10004);
+  std::shared_ptr<const Plan::Impl> there;
+  std::thread([&] { there = cached(10004); }).join();
+  EXPECT_EQ(here, there);
+}
+
+TEST(PlanCache, ForgetsTheOldestWhenFull) {
+  std::weak_ptr<const Plan::Impl> first = cached(20000);
+  for (std::int64_t i = 1; i <= 2000; ++i) cached(20000 + i);
+  EXPECT_TRUE(first.expired());
+}
+
+TEST(PlanCache, KeepsAPlanInUseBeyondItsPlaceInTheCache) {
+  const auto plan = cached(30000);
+  for (std::int64_t i = 1; i <= 2000; ++i) cached(30000 + i);
+  EXPECT_EQ(plan->dst.elements(), 30000);
+}
+
+TEST(PlanCache, ServesManyThreads) {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&wrong, t] {
+      for (std::int64_t i = 0; i < 2000; ++i) {
+        const std::int64_t count = 1 + (i * 7 + t * 13) % 400;
+        if (cached(count)->dst.elements() != count) ++wrong;
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace restride::api

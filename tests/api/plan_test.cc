@@ -1,0 +1,58 @@
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include <restride/copy.hpp>
+
+namespace restride {
+namespace {
+
+constexpr std::int64_t kSide = 700;
+
+TEST(Plan, RunsOnManyThreadsAtOnce) {
+  const Layout dst = contiguous(DType::kI32, {kSide, kSide});
+  const Plan plan(dst, permute(dst, {1, 0}));
+  std::vector<std::int32_t> from(kSide * kSide);
+  std::iota(from.begin(), from.end(), 0);
+  std::vector<std::vector<std::int32_t>> to(6, std::vector<std::int32_t>(from.size()));
+  std::vector<std::thread> threads;
+  for (auto& out : to) threads.emplace_back([&] { plan.run(out.data(), from.data()); });
+  for (std::thread& t : threads) t.join();
+  for (const auto& out : to) {
+    ASSERT_EQ(out[1], static_cast<std::int32_t>(kSide));
+    ASSERT_EQ(out, to[0]);
+  }
+}
+
+TEST(Plan, TakesNoMoreThreadsThanPay) {
+  Options options;
+  options.threads = 8;
+  EXPECT_EQ(Plan(contiguous(DType::kU8, {1000}), contiguous(DType::kU8, {1000}), options).threads(), 1);
+  EXPECT_EQ(Plan(contiguous(DType::kU8, {512 << 10}), contiguous(DType::kU8, {512 << 10}), options).threads(), 4);
+  EXPECT_EQ(Plan(contiguous(DType::kU8, {512 << 20}), contiguous(DType::kU8, {512 << 20}), options).threads(), 8);
+}
+
+TEST(Plan, KeepsWhatItWasMadeFrom) {
+  const Plan plan(parse_layout("f32 (4)"), parse_layout("f16 (4):(2)"));
+  EXPECT_EQ(plan.dst(), parse_layout("f32 (4)"));
+  EXPECT_EQ(plan.src(), parse_layout("f16 (4):(2)"));
+  EXPECT_EQ(plan.device(), DeviceKind::kCpu);
+  EXPECT_EQ(plan.cuda_device(), -1);
+}
+
+TEST(Plan, RefusesAnAlignmentThatIsNoPowerOfTwo) {
+  const Layout l = contiguous(DType::kF32, {4});
+  EXPECT_THROW(Plan(l, l, {}, 3, 4), ArgumentError);
+  EXPECT_THROW(Plan(l, l, {}, 4, -4), ArgumentError);
+}
+
+TEST(Plan, OfNothingRunsOnNoMemory) {
+  const Plan plan(contiguous(DType::kF32, {0}), contiguous(DType::kF32, {3, 0}));
+  EXPECT_EQ(plan.family(), "noop");
+  EXPECT_EQ(plan.run(nullptr, nullptr), 0);
+}
+
+}  // namespace
+}  // namespace restride

@@ -1,0 +1,106 @@
+#include <restride/layout.hpp>
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+#include "tests/support/throws.h"
+
+namespace restride {
+namespace {
+
+using test::holds;
+using test::message_of;
+
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+
+Layout bytes_apart(Element element, std::vector<std::int64_t> extents, std::vector<std::int64_t> strides, std::int64_t offset = 0) {
+  return strided(element, extents, strides, offset);
+}
+
+TEST(Contiguous, MakesTheLastModeFastest) {
+  const Layout l = contiguous(DType::kF32, {2, 3, 4});
+  EXPECT_EQ(l.modes, (Modes{{2, 48}, {3, 16}, {4, 4}}));
+  EXPECT_EQ(l.offset_bytes, 0);
+  EXPECT_EQ(l.rank(), 3);
+  EXPECT_EQ(l.elements(), 24);
+  EXPECT_EQ(l.bytes(), 96);
+  EXPECT_TRUE(is_contiguous(l));
+}
+
+TEST(Contiguous, OfRankZeroHoldsOneElement) {
+  const Layout l = contiguous(DType::kF64, {});
+  EXPECT_EQ(l.elements(), 1);
+  EXPECT_EQ(byte_range(l), (std::pair<std::int64_t, std::int64_t>{0, 8}));
+  EXPECT_TRUE(is_contiguous(l));
+}
+
+TEST(Contiguous, TakesRankSixtyFourAndRefusesSixtyFive) {
+  const std::vector<std::int64_t> ones(65, 1);
+  EXPECT_EQ(contiguous(DType::kU8, Extents(ones.data(), 64)).rank(), 64);
+  EXPECT_TRUE(holds(message_of<ArgumentError>([&] { contiguous(DType::kU8, Extents(ones)); }), "rank 65", "64", "merge"));
+}
+
+TEST(Contiguous, RefusesANegativeExtentAndNamesItsMode) {
+  EXPECT_TRUE(holds(message_of<ArgumentError>([] { contiguous(DType::kU8, {2, -3}); }), "mode 1", "-3"));
+}
+
+TEST(Contiguous, RefusesMoreBytesThanFit63Bits) {
+  EXPECT_EQ(contiguous(DType::kU8, {kMax}).bytes(), kMax);
+  EXPECT_THROW(contiguous(DType::kU16, {kMax}), RangeError);
+  EXPECT_THROW(contiguous(DType::kU8, {std::int64_t{1} << 32, std::int64_t{1} << 31}), RangeError);
+}
+
+TEST(Contiguous, CountsMoreElementsThanThirtyTwoBitsHold) {
+  EXPECT_EQ(contiguous(DType::kF32, {3, std::int64_t{1} << 31}).elements(), std::int64_t{3} << 31);
+}
+
+TEST(Strided, RefusesListsOfDifferentLength) {
+  EXPECT_TRUE(holds(message_of<ShapeError>([] { bytes_apart(DType::kF32, {2, 3}, {4}); }), "2 extents", "1 strides"));
+}
+
+TEST(Strided, RefusesASpanBeyond63Bits) {
+  EXPECT_THROW(bytes_apart(DType::kU8, {3}, {std::int64_t{1} << 62}), RangeError);
+  EXPECT_THROW(bytes_apart(DType::kU8, {2, 2}, {kMax, -kMax}), RangeError);
+  EXPECT_THROW(bytes_apart(DType::kU8, {2}, {1}, kMax), RangeError);
+  EXPECT_THROW(bytes_apart(DType::kU8, {2}, {std::numeric_limits<std::int64_t>::min()}), RangeError);
+}
+
+TEST(Strided, TakesAModeWhoseEndLiesBeyond63Bits) {
+  // Element 1 starts at 2^62; a third would start at 2^63, but there is none.
+  EXPECT_EQ(bytes_apart(DType::kU8, {2}, {std::int64_t{1} << 62}).elements(), 2);
+}
+
+TEST(Validate, LooksAtElementsThatWereFilledInByHand) {
+  Layout l = contiguous(DType::kF32, {4});
+  l.element.size_bytes = 2;
+  EXPECT_TRUE(holds(message_of<ArgumentError>([&] { validate(l); }), "f32", "4 bytes", "not 2"));
+  l.element.size_bytes = 0;
+  EXPECT_THROW(validate(l), ArgumentError);
+}
+
+TEST(Elements, AreNoneWhenAnyExtentIsZeroWhateverTheOthers) {
+  const Layout l = bytes_apart(DType::kF32, {kMax, 0, kMax}, {4, 4, 4});
+  EXPECT_EQ(l.elements(), 0);
+  EXPECT_EQ(l.bytes(), 0);
+  EXPECT_EQ(byte_range(l), (std::pair<std::int64_t, std::int64_t>{0, 0}));
+  EXPECT_TRUE(is_contiguous(l));
+}
+
+TEST(ByteRange, ReachesBackOverNegativeStrides) {
+  EXPECT_EQ(byte_range(bytes_apart(DType::kF32, {3, 2}, {-8, 4}, 100)), (std::pair<std::int64_t, std::int64_t>{84, 108}));
+}
+
+TEST(ByteRange, CountsARepeatedElementOnce) {
+  EXPECT_EQ(byte_range(bytes_apart(DType::kF32, {9}, {0})), (std::pair<std::int64_t, std::int64_t>{0, 4}));
+}
+
+TEST(IsContiguous, IgnoresStridesOfExtentOne) {
+  EXPECT_TRUE(is_contiguous(bytes_apart(DType::kF32, {1, 4, 1}, {77, 4, -3})));
+  EXPECT_FALSE(is_contiguous(bytes_apart(DType::kF32, {4, 4}, {4, 16})));
+  EXPECT_FALSE(is_contiguous(bytes_apart(DType::kF32, {4}, {-4})));
+}
+
+}  // namespace
+}  // namespace restride

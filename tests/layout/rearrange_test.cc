@@ -1,0 +1,88 @@
+#include <gtest/gtest.h>
+
+#include <restride/layout.hpp>
+
+#include <utility>
+#include <vector>
+
+#include "tests/support/throws.h"
+
+namespace restride {
+namespace {
+
+using test::holds;
+using test::message_of;
+using Sizes = std::vector<std::pair<std::string, std::int64_t>>;
+
+/// The source view, and the extents of the result, in the notation.
+std::pair<std::string, std::string> shown(std::string_view layout, std::string_view pattern, const Sizes& sizes = {}) {
+  const Layout l = parse_layout(layout);
+  const Rearrangement r = rearrange(l, pattern, sizes);
+  return {to_string(r.source), to_string(Layout{l.element, r.merged, 0})};
+}
+using Pair = std::pair<std::string, std::string>;
+
+TEST(Rearrange, PermutesByName) {
+  EXPECT_EQ(shown("u8 (2,4,5,3)", "b h w c -> b c h w"), (Pair{"u8 (2,3,4,5):(60,1,15,3)", "u8 (2,3,4,5):(60,20,5,1)"}));
+  EXPECT_EQ(shown("u8 (2,3)", "a_1 b2->b2 a_1"), (Pair{"u8 (3,2):(1,3)", "u8 (3,2):(2,1)"}));
+}
+
+TEST(Rearrange, SplitsOnTheLeft) {
+  const Pair expected{"f32 (2,3,4):(12,1,3)", "f32 (2,3,4):(12,4,1)"};
+  EXPECT_EQ(shown("f32 (8,3)", "(b1 b2) c -> b1 c b2", {{"b2", 4}}), expected);
+  EXPECT_EQ(shown("f32 (8,3)", "(b1 b2) c -> b1 c b2", {{"b1", 2}}), expected);
+}
+
+TEST(Rearrange, MergesOnTheRight) {
+  EXPECT_EQ(shown("f32 (2,3,4)", "a b c -> b (a c)"), (Pair{"f32 (3,2,4):(4,12,1)", "f32 (3,8):(8,1)"}));
+  EXPECT_EQ(shown("f32 (2,3)", "a b -> (a b)"), (Pair{"f32 (2,3):(3,1)", "f32 (6):(1)"}));
+}
+
+TEST(Rearrange, CarriesModesUnderAnEllipsis) {
+  EXPECT_EQ(shown("u8 (2,3,4,5)", "... h w -> ... w h"), (Pair{"u8 (2,3,5,4):(60,20,1,5)", "u8 (2,3,5,4):(60,20,4,1)"}));
+  EXPECT_EQ(shown("u8 (4,5)", "h w ... -> ... w h"), (Pair{"u8 (5,4):(1,5)", "u8 (5,4):(4,1)"}));
+}
+
+TEST(Rearrange, DropsAndAddsExtentOne) {
+  EXPECT_EQ(shown("u8 (2,3,1)", "b c 1 -> b c"), (Pair{"u8 (2,3):(3,1)", "u8 (2,3):(3,1)"}));
+  EXPECT_EQ(shown("u8 (2,3)", "b c -> b 1 c ()"), (Pair{"u8 (2,3):(3,1)", "u8 (2,1,3,1):(3,3,1,1)"}));
+  EXPECT_THROW(rearrange(parse_layout("u8 (2,3)"), "b 1 -> b"), ShapeError);
+}
+
+TEST(Rearrange, KeepsOffsetsAndSignsOfTheSource) {
+  EXPECT_EQ(shown("u8 (4):(-1)@3", "(a b) -> b a", {{"a", 2}}).first, "u8 (2,2):(-1,-2)@3");
+}
+
+TEST(Rearrange, SaysWhatIsWrongWithAPattern) {
+  const auto message = [](const char* pattern) {
+    return message_of<ParseError>([&] { rearrange(parse_layout("u8 (2,3)"), pattern); });
+  };
+  EXPECT_TRUE(holds(message("a b"), "no '->'"));
+  EXPECT_TRUE(holds(message("a b -> a"), "'b' is on the left but not on the right"));
+  EXPECT_TRUE(holds(message("a b -> a b c"), "'c' is on the right but not on the left"));
+  EXPECT_TRUE(holds(message("a a -> a"), "'a' twice on the left"));
+  EXPECT_TRUE(holds(message("a b -> a b a"), "'a' twice on the right"));
+  EXPECT_TRUE(holds(message("a (b -> a b"), "a '(' without"));
+  EXPECT_TRUE(holds(message("a b) -> a b"), "a ')' without"));
+  EXPECT_TRUE(holds(message("((a) b) -> a b"), "inside a parenthesis"));
+  EXPECT_TRUE(holds(message("a ... -> a"), "one side only"));
+  EXPECT_TRUE(holds(message("... ... -> ..."), "twice"));
+  EXPECT_TRUE(holds(message("a 2 -> a"), "'2' is neither a name nor 1"));
+  EXPECT_TRUE(holds(message("a + -> a"), "'+' is no part"));
+}
+
+TEST(Rearrange, SaysWhatDoesNotFitTheLayout) {
+  const auto message = [](const char* pattern, const Sizes& sizes = {}) {
+    return message_of<ShapeError>([&] { rearrange(parse_layout("u8 (4,6)"), pattern, sizes); });
+  };
+  EXPECT_TRUE(holds(message("a b c -> c b a"), "names 3 modes", "has 2"));
+  EXPECT_TRUE(holds(message("a -> a"), "names 1 modes"));
+  EXPECT_TRUE(holds(message("(a b) c -> a b c"), "unknown size"));
+  EXPECT_FALSE(message("(a b) c -> a b c", {{"a", 3}}).empty());
+  EXPECT_FALSE(message("a b -> b a", {{"a", 5}}).empty());
+  EXPECT_TRUE(holds(message("a b -> b a", {{"z", 5}}), "z=5", "names nothing"));
+  EXPECT_TRUE(holds(message("(a b) c -> a b c", {{"a", -2}}), "a=-2"));
+}
+
+}  // namespace
+}  // namespace restride

@@ -1,0 +1,109 @@
+#include "src/plan/cpu_planner.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/throws.h"
+
+namespace restride::plan {
+namespace {
+
+using test::holds;
+using test::message_of;
+
+Decision decide(std::string_view dst, std::string_view src, std::string_view forced = {}) {
+  return plan_cpu(layout::canonicalize(parse_layout(dst), parse_layout(src), 1, 1, layout::UnitRule::kAnywhere), CpuMachine{}, forced);
+}
+const Candidate* find(const Decision& d, Family family) {
+  for (const Candidate& k : d.others)
+    if (k.family == family) return &k;
+  return d.chosen.family == family ? &d.chosen : nullptr;
+}
+
+struct FieldCase {
+  const char* name;
+  const char* dst;
+  const char* src;
+  Family family;
+};
+
+TEST(PlanCpu, ChoosesTheMeasuredFamilyForTheFieldsCases) {
+  // bench/cases/field.json, one of each kind.
+  const FieldCase cases[] = {
+      {"transpose", "f32 (4096,4096)", "f32 (4096,4096):(1,4096)", Family::kTile},
+      {"transpose of odd sizes", "f32 (11003,14001)", "f32 (11003,14001):(1,11003)", Family::kTile},
+      {"heads brought together", "f32 (13,2048)", "f32 (13,16,128):(512,6656,4)b", Family::kRows},
+      {"pixels to planes", "u8 (256,3,720,1280)", "u8 (256,3,720,1280):(2764800,1,3840,3)", Family::kPacked},
+      {"planes to pixels", "u8 (256,720,1280,3)", "u8 (256,720,1280,3):(2764800,1280,1,921600)", Family::kPacked},
+      {"structs to arrays", "f32 (3,67108864)", "f32 (3,67108864):(1,3)", Family::kPacked},
+      {"many small matrices", "f32 (8388608,6,6)", "f32 (8388608,6,6):(36,1,6)", Family::kPacked},
+      {"every third column", "f32 (8192,8192)", "f32 (8192,8192):(24576,3)", Family::kRows},
+      {"both modes flipped", "f32 (12288,12288)", "f32 (12288,12288):(-12288,-1)@150994943", Family::kRows},
+      {"one row repeated", "f32 (8192,32768)", "f32 (8192,32768):(0,1)", Family::kRows},
+      {"conversion in place of a copy", "bf16 (268435456)", "f32 (268435456)", Family::kRun},
+      {"plain copy", "f32 (8192,8192)", "f32 (8192,8192)", Family::kRun},
+      {"shapes without a common refinement", "f32 (2,3):(4,1)", "f32 (3,2):(4,1)", Family::kGather},
+      {"nothing", "f32 (0,3)", "f32 (0)", Family::kNoop},
+  };
+  for (const FieldCase& c : cases) EXPECT_EQ(name(decide(c.dst, c.src).chosen.family), name(c.family)) << c.name;
+}
+
+TEST(PlanCpu, IsDeterministic) {
+  const Decision a = decide("f32 (3,1000):(1000,1)", "f32 (3,1000):(1,3)");
+  const Decision b = decide("f32 (3,1000):(1000,1)", "f32 (3,1000):(1,3)");
+  EXPECT_EQ(a.chosen.family, b.chosen.family);
+  ASSERT_EQ(a.others.size(), b.others.size());
+  for (std::size_t i = 0; i < a.others.size(); ++i) {
+    EXPECT_EQ(a.others[i].family, b.others[i].family);
+    EXPECT_EQ(a.others[i].predicted.time_ns, b.others[i].predicted.time_ns);
+  }
+}
+
+TEST(PlanCpu, ListsTheOthersCheapestFirstAndRefusalsLast) {
+  const Decision d = decide("f32 (4096,4096)", "f32 (4096,4096):(1,4096)");
+  ASSERT_EQ(d.others.size(), 4u);
+  double last = d.chosen.predicted.time_ns;
+  bool refused = false;
+  for (const Candidate& k : d.others) {
+    if (!k.applies) {
+      refused = true;
+      EXPECT_FALSE(k.reason.empty());
+      continue;
+    }
+    EXPECT_FALSE(refused) << name(k.family) << " behind a refusal";
+    EXPECT_GE(k.predicted.time_ns, last);
+    last = k.predicted.time_ns;
+  }
+  EXPECT_TRUE(refused);
+}
+
+TEST(PlanCpu, StreamsOutputsThatLeaveTheCacheOnly) {
+  EXPECT_EQ(decide("u8 (4194304)", "u8 (4194304)").chosen.get(ParamId::kStream), 1);
+  EXPECT_EQ(decide("u8 (4194303)", "u8 (4194303)").chosen.get(ParamId::kStream), 0);
+}
+
+TEST(PlanCpu, TakesTheFamilyItIsToldTo) {
+  for (const char* family : {"rows", "tile", "packed", "gather"})
+    EXPECT_EQ(name(decide("f32 (64,64)", "f32 (64,64):(1,64)", family).chosen.family), family);
+}
+
+TEST(PlanCpu, SaysWhyAForcedFamilyDoesNotApply) {
+  const auto message = [](const char* family) {
+    return message_of<ArgumentError>([&] { decide("f32 (2,3):(4,1)", "f32 (3,2):(4,1)", family); });
+  };
+  EXPECT_TRUE(holds(message("tile"), "family 'tile' does not apply", "no common refinement", "leave the choice to the planner"));
+  EXPECT_TRUE(holds(message("run"), "not one run contiguous on both sides"));
+  EXPECT_TRUE(holds(message("rows"), "no mode is dense in dst"));
+  EXPECT_TRUE(holds(message("packed"), "no set of modes makes dense runs"));
+  EXPECT_TRUE(holds(message("magic"), "'magic' is no family", "run, rows, tile, packed or gather"));
+}
+
+TEST(PlanCpu, CountsLinesOfScatteredReads) {
+  const Decision d = decide("f32 (4096,4096)", "f32 (4096,4096):(1,4096)");
+  const Candidate* rows = find(d, Family::kRows);
+  ASSERT_NE(rows, nullptr);
+  EXPECT_EQ(rows->predicted.read_sectors, 4096 * 4096) << "one line a unit";
+  EXPECT_EQ(rows->predicted.read_bytes, 4096 * 4096 * 4);
+}
+
+}  // namespace
+}  // namespace restride::plan

@@ -1,0 +1,71 @@
+#include "src/plan/cpu_sets.h"
+
+#include <gtest/gtest.h>
+
+namespace restride::plan {
+namespace {
+
+layout::Canonical canon(std::string_view dst, std::string_view src) {
+  return layout::canonicalize(parse_layout(dst), parse_layout(src), 1, 1, layout::UnitRule::kAnywhere);
+}
+bool sets_of(const layout::Canonical& c, TileSets* sets) { return tile_sets(c, kTileRowBytes, kTileColBytes, sets); }
+
+TEST(TileSets, AreTheFastModesOfBothSides) {
+  TileSets s;
+  ASSERT_TRUE(sets_of(canon("f32 (64,96)", "f32 (64,96):(1,64)"), &s));
+  EXPECT_EQ(s.rows.points, 96);
+  EXPECT_EQ(s.cols.points, 64);
+  EXPECT_FALSE(s.cols_backwards);
+}
+
+TEST(TileSets, GrowOverShortModes) {
+  // Five axes reversed: columns grow over src's fast modes and leave dst its own.
+  TileSets s;
+  ASSERT_TRUE(sets_of(canon("f32 (4,5,6,7,8)", "f32 (4,5,6,7,8):(1,4,20,120,840)"), &s));
+  EXPECT_TRUE(s.rows.has(0));
+  EXPECT_TRUE(s.cols.has(4));
+  EXPECT_EQ(s.rows.points, 8);
+  EXPECT_EQ(s.cols.points, 4 * 5 * 6 * 7) << "columns grow first, to about 4 KiB of source";
+  for (std::uint8_t m : s.rows.modes) EXPECT_FALSE(s.cols.has(m));
+}
+
+TEST(TileSets, TurnAColumnModeThatRunsBackwards) {
+  TileSets s;
+  ASSERT_TRUE(sets_of(canon("f32 (64,96)", "f32 (64,96):(-1,64)@63"), &s));
+  EXPECT_TRUE(s.cols_backwards);
+}
+
+TEST(TileSets, AreNoneWhereBothSidesShareTheFastModeOrLackOne) {
+  TileSets s;
+  EXPECT_FALSE(sets_of(canon("f32 (64,96)", "f32 (64,96):(100,1)"), &s));
+  EXPECT_FALSE(sets_of(canon("f32 (64,96):(200,2)", "f32 (64,96):(1,64)"), &s));
+  EXPECT_FALSE(sets_of(canon("f32 (64,96)", "f32 (64,96):(2,128)"), &s));
+  EXPECT_FALSE(sets_of(canon("f32 (2,3):(4,1)", "f32 (3,2):(4,1)"), &s));
+}
+
+TEST(PackedSets, HoldDenseRunsOnBothSides) {
+  PackedSets s;
+  const layout::Canonical c = canon("u8 (3,100000)", "u8 (3,100000):(1,3)");
+  ASSERT_TRUE(packed_sets(c, kPackedRunBytes, kPackedUnits, kPackedModes, &s));
+  EXPECT_EQ(s.points[1], 3) << "all three channels";
+  EXPECT_GE(s.dst_run_units, kPackedRunBytes);
+  EXPECT_EQ(s.src_run_units, 3 * s.dst_run_units);
+  EXPECT_EQ(s.units, s.src_run_units);
+}
+
+TEST(PackedSets, StayWithinTheirUnits) {
+  PackedSets s;
+  const layout::Canonical c = canon("f32 (4096,4096)", "f32 (4096,4096):(1,4096)");
+  EXPECT_FALSE(packed_sets(c, 2048, 4096, kPackedModes, &s)) << "512 x 512 units";
+  ASSERT_TRUE(packed_sets(c, 256, 4096, kPackedModes, &s));
+  EXPECT_LE(s.units, 4096);
+}
+
+TEST(PackedSets, AreNoneWithoutADenseMode) {
+  PackedSets s;
+  EXPECT_FALSE(packed_sets(canon("f32 (64,96)", "f32 (64,96):(2,128)"), 256, 4096, kPackedModes, &s));
+  EXPECT_FALSE(packed_sets(canon("f32 ()", "f32 ()"), 256, 4096, kPackedModes, &s));
+}
+
+}  // namespace
+}  // namespace restride::plan
