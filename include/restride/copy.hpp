@@ -42,6 +42,7 @@ inline constexpr int kModelDevice = -2;
 
 /// A thread pool of the caller's: `parallel(context, tasks, body, body_arg)` calls `body(body_arg, i)` once
 /// for every i in [0, tasks), on any threads, and returns when all are done. It must not throw.
+/// A task needs 512 KiB of stack. Without a `parallel` the calling thread does all.
 struct Executor {
   void (*parallel)(void* context, int tasks, void (*body)(void* body_arg, int task), void* body_arg) = nullptr;
   void* context = nullptr;
@@ -84,10 +85,12 @@ class Plan {
  public:
   /// Errors: as `copy`, except overlap of src and dst, which is a matter of pointers: see `run`.
   /// `dst_align`, `src_align`: powers of two in bytes that divide the data pointers to come.
+  /// The plan keeps `options.executor` and `options.stream` for runs without options; both must outlive those.
   Plan(const Layout& dst, const Layout& src, const Options& options = {}, std::int64_t dst_align = 0,
        std::int64_t src_align = 0);
 
-  /// Runs on memory, on CUDA on the stream that the plan was made with. Never throws, allocates, prints, synchronises or clears another's CUDA error.
+  /// Runs on memory, on the executor or CUDA stream that the plan was made with.
+  /// Never throws, allocates, prints, synchronises or clears another's CUDA error.
   /// The caller promises what `copy` checks: alignment as promised, no overlap of dst and src.
   /// Device: on CUDA the plan's, which is current only during the call; the stream must be one of it.
   /// Returns 0, or the cudaError_t of the launch.
@@ -104,7 +107,8 @@ class Plan {
 
   /// Canonical form, choice, parameters, predicted bytes, sectors and time, and what lost and why.
   std::string explain() const;
-  /// One JSON object; `deserialize` makes the same plan from it. Errors: ParseError.
+  /// One JSON object; `deserialize` makes the same plan from it, without executor and stream.
+  /// Errors: ParseError, and as the constructor for what the text asks.
   std::string serialize() const;
   static Plan deserialize(std::string_view json);
 

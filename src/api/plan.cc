@@ -56,8 +56,8 @@ void prepare(Plan::Impl& p) {
 }  // namespace
 
 int threads_that_pay(const layout::Canonical& c, int allowed) noexcept {
-  const std::int64_t bytes = c.dst_bytes() + c.src_bytes();
-  return static_cast<int>(std::clamp<std::int64_t>(bytes / plan::kBytesPerThread, 1, allowed));
+  const double bytes = static_cast<double>(c.dst_bytes()) + static_cast<double>(c.src_bytes());  // 63 bits may not hold it
+  return static_cast<int>(std::clamp(bytes / plan::kBytesPerThread, 1.0, static_cast<double>(allowed)));
 }
 
 const plan::CudaMachine& cuda_machine(int device) {
@@ -124,10 +124,15 @@ std::int64_t promised(std::int64_t align, const Layout& layout, const Options& o
 
 }  // namespace
 
-Plan::Plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align, std::int64_t src_align)
-    : impl_(api::make_plan(dst, src, options, promised(dst_align, dst, options), promised(src_align, src, options))) {}
+Plan::Plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align, std::int64_t src_align) {
+  auto made = api::make_plan(dst, src, options, promised(dst_align, dst, options), promised(src_align, src, options));
+  made->executor = options.executor;
+  impl_ = std::move(made);
+}
 
-int Plan::run(void* dst, const void* src) const noexcept { return api::run_plan(*impl_, dst, src, nullptr, impl_->threads, impl_->stream); }
+int Plan::run(void* dst, const void* src) const noexcept {
+  return api::run_plan(*impl_, dst, src, impl_->executor, impl_->threads, impl_->stream);
+}
 
 int Plan::run(void* dst, const void* src, const Options& options) const noexcept {
   int threads = impl_->threads;

@@ -2,9 +2,14 @@
 //
 // A thread's last few plans sit in a direct-mapped table of its own, so a repeated copy takes no lock. Behind
 // it a mutex guards the process's plans.
+#include <pthread.h>
+
 #include <array>
 #include <mutex>
+#include <optional>
 #include <vector>
+
+#include <restride/measurements.hpp>
 
 #include "src/api/plan_impl.h"
 #include "src/launch/team.h"
@@ -36,7 +41,7 @@ struct Key {
   DeviceKind device = DeviceKind::kAuto;
   int cuda_device = -1;
   bool measure = false;
-  const Measurements* measurements = nullptr;
+  const void* measurements = nullptr;  ///< the state that copies of one Measurements share; its Entry keeps it alive
 
   bool fits(const Plan::Impl& p, const Layout& dst, const Layout& src) const noexcept { return p.dst == dst && p.src == src; }
   friend bool operator==(const Key&, const Key&) = default;
@@ -46,6 +51,7 @@ struct Entry {
   Key key;
   std::uint64_t used = 0;
   std::shared_ptr<const Plan::Impl> plan;
+  std::optional<Measurements> measurements;
 };
 
 class Cache {
@@ -59,17 +65,20 @@ class Cache {
       }
     return nullptr;
   }
-  void put(const Key& key, const std::shared_ptr<const Plan::Impl>& plan) {
+  void put(Entry entry) {
     const std::lock_guard lock(mutex_);
+    entry.used = ++clock_;
     if (entries_.size() < kCapacity) {
-      entries_.push_back({key, ++clock_, plan});
+      entries_.push_back(std::move(entry));
       return;
     }
     Entry* oldest = &entries_[0];
     for (Entry& e : entries_)
       if (e.used < oldest->used) oldest = &e;
-    *oldest = {key, ++clock_, plan};
+    *oldest = std::move(entry);
   }
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
 
  private:
   std::mutex mutex_;
@@ -78,11 +87,24 @@ class Cache {
 };
 
 Cache& cache() {
-  static Cache* instance = new Cache;  // never destroyed: copies in static destructors stay safe
+  static Cache* instance = [] {
+    auto* made = new Cache;  // never destroyed: copies in static destructors stay safe
+    // A child forked while another thread looks a plan up must not inherit a locked mutex.
+    (void)::pthread_atfork([] { cache().lock(); }, [] { cache().unlock(); }, [] { cache().unlock(); });
+    return made;
+  }();
   return *instance;
 }
 
-thread_local std::array<Entry, kLocal> local_plans;
+/// A thread's own plans. They die with the thread, the main thread's before static objects do; copies in destructors
+/// that run later find `local_plans_gone`, which is plain data and stays, and take the process's plans.
+struct LocalPlans {
+  std::array<Entry, kLocal> entries;
+  ~LocalPlans();
+};
+thread_local bool local_plans_gone = false;
+thread_local LocalPlans local_plans;
+LocalPlans::~LocalPlans() { local_plans_gone = true; }
 
 }  // namespace
 
@@ -100,19 +122,20 @@ const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Option
   key.device = options.device;
   key.cuda_device = options.cuda_device;
   key.measure = options.measure;
-  key.measurements = options.measurements;
-  Entry& local = local_plans[key.hash % kLocal];
-  if (local.key == key && local.plan && key.fits(*local.plan, dst, src)) {
-    *keep_alive = local.plan;  // a copy made by one of this copy's own tasks may take the slot
+  if (options.measurements != nullptr) key.measurements = &options.measurements->state();
+  Entry* local = local_plans_gone ? nullptr : &local_plans.entries[key.hash % kLocal];
+  if (local != nullptr && local->key == key && local->plan && key.fits(*local->plan, dst, src)) {
+    *keep_alive = local->plan;  // a copy made by one of this copy's own tasks may take the slot
     return **keep_alive;
   }
-  std::shared_ptr<const Plan::Impl> plan = cache().find(key, dst, src);
-  if (!plan) {
-    plan = make_plan(dst, src, options, dst_align, src_align);
-    cache().put(key, plan);
+  Entry entry{key, 0, cache().find(key, dst, src), {}};
+  if (options.measurements != nullptr) entry.measurements = *options.measurements;
+  if (!entry.plan) {
+    entry.plan = make_plan(dst, src, options, dst_align, src_align);
+    cache().put(entry);
   }
-  local = {key, 0, plan};
-  *keep_alive = std::move(plan);
+  *keep_alive = entry.plan;
+  if (local != nullptr) *local = std::move(entry);
   return **keep_alive;
 }
 

@@ -24,6 +24,7 @@ struct Plan::Impl {
   int cuda_device = -1;       ///< on CUDA: the device's number, or kModelDevice
   cuda::CudaArgs cuda;        ///< on CUDA
   void* stream = nullptr;     ///< on CUDA: where Plan::run enqueues unless told otherwise
+  const Executor* executor = nullptr;  ///< on the CPU: the pool of a Plan::run without options
 };
 
 namespace api {

@@ -75,6 +75,7 @@ CpuArgs prepare_tile(const Canonical& c, const plan::Candidate& k) {
   a.cols = sets.cols.points;
   a.tile_rows = k.get(ParamId::kTileRows);
   a.tile_cols = k.get(ParamId::kTileCols);
+  if (a.tile_cols > kernels::cpu::kMaxTileRowBytes) refuse(k, c);  // before it is multiplied
   a.band_cols = k.get(ParamId::kBandCols);
   a.chunk_rows = k.get(ParamId::kBlockUnits);
   const std::int64_t unit = c.dst_unit;
@@ -88,6 +89,7 @@ CpuArgs prepare_tile(const Canonical& c, const plan::Candidate& k) {
                     (a.tile_rows >= a.rows || a.tile_rows % line_rows == 0) &&
                     (a.chunk_rows >= a.rows || a.chunk_rows % a.tile_rows == 0);
   if (!sane) refuse(k, c);
+  a.chunk_rows = std::min(a.chunk_rows, std::max(a.rows, a.tile_rows));  // a plan from a file may say more than there are
   const std::int64_t chunks = (a.rows + a.chunk_rows - 1) / a.chunk_rows;
   const std::int64_t blocks = (a.cols + a.band_cols - 1) / a.band_cols;
   a.tasks = a.nest.points() * chunks * blocks;
@@ -141,7 +143,7 @@ CpuArgs prepare_packed(const Canonical& c, const plan::Candidate& k) {
   const std::int64_t max_units = std::min<std::int64_t>(plan::kPackedUnits, plan::kPackedBytes / c.dst_unit);
   static_assert(plan::kPackedUnits <= kernels::cpu::kMaxPackedUnits && plan::kPackedBytes <= kernels::cpu::kMaxPackedBytes &&
                 plan::kPackedModes <= kernels::cpu::Packed::kCapacity);
-  if (run < 1 || !plan::packed_sets(c, run, max_units, plan::kPackedModes, &sets)) refuse(k, c);
+  if (run < 1 || run > plan::kPackedRunBytes || !plan::packed_sets(c, run, max_units, plan::kPackedModes, &sets)) refuse(k, c);
   CpuArgs a = common(c);
   a.kernel = kernels::cpu::packed_kernel(c.dst_unit);
   a.stream = k.get(ParamId::kStream) != 0;

@@ -1,5 +1,6 @@
 #include "src/launch/team.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -38,9 +39,35 @@ int default_threads() noexcept {
   return n;
 }
 
+/// Threads of this call's own.
+void run_on_new_threads(int tasks, void (*body)(void*, int), void* arg) noexcept {
+  const std::unique_ptr<std::thread[]> others(new (std::nothrow) std::thread[static_cast<std::size_t>(tasks - 1)]);
+  int started = 0;
+  if (others != nullptr) {
+    try {
+      for (; started < tasks - 1; ++started) others[static_cast<std::size_t>(started)] = std::thread(body, arg, started);
+    } catch (const std::exception&) {  // no more threads to be had: this one does the rest
+    }
+  }
+  for (int i = started; i < tasks; ++i) body(arg, i);
+  for (int i = 0; i < started; ++i) others[static_cast<std::size_t>(i)].join();
+}
+
+#ifdef _OPENMP
+/// True in a child forked by a process that had a team. The child inherits the team's books but not its threads, and
+/// GCC's runtime would wait for them for ever.
+bool team_lost = false;  // set before the child has a second thread
+
+void watch_for_forks() noexcept {
+  static const int watched = ::pthread_atfork(nullptr, nullptr, [] { team_lost = true; });
+  (void)watched;
+}
+#endif
+
 }  // namespace
 
 int threads_allowed(const Options& options) noexcept {
+  if (options.executor != nullptr && options.executor->parallel == nullptr) return 1;  // a pool without threads: the caller's own
   if (options.executor != nullptr)
     return std::max(1, options.threads > 0 ? std::min(options.threads, options.executor->threads) : options.executor->threads);
 #ifdef _OPENMP
@@ -59,21 +86,15 @@ void run_tasks(const Executor* executor, int tasks, void (*body)(void*, int), vo
     return;
   }
 #ifdef _OPENMP
+  if (!team_lost) {
+    watch_for_forks();
 #pragma omp parallel for num_threads(tasks) schedule(static, 1)
-  for (int i = 0; i < tasks; ++i) body(arg, i);
-#else
-  // Built without OpenMP (and under ThreadSanitizer, which cannot see into its runtime): threads of this call's own.
-  const std::unique_ptr<std::thread[]> others(new (std::nothrow) std::thread[static_cast<std::size_t>(tasks - 1)]);
-  int started = 0;
-  if (others != nullptr) {
-    try {
-      for (; started < tasks - 1; ++started) others[static_cast<std::size_t>(started)] = std::thread(body, arg, started);
-    } catch (const std::exception&) {  // no more threads to be had: this one does the rest
-    }
+    for (int i = 0; i < tasks; ++i) body(arg, i);
+    return;
   }
-  for (int i = started; i < tasks; ++i) body(arg, i);
-  for (int i = 0; i < started; ++i) others[static_cast<std::size_t>(i)].join();
 #endif
+  // Built without OpenMP (or under ThreadSanitizer, which cannot see into its runtime), or behind a fork.
+  run_on_new_threads(tasks, body, arg);
 }
 
 }  // namespace restride::launch

@@ -51,7 +51,8 @@ Candidate base_bid(Family family, const Canonical& c, const CpuMachine& m) {
 }
 
 double stream_ns(const Candidate& k, const CpuMachine& m) {
-  return static_cast<double>((k.predicted.read_sectors + k.predicted.written_sectors) * m.line_bytes) / m.stream_bytes_per_ns;
+  const double sectors = static_cast<double>(k.predicted.read_sectors) + static_cast<double>(k.predicted.written_sectors);
+  return sectors * static_cast<double>(m.line_bytes) / m.stream_bytes_per_ns;
 }
 
 Candidate bid_run(const Canonical& c, const CpuMachine& m) {

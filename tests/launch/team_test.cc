@@ -1,0 +1,73 @@
+#include <restride/restride.hpp>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace restride {
+namespace {
+
+/// Transposes on two threads; true when the result is right.
+bool transpose_on_two_threads() {
+  constexpr std::int64_t kRows = 1024, kCols = 512;
+  std::vector<std::uint32_t> src(kRows * kCols), dst(src.size());
+  std::iota(src.begin(), src.end(), 0u);
+  Options options;
+  options.threads = 2;
+  copy({dst.data(), contiguous(DType::kU32, {kCols, kRows})}, {src.data(), permute(contiguous(DType::kU32, {kRows, kCols}), {1, 0})}, options);
+  for (std::int64_t c = 0; c < kCols; ++c)
+    for (std::int64_t r = 0; r < kRows; ++r)
+      if (dst[static_cast<std::size_t>(c * kRows + r)] != src[static_cast<std::size_t>(r * kCols + c)]) return false;
+  return true;
+}
+
+TEST(Team, WorksInAForkedChildOfAProcessThatHadOne) {
+  ASSERT_TRUE(transpose_on_two_threads());
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::alarm(60);  // a child that waits for threads it does not have ends by this signal
+    ::_exit(transpose_on_two_threads() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(transpose_on_two_threads());
+}
+
+/// Counts what it is given, and does it.
+void count_tasks(void* context, int tasks, void (*body)(void*, int), void* arg) {
+  *static_cast<int*>(context) += tasks;
+  for (int i = 0; i < tasks; ++i) body(arg, i);
+}
+
+TEST(Executor, OfAPlanRunsItsRunsWithoutOptions) {
+  const Layout layout = contiguous(DType::kF64, {1 << 17});
+  std::vector<double> src(1 << 17, 3), dst(1 << 17);
+  int tasks = 0;
+  const Executor executor{count_tasks, &tasks, 2};
+  Options options;
+  options.executor = &executor;
+  const Plan plan(layout, layout, options);
+  EXPECT_EQ(plan.run(dst.data(), src.data()), 0);
+  EXPECT_EQ(tasks, 2);
+  EXPECT_EQ(dst, src);
+}
+
+TEST(Executor, WithoutAFunctionLeavesAllToTheCaller) {
+  const Layout layout = contiguous(DType::kF64, {1 << 17});
+  std::vector<double> src(1 << 17, 3), dst(1 << 17);
+  const Executor executor{nullptr, nullptr, 4};
+  Options options;
+  options.executor = &executor;
+  copy({dst.data(), layout}, {src.data(), layout}, options);
+  EXPECT_EQ(dst, src);
+}
+
+}  // namespace
+}  // namespace restride
