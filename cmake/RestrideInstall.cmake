@@ -21,7 +21,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/restrideConfig.cmake ${CMAKE_CURRENT_B
 set(restride_pc_libs "-L\${libdir} -lrestride")
 if(restride_type STREQUAL "STATIC_LIBRARY")
   set(restride_pc_requires "fmt libhwy")
-  string(APPEND restride_pc_libs " -lstdc++ -lpthread")
+  string(APPEND restride_pc_libs " -lstdc++ -lm -lpthread")
   if(OpenMP_CXX_FOUND)
     string(APPEND restride_pc_libs " ${OpenMP_CXX_FLAGS}")
   endif()

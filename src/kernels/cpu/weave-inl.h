@@ -33,7 +33,9 @@ struct Plane {
 
 /// Rows a vector of at most kBytes holds.
 template <std::size_t kUnit, std::size_t kBytes>
-inline constexpr std::int64_t kPlaneRows = static_cast<std::int64_t>(Block<kUnit, kBytes>::kRows);
+constexpr std::int64_t plane_rows() {
+  return static_cast<std::int64_t>(Block<kUnit, kBytes>::kRows);
+}
 
 /// Block by block. Reads whole blocks (rows past the last one included) and may write past the end of a column by
 /// less than a vector, so columns go upwards in memory and `to` has a vector's room at its end.
@@ -116,9 +118,9 @@ HWY_INLINE bool join_records(const Plane& p) {
 /// Rows that reading a plane of this many may touch.
 template <std::size_t kUnit>
 inline std::int64_t plane_rows_read(std::int64_t rows) {
-  if (rows <= kPlaneRows<kUnit, 16>) return kPlaneRows<kUnit, 16>;
-  if (rows <= kPlaneRows<kUnit, 32>) return std::max(rows, kPlaneRows<kUnit, 32>);
-  return std::max(rows, kPlaneRows<kUnit, 64>);
+  if (rows <= plane_rows<kUnit, 16>()) return plane_rows<kUnit, 16>();
+  if (rows <= plane_rows<kUnit, 32>()) return std::max(rows, plane_rows<kUnit, 32>());
+  return std::max(rows, plane_rows<kUnit, 64>());
 }
 
 template <std::size_t kUnit>
@@ -136,8 +138,8 @@ HWY_INLINE void weave_plane(const Plane& p) {
     if (p.rows == 4 && join_records<kUnit, 4>(p)) return;
   }
 #endif
-  if (p.rows <= kPlaneRows<kUnit, 16>) transpose_plane<kUnit, 16>(p);
-  else if (p.rows <= kPlaneRows<kUnit, 32>) transpose_plane<kUnit, 32>(p);
+  if (p.rows <= plane_rows<kUnit, 16>()) transpose_plane<kUnit, 16>(p);
+  else if (p.rows <= plane_rows<kUnit, 32>()) transpose_plane<kUnit, 32>(p);
   else transpose_plane<kUnit, 64>(p);
 }
 
