@@ -1,6 +1,5 @@
 // Random copies against the naive loop: every family that claims the layout, every instruction set of the host.
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -8,6 +7,7 @@
 
 #include "src/api/plan_impl.h"
 #include "tests/property/random_layout.h"
+#include "tests/support/instruction_sets.h"
 
 namespace restride::test {
 namespace {
@@ -25,15 +25,15 @@ int case_count() {
 struct Outcome {
   std::vector<std::uint8_t> expected;
   std::vector<std::uint8_t> before;
+  std::vector<std::uint8_t> src;
 };
 
 void check_plan(const Plan::Impl& plan, Arena& src, Arena& dst, const Outcome& o, int threads) {
   dst.bytes() = o.before;
-  const std::vector<std::uint8_t> src_before = src.bytes();
   // Below the public call, which takes no second thread for small work.
   api::run_plan(plan, dst.data(), src.data(), nullptr, threads, nullptr);
   ASSERT_EQ(dst.bytes() == o.expected, true) << "wrong bytes in or around dst";
-  ASSERT_EQ(src.bytes() == src_before, true) << "src was changed";
+  ASSERT_EQ(src.bytes() == o.src, true) << "src was changed";
 }
 
 /// The plan with the parameters of a large copy: stores past the caches, runs of another length, and tiles, bands and
@@ -71,57 +71,52 @@ void check_family(const Case& c, Arena& src, Arena& dst, const Outcome& o, const
   check_plan(*large, src, dst, o, options.threads);
 }
 
+void check_every_family(const Case& c, Arena& src, Arena& dst, const Outcome& o, int threads, Rng& rng) {
+  Options options;
+  options.threads = threads;
+  check_family(c, src, dst, o, options, rng);
+  if (c.dst.elements() == 0) return;
+  for (std::string_view family : {"run", "rows", "tile", "packed", "gather"}) {
+    if (::testing::Test::HasFatalFailure()) return;
+    options.family = family;
+    SCOPED_TRACE("family " + std::string(family));
+    try {
+      check_family(c, src, dst, o, options, rng);
+    } catch (const ArgumentError&) {
+      continue;  // does not claim this layout
+    }
+  }
+}
+
 void check_case(std::uint64_t seed, const Limits& limits) {
   Rng rng(seed);
   const Case c = random_case(rng, limits);
   SCOPED_TRACE("RESTRIDE_SEED=" + std::to_string(seed) + "  " + to_string(c.src) + " -> " + to_string(c.dst));
   Arena src(c.src, pick(rng, 0, 1) * pick(rng, 0, 63), seed);
   Arena dst(c.dst, pick(rng, 0, 1) * pick(rng, 0, 63), ~seed);
-  Outcome o{dst.bytes(), dst.bytes()};
-  {
-    std::vector<std::uint8_t> saved = dst.bytes();
-    naive_copy(c.dst, dst.data(), c.src, src.data());
-    o.expected = dst.bytes();
-    dst.bytes() = saved;
-  }
-  Options options;
-  options.threads = static_cast<int>(pick(rng, 1, 3));
-  check_family(c, src, dst, o, options, rng);
-  if (::testing::Test::HasFatalFailure()) return;
-  if (c.dst.elements() == 0) return;
-  for (std::string_view family : {"run", "rows", "tile", "packed", "gather"}) {
-    options.family = family;
-    try {
-      Plan(c.dst, c.src, options);
-    } catch (const ArgumentError&) {
-      continue;  // does not claim this layout
-    }
-    SCOPED_TRACE("family " + std::string(family));
-    check_family(c, src, dst, o, options, rng);
+  Outcome o{{}, dst.bytes(), src.bytes()};
+  naive_copy(c.dst, dst.data(), c.src, src.data());
+  o.expected = dst.bytes();
+  const int threads = static_cast<int>(pick(rng, 1, 3));
+  for (const std::int64_t target : instruction_sets()) {
+    const OnInstructionSet here(target);
+    SCOPED_TRACE(std::string("instruction set ") + hwy::TargetName(target));
+    check_every_family(c, src, dst, o, threads, rng);
     if (::testing::Test::HasFatalFailure()) return;
   }
 }
 
 TEST(CopyProperty, EveryFamilyOnEveryInstructionSetMatchesTheNaiveLoop) {
   const std::uint64_t start = first_seed();
-  const std::int64_t targets = hwy::SupportedTargets();
-  std::vector<std::int64_t> each;
-  for (std::int64_t rest = targets; rest != 0; rest &= rest - 1) each.push_back(rest & -rest);
   const int cases = case_count();
   RecordProperty("seed", std::to_string(start));
-  std::printf("first seed %llu, %d layouts, %zu instruction sets\n", static_cast<unsigned long long>(start), cases, each.size());
-  for (int i = 0; i < cases; ++i) {
-    const std::int64_t target = each[static_cast<std::size_t>(i) % each.size()];
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(target);
+  std::printf("first seed %llu, %d layouts, %zu instruction sets\n", static_cast<unsigned long long>(start), cases,
+              instruction_sets().size());
+  for (int i = 0; i < cases && !HasFatalFailure(); ++i) {
     Limits limits;
     limits.elements = i % 50 == 0 ? 60000 : 3000;
-    SCOPED_TRACE(std::string("instruction set ") + hwy::TargetName(target));
     check_case(start + static_cast<std::uint64_t>(i), limits);
-    if (HasFatalFailure()) break;
   }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().DeInit();
 }
 
 }  // namespace

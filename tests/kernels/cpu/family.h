@@ -1,0 +1,60 @@
+// Running one family on literal layouts, on every instruction set of the host, against the naive loop.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "src/api/plan_impl.h"
+#include "tests/property/random_layout.h"
+#include "tests/support/instruction_sets.h"
+
+namespace restride::test {
+
+/// Parameters to put in place of the planner's: those of a large copy, on a small one.
+using Edits = std::initializer_list<std::pair<plan::ParamId, std::int64_t>>;
+
+inline const Edits kStreamed = {{plan::ParamId::kStream, 1}};
+
+/// A run of `plan` against the naive loop: the bytes of dst, those around it, and those of src.
+inline void expect_like_naive(const Plan::Impl& plan, std::int64_t dst_skew, bool dst_on_line, int threads) {
+  Arena src(plan.src, 5, 1);
+  Arena dst(plan.dst, dst_skew, 2);
+  auto* to = static_cast<std::byte*>(dst.data());
+  if (dst_on_line)  // back into the margin
+    to -= (reinterpret_cast<std::uintptr_t>(to) + static_cast<std::uintptr_t>(plan.dst.offset_bytes)) % 64;
+  const std::vector<std::uint8_t> before = dst.bytes();
+  const std::vector<std::uint8_t> src_before = src.bytes();
+  naive_copy(plan.dst, to, plan.src, src.data());
+  const std::vector<std::uint8_t> expected = dst.bytes();
+  dst.bytes() = before;  // of the same size, so `to` stays good
+  api::run_plan(plan, to, src.data(), nullptr, threads, nullptr);
+  EXPECT_TRUE(dst.bytes() == expected) << "wrong bytes in or around dst";
+  EXPECT_TRUE(src.bytes() == src_before) << "src was changed";
+}
+
+/// Forces `family` with `edits` on every instruction set. dst starts at `dst_skew` and, once more, on a line.
+inline void expect_exact(std::string_view family, std::string_view dst, std::string_view src, Edits edits = {},
+                         std::int64_t dst_skew = 13, int threads = 1) {
+  Options options;
+  options.family = family;
+  for (const std::int64_t target : instruction_sets()) {
+    const OnInstructionSet here(target);
+    const Plan planned(parse_layout(dst), parse_layout(src), options);
+    plan::Decision decision = planned.impl().decision;
+    for (const auto& [id, value] : edits)
+      for (plan::Param& p : decision.chosen.params)
+        if (p.id == id) p.value = value;
+    const auto plan = api::with_decision(planned.impl(), decision);
+    for (const bool on_line : {false, true}) {
+      SCOPED_TRACE(std::string(hwy::TargetName(target)) + (on_line ? ", on a line: " : ": ") + Plan(plan).serialize());
+      expect_like_naive(*plan, dst_skew, on_line, threads);
+    }
+  }
+}
+
+}  // namespace restride::test

@@ -1,0 +1,50 @@
+#include "src/kernels/cpu/rows.h"
+
+#include "tests/kernels/cpu/family.h"
+
+namespace restride {
+namespace {
+
+using test::expect_exact;
+using test::kStreamed;
+
+TEST(Rows, BringsHeadsTogether) {
+  expect_exact("rows", "f32 (13,2048)", "f32 (13,16,128):(512,6656,4)b");
+  expect_exact("rows", "f32 (13,2048)", "f32 (13,16,128):(512,6656,4)b", kStreamed, 13, 3);
+}
+
+TEST(Rows, JoinsNeighbouringRowsIntoWholeLines) {
+  for (const char* src : {"u8 (100,7):(11,1)", "u8 (100,61):(64,1)", "u8 (50,129):(131,1)"}) {
+    const Layout l = parse_layout(src);
+    const std::string dst = to_string(contiguous(l.element, {l.modes[0].extent, l.modes[1].extent}));
+    for (const std::int64_t skew : {0, 1, 63}) expect_exact("rows", dst, src, kStreamed, skew);
+  }
+}
+
+TEST(Rows, LeavesGapsOfTheDestinationAlone) {
+  expect_exact("rows", "u8 (50,61):(67,1)", "u8 (50,61)", kStreamed);
+  expect_exact("rows", "u8 (50,128):(192,1)", "u8 (50,128):(131,1)", kStreamed);
+}
+
+TEST(Rows, PicksUnitsAtAnyStride) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64", "c128", "b12"}) {
+    const std::string d(dtype);
+    for (const char* src : {" (3,700):(2100,3)", " (3,700):(700,-1)@699", " (3,700):(1,0)", " (3,700):(-1,-5)@4000"}) {
+      expect_exact("rows", d + " (3,700)", d + src);
+      expect_exact("rows", d + " (3,700)", d + src, kStreamed);
+    }
+  }
+}
+
+TEST(Rows, ConvertsWhatItPicks) {
+  expect_exact("rows", "f16 (3,700)", "f32 (3,700):(701,1)", kStreamed);
+  expect_exact("rows", "f16 (3,700)", "f32 (3,700):(2100,3)", kStreamed);
+  expect_exact("rows", "f32 (3,700)", "u8 (3,700):(1,0)", kStreamed);
+}
+
+TEST(Rows, AlternatesRowsThatJumpAPageInTheSource) {
+  expect_exact("rows", "f32 (3,200,32)", "f32 (3,200,32):(32,1024,1)", kStreamed, 13, 2);
+}
+
+}  // namespace
+}  // namespace restride

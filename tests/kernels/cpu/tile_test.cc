@@ -1,0 +1,94 @@
+#include "src/kernels/cpu/tile.h"
+
+#include "tests/kernels/cpu/family.h"
+
+namespace restride {
+namespace {
+
+using plan::ParamId;
+using test::expect_exact;
+using test::kStreamed;
+
+/// dst (cols, rows) contiguous or with a pitch, src its transpose: one f32, u8 ... matrix.
+std::string matrix(const char* dtype, std::int64_t cols, std::int64_t rows, std::int64_t col_stride,
+                   std::int64_t row_stride) {
+  return std::string(dtype) + " (" + std::to_string(cols) + "," + std::to_string(rows) + "):(" +
+         std::to_string(col_stride) + "," + std::to_string(row_stride) + ")";
+}
+void expect_transpose(const char* dst, const char* src, std::int64_t cols, std::int64_t rows, std::int64_t pitch,
+                      test::Edits edits, int threads = 1) {
+  for (const std::int64_t skew : {0, 13})
+    expect_exact("tile", matrix(dst, cols, rows, pitch, 1), matrix(src, cols, rows, 1, cols), edits, skew, threads);
+}
+
+TEST(Tile, TransposesEveryUnit) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"}) expect_transpose(dtype, dtype, 64, 128, 128, {});
+}
+
+TEST(Tile, TransposesRowsAndColumnsThatFillNoVector) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"}) expect_transpose(dtype, dtype, 37, 83, 91, {});
+}
+
+TEST(Tile, TransposesAsFewAsTwoRowsOrColumns) {
+  expect_transpose("f32", "f32", 2, 100, 100, {});
+  expect_transpose("f32", "f32", 100, 2, 2, {});
+  expect_transpose("u8", "u8", 2, 2, 3, {});
+}
+
+TEST(Tile, StreamsColumnsThatStartOnLines) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"}) expect_transpose(dtype, dtype, 40, 256, 256, kStreamed);
+}
+
+TEST(Tile, StreamsColumnsWhoseEndIsCutInsideALine) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"}) expect_transpose(dtype, dtype, 40, 203, 256, kStreamed);
+}
+
+TEST(Tile, StreamsColumnsThatStartAnywhere) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"}) expect_transpose(dtype, dtype, 37, 301, 307, kStreamed);
+}
+
+TEST(Tile, StreamsColumnsShorterThanALine) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"})
+    for (const std::int64_t rows : {2, 3, 5}) expect_transpose(dtype, dtype, 37, rows, rows, kStreamed);
+}
+
+TEST(Tile, CarriesRaggedEndsOverTilesBandsAndChunks) {
+  for (const auto& [dtype, unit] : {std::pair{"u8", 1}, {"f16", 2}, {"f32", 4}, {"f64", 8}, {"c128", 16}})
+    for (const int lines : {1, 2}) {
+      const std::int64_t rows = 64 / unit * lines;
+      const std::int64_t cols = 16 / unit * 3;
+      const test::Edits small = {{ParamId::kStream, 1},
+                                 {ParamId::kTileRows, rows},
+                                 {ParamId::kTileCols, cols},
+                                 {ParamId::kBandCols, 2 * cols},
+                                 {ParamId::kBlockUnits, 2 * rows}};
+      expect_transpose(dtype, dtype, 5 * cols + 1, 5 * rows + 1, 5 * rows + 2, small);
+      expect_transpose(dtype, dtype, 5 * cols + 1, 5 * rows + 1, 5 * rows + 2, small, 3);
+      expect_transpose(dtype, dtype, 5 * cols, 4 * rows, 4 * rows, small);
+    }
+}
+
+TEST(Tile, ConvertsOnTheWayIn) {
+  expect_transpose("bf16", "f32", 37, 301, 307, kStreamed);
+  expect_transpose("f32", "u8", 37, 301, 301, kStreamed);
+  expect_transpose("f64", "f32", 37, 83, 83, {});
+  expect_transpose("c64", "f16", 37, 83, 84, kStreamed);
+}
+
+TEST(Tile, TurnsColumnsThatRunBackwards) {
+  expect_exact("tile", "f32 (40,203)", "f32 (40,203):(-1,40)@39");
+  expect_exact("tile", "f32 (40,203)", "f32 (40,203):(-1,40)@39", kStreamed);
+}
+
+TEST(Tile, TakesColumnsAtByteStrides) {
+  expect_exact("tile", "f32 (20,100):(401,4)b", "f32 (20,100):(4,83)b", kStreamed);
+  expect_exact("tile", "f64 (20,100):(802,8)b", "f64 (20,100):(8,161)b", kStreamed);
+}
+
+TEST(Tile, WalksSetsOfSeveralModesAndABatch) {
+  expect_exact("tile", "f32 (3,4,5,6,7)", "f32 (3,4,5,6,7):(840,1,4,20,120)", kStreamed);
+  expect_exact("tile", "u8 (6,7,8,9,10)", "u8 (6,7,8,9,10):(1,6,42,336,3024)", kStreamed, 13, 2);
+}
+
+}  // namespace
+}  // namespace restride
