@@ -132,6 +132,13 @@ CpuArgs prepare_rows(const Canonical& c, const plan::Candidate& k) {
   a.stream = k.get(ParamId::kStream) != 0;
   a.units = c.modes[0].extent;
   a.row_src_stride = c.modes[0].src_stride;
+  const std::int64_t piece = kernels::cpu::kRowPieceBytes / c.dst_unit;
+  if (a.units >= 2 * piece) {  // so that threads can share even one row
+    const std::int64_t pieces = (a.units + piece - 1) / piece;
+    a.last_units = a.units - (pieces - 1) * piece;
+    a.units = piece;
+    a.nest.push({pieces, piece * c.dst_unit, piece * a.row_src_stride});
+  }
   if (c.modes.size() > 1) order_rows(c, &a.nest);
   a.tasks = a.nest.points();
   return a;

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <vector>
@@ -38,6 +39,21 @@ TEST(Team, WorksInAForkedChildOfAProcessThatHadOne) {
   EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
   EXPECT_EQ(WEXITSTATUS(status), 0);
   EXPECT_TRUE(transpose_on_two_threads());
+}
+
+TEST(Team, SharesOneLongRow) {
+  for (const std::int64_t n : {131072, 131073, 1000003}) {
+    std::vector<std::uint8_t> src(static_cast<std::size_t>(n)), dst(src.size() + 2, 0xee);
+    for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<std::uint8_t>(i * 7 + (i >> 8));
+    Options options;
+    options.threads = 3;
+    options.family = "rows";
+    copy({dst.data() + 1, contiguous(DType::kU8, {n})}, {src.data(), flip(contiguous(DType::kU8, {n}), 0)}, options);
+    std::reverse(src.begin(), src.end());
+    EXPECT_TRUE(std::equal(src.begin(), src.end(), dst.begin() + 1)) << n;
+    EXPECT_EQ(dst.front(), 0xee);
+    EXPECT_EQ(dst.back(), 0xee);
+  }
 }
 
 /// Counts what it is given, and does it.

@@ -50,12 +50,13 @@ struct CpuArgs {
   std::int64_t dst_shift = 0;  ///< bytes from the canonical base, where a kernel walks a mode backwards
   std::int64_t src_shift = 0;
 
-  std::int64_t units = 0;  ///< run: units; rows: units of a row; gather: all units
+  std::int64_t units = 0;  ///< run: units; rows: units of a row or a piece of one; gather: all units
   Nest nest;               ///< modes outside the kernel's own block
   Nest src_nest;           ///< gather with two sides: the source's own modes
 
   // rows
   std::int64_t row_src_stride = 0;  ///< bytes between units of a source row; dst rows are dense
+  std::int64_t last_units = 0;      ///< of a row's last piece, where nest mode 0 walks the pieces of one; 0: rows are whole
 
   Packed packed;  ///< packed: see kernels/cpu/packed.h
 

@@ -20,14 +20,16 @@ struct Batch {
   std::int64_t n = 0;
   std::int64_t dst[kBatch];
   std::int64_t src[kBatch];
+  std::int64_t units[kBatch];
 
-  /// The next rows of the walk.
-  void fill(NestCursor& rows, std::int64_t* left) noexcept {
+  /// The next rows, or pieces of rows, of the walk.
+  void fill(const CpuArgs& a, NestCursor& rows, std::int64_t* left) noexcept {
     n = std::min(kBatch, *left);
     *left -= n;
     for (std::int64_t i = 0; i < n; ++i) {
       dst[i] = rows.dst();
       src[i] = rows.src();
+      units[i] = a.last_units != 0 && rows.index(0) == a.nest.modes[0].extent - 1 ? a.last_units : a.units;
       rows.next();
     }
   }
@@ -37,7 +39,6 @@ void rows(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std:
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
   const bool dense = a.row_src_stride == a.src_unit;
-  const std::int64_t dst_bytes = a.units * a.dst_unit;
   const std::int64_t ask_bytes = std::min<std::int64_t>(a.units * static_cast<std::int64_t>(a.src_unit), 1024);
   alignas(64) std::uint8_t buffer[2048];
   const std::int64_t buffer_units = static_cast<std::int64_t>(sizeof buffer) / a.dst_unit;
@@ -45,22 +46,22 @@ void rows(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std:
   NestCursor walk(a.nest, begin);
   std::int64_t left = end - begin;
   Batch batches[2];
-  batches[0].fill(walk, &left);
+  batches[0].fill(a, walk, &left);
   for (int now = 0; batches[now].n > 0; now ^= 1) {
     const Batch& b = batches[now];
     Batch& ahead = batches[now ^ 1];
-    ahead.fill(walk, &left);
+    ahead.fill(a, walk, &left);
     for (std::int64_t i = 0; i < b.n; ++i) {
       if (dense && a.stream && i < ahead.n)
         for (std::int64_t k = 0; k < ask_bytes; k += 64) prefetch_to_l2(src + ahead.src[i] + k);
       std::uint8_t* to = dst + b.dst[i];
       const std::uint8_t* from = src + b.src[i];
       if (dense && a.cast_run == nullptr) {
-        out.write(to, from, static_cast<std::size_t>(dst_bytes));
+        out.write(to, from, static_cast<std::size_t>(b.units[i] * a.dst_unit));
         continue;
       }
-      for (std::int64_t u = 0; u < a.units; u += buffer_units) {
-        const std::int64_t n = std::min(buffer_units, a.units - u);
+      for (std::int64_t u = 0; u < b.units[i]; u += buffer_units) {
+        const std::int64_t n = std::min(buffer_units, b.units[i] - u);
         pick_units(a, buffer, from + u * a.row_src_stride, n);
         out.write(to + u * a.dst_unit, buffer, static_cast<std::size_t>(n * a.dst_unit));
       }

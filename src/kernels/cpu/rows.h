@@ -1,7 +1,7 @@
 // Moves: rows dense in dst, whose source units lie in one stride: dense, reversed, spread out or repeated.
 // Applies when: the innermost mode is dense in dst. Rows may be as short as a few bytes.
-// Task map: task t is row t of the outer nest, whose order the planner chooses; rows that follow each other in dst
-//   and in time share their lines.
+// Task map: task t is row t of the outer nest, or a piece of one where rows are long; the launcher orders them. Rows
+//   that follow each other in dst and in time share their lines.
 // Buffers: one open line; 2 KiB where units are converted or picked before they are written.
 // Traffic: source lines once if rows fill them; destination lines once, past the caches when `stream`.
 // Source and measured: pitched copies of memcpy2D; the open line is ours. bench/results, class "rows".
@@ -11,7 +11,10 @@
 
 namespace restride::kernels::cpu {
 
-/// Expects units (of a row), row_src_stride, nest (rows), stream, cast_run, cast_strided.
+/// Rows of twice this many bytes and more are cut into pieces of it, each a task.
+inline constexpr std::int64_t kRowPieceBytes = 64 << 10;
+
+/// Expects units (of a row or a piece), last_units, row_src_stride, nest (rows), stream, cast_run, cast_strided.
 CpuKernel rows_kernel() noexcept;
 
 }  // namespace restride::kernels::cpu
