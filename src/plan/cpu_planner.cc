@@ -18,7 +18,7 @@ using layout::CopyMode;
 std::int64_t lines_for_runs(std::int64_t bytes, std::int64_t run_bytes, std::int64_t line) {
   if (run_bytes >= bytes) return bytes / line + 1;
   const std::int64_t runs = bytes / std::max<std::int64_t>(run_bytes, 1);
-  const std::int64_t lines_per_run = (run_bytes + line - 1) / line + (run_bytes % line != 0 ? 1 : 0);
+  const std::int64_t lines_per_run = run_bytes / line + (run_bytes % line != 0 ? 2 : 0);
   return runs * std::min<std::int64_t>(lines_per_run, run_bytes);
 }
 
@@ -29,7 +29,7 @@ std::int64_t run_bytes(const Canonical& c, bool dst_side) {
   for (bool grew = true; grew;) {
     grew = false;
     for (const CopyMode& m : c.modes)
-      if (m.extent > 1 && static_cast<std::int64_t>(magnitude(stride(m))) == run && run < (INT64_MAX >> 8) / m.extent) {
+      if (m.extent > 1 && static_cast<std::int64_t>(magnitude(stride(m))) == run && run <= INT64_MAX / m.extent) {
         run *= m.extent;
         grew = true;
         break;
