@@ -43,17 +43,20 @@ CpuArgs prepare_run(const Canonical& c, const plan::Candidate& k) {
   return a;
 }
 
+/// Walks a mode the other way round, so that src ascends.
+void turn(layout::CopyMode* mode, CpuArgs* a) {
+  a->dst_shift += (mode->extent - 1) * mode->dst_stride;
+  a->src_shift += (mode->extent - 1) * mode->src_stride;
+  mode->dst_stride = -mode->dst_stride;
+  mode->src_stride = -mode->src_stride;
+}
+
 /// Puts canonical modes of a set into a nest and the others into the outer nest.
 void split_modes(const Canonical& c, const plan::TileSets& sets, CpuArgs* a) {
   for (std::uint8_t m : sets.rows.modes) a->row_set.push(c.modes[m]);
   for (std::uint8_t m : sets.cols.modes) {
     layout::CopyMode mode = c.modes[m];
-    if (sets.cols_backwards) {  // walk it the other way round, so that src ascends
-      a->dst_shift += (mode.extent - 1) * mode.dst_stride;
-      a->src_shift += (mode.extent - 1) * mode.src_stride;
-      mode.dst_stride = -mode.dst_stride;
-      mode.src_stride = -mode.src_stride;
-    }
+    if (sets.cols_backwards) turn(&mode, a);
     a->col_set.push(mode);
   }
   for (std::size_t i = 0; i < c.modes.size(); ++i)
@@ -157,7 +160,8 @@ CpuArgs prepare_packed(const Canonical& c, const plan::Candidate& k) {
   kernels::cpu::Packed& p = a.packed;
   int place[layout::kMaxCopyModes];  // of a canonical mode among the tile's, -1 outside
   for (std::size_t m = 0; m < c.modes.size(); ++m) {
-    const layout::CopyMode& mode = c.modes[m];
+    layout::CopyMode mode = c.modes[m];
+    if (mode.src_stride < 0 && sets.in_src_run(static_cast<std::uint8_t>(m))) turn(&mode, &a);
     const std::int64_t points = sets.points[m];
     place[m] = -1;
     if (points > 1) {

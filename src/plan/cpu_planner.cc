@@ -164,7 +164,7 @@ Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
   k.predicted.written_sectors = lines_for_runs(c.dst_bytes(), sets.dst_run_units * c.dst_unit, m.line_bytes);
   const double tiles = static_cast<double>(c.units) / static_cast<double>(sets.units);
   // Picked by vector gathers, moved 16 bytes at a time, or woven a plane at a time.
-  const double unit_ns = c.dst_unit >= 4 ? m.pick_unit_ns * (c.dst_unit >= 8 ? 2 : 1) : 0.06 * c.dst_unit;
+  const double unit_ns = c.dst_unit >= 4 ? m.pick_unit_ns * (c.dst_unit >= 8 ? 2 : 1) : sets.woven ? 0.06 * c.dst_unit : m.pick_unit_ns;
   k.predicted.time_ns = stream_ns(k, m) + static_cast<double>(c.units) * unit_ns +
                         static_cast<double>(sets.units) * 2 * m.unit_ns +  // the table, once
                         tiles * m.row_ns * static_cast<double>(sets.units / sets.src_run_units + sets.units / sets.dst_run_units);
@@ -180,7 +180,8 @@ Candidate bid_gather(const Canonical& c, const CpuMachine& m) {
   } else {
     k.reason = "right for every layout, one unit at a time";
   }
-  k.predicted.time_ns = stream_ns(k, m) + static_cast<double>(c.units) * (m.unit_ns + 0.4);
+  const std::int64_t run = c.two_sided || c.modes.empty() ? 1 : c.modes[0].extent;  // units between two looks at the other modes
+  k.predicted.time_ns = stream_ns(k, m) + static_cast<double>(c.units) * (m.unit_ns + 0.4 + m.row_ns / static_cast<double>(run));
   return k;
 }
 

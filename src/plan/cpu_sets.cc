@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "src/base/checked.h"
+
 namespace restride::plan {
 
 bool tile_sets(const layout::Canonical& c, std::int64_t row_bytes, std::int64_t col_bytes, TileSets* out) {
@@ -45,7 +47,11 @@ bool packed_sets(const layout::Canonical& c, std::int64_t run_bytes, std::int64_
     if (extent <= need + need / 2) return extent;
     const std::int64_t line = 64 / std::gcd(have * unit, std::int64_t{64});  // whole lines a run, where it costs little
     const std::int64_t whole = (need + line - 1) / line * line;
-    return whole <= 2 * need && whole <= extent ? whole : need;
+    const std::int64_t step = whole <= 2 * need && whole <= extent ? line : 1;
+    const std::int64_t most = step == 1 ? need : whole;
+    // Blocks of one size where the extent allows: a tile that is cut short builds its table again.
+    const std::int64_t blocks = (extent + most - 1) / most;
+    return ((extent + blocks - 1) / blocks + step - 1) / step * step;
   };
   for (std::size_t m = 0; m < c.modes.size() && c.modes[m].dst_stride == s.dst_run_units * c.dst_unit &&
                           s.dst_run_units * c.dst_unit < run_bytes; ++m) {
@@ -58,7 +64,7 @@ bool packed_sets(const layout::Canonical& c, std::int64_t run_bytes, std::int64_
   for (bool grew = true; grew && s.src_run_units * c.src_unit < run_bytes;) {
     grew = false;
     for (std::size_t m = 0; m < c.modes.size(); ++m) {
-      if (c.modes[m].src_stride != s.src_run_units * c.src_unit) continue;
+      if (static_cast<std::int64_t>(magnitude(c.modes[m].src_stride)) != s.src_run_units * c.src_unit) continue;
       const std::int64_t n = std::max(s.points[m], take(c.modes[m].extent, s.src_run_units, c.src_unit));
       s.points[m] = n;
       s.src_run.push_back(static_cast<std::uint8_t>(m));
@@ -76,6 +82,8 @@ bool packed_sets(const layout::Canonical& c, std::int64_t run_bytes, std::int64_
   s.dst_run_units = 1;
   for (int m = 0; m < s.dst_run; ++m) s.dst_run_units *= s.points[static_cast<std::size_t>(m)];
   if (s.src_run.empty() || inside > max_modes) return false;
+  const std::uint8_t fast = s.src_run.front();
+  s.woven = fast != 0 && (c.modes[0].src_stride > 0 || !s.in_src_run(0)) && (c.modes[fast].src_stride > 0 || fast >= s.dst_run);
   *out = s;
   return true;
 }

@@ -33,11 +33,19 @@ bool tile_sets(const layout::Canonical& c, std::int64_t row_bytes, std::int64_t 
 /// The inside of a packed tile: how many points of each canonical mode are in it.
 struct PackedSets {
   detail::FixedVector<std::int64_t, layout::kMaxCopyModes> points;  ///< by mode; 1 is outside
-  detail::FixedVector<std::uint8_t, layout::kMaxCopyModes> src_run;  ///< modes of the dense run in src, innermost first
+  /// Modes of the dense run in src, innermost first. One that runs downwards there is walked the other way round.
+  detail::FixedVector<std::uint8_t, layout::kMaxCopyModes> src_run;
   int dst_run = 0;              ///< modes 0 .. dst_run-1 are the dense run in dst
   std::int64_t units = 1;       ///< points of the whole tile
   std::int64_t dst_run_units = 1;
   std::int64_t src_run_units = 1;
+  bool woven = false;           ///< two modes may be transposed in registers: neither is turned inside dst's run
+
+  bool in_src_run(std::uint8_t mode) const noexcept {
+    for (std::uint8_t m : src_run)
+      if (m == mode) return true;
+    return false;
+  }
 };
 
 inline constexpr std::int64_t kPackedRunBytes = 2048;  ///< what runs aim for; halved until the tile fits

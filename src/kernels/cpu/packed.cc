@@ -47,15 +47,24 @@ class TileTable {
       if (k < p.src_run_modes) src_run_ = stage_units;
     }
     src_runs_ = stage_units / src_run_;
-    fill(p, p.src_order, p.src_run_modes, p.rank, [&](int m) { return p.modes[m].src_stride; }, src_offsets_);
+    fill(p.src_order, p.src_run_modes, p.rank, 0, [&](int m) { return p.modes[m].src_stride; }, src_offsets_);
+    // A mode that dst's run walks downwards leaves last unit first.
+    std::int64_t first_dst = 0;
+    std::int64_t first_staged = 0;
     dst_run_ = 1;
-    for (int k = 0; k < p.dst_run_modes; ++k) dst_run_ *= points_[k];
+    for (int k = 0; k < p.dst_run_modes; ++k) {
+      dst_run_ *= points_[k];
+      if (p.modes[k].dst_stride > 0) continue;
+      first_dst += (points_[k] - 1) * p.modes[k].dst_stride;
+      first_staged += (points_[k] - 1) * stage_stride[k];
+      stage_stride[k] = -stage_stride[k];
+    }
     dst_runs_ = stage_units / dst_run_;
     std::uint8_t dst_order[Packed::kCapacity];
     for (int k = 0; k < p.rank; ++k) dst_order[k] = static_cast<std::uint8_t>(k);
-    fill(p, dst_order, p.dst_run_modes, p.rank, [&](int m) { return p.modes[m].dst_stride; }, dst_offsets_);
-    weave_ = kUnit <= 2 && find_planes<kUnit>(p, stage_stride, stage_units * a.dst_unit);
-    if (!weave_) fill(p, dst_order, 0, p.rank, [&](int m) { return stage_stride[m]; }, table_);
+    fill(dst_order, p.dst_run_modes, p.rank, first_dst, [&](int m) { return p.modes[m].dst_stride; }, dst_offsets_);
+    weave_ = kUnit <= 2 && find_planes<kUnit>(p, stage_stride, first_staged, stage_units * a.dst_unit);
+    if (!weave_) fill(dst_order, 0, p.rank, first_staged, [&](int m) { return stage_stride[m]; }, table_);
   }
 
   std::int64_t src_run() const noexcept { return src_run_; }
@@ -74,11 +83,11 @@ class TileTable {
   const std::int32_t* table() const noexcept { return table_; }
 
  private:
-  /// Offsets of all points of the modes order[from..to), the first fastest.
+  /// Offsets of all points of the modes order[from..to), the first fastest, beginning with `first`.
   template <class Stride, class Out>
-  void fill(const Packed&, const std::uint8_t* order, int from, int to, Stride stride, Out* out) noexcept {
+  void fill(const std::uint8_t* order, int from, int to, std::int64_t first, Stride stride, Out* out) noexcept {
     std::int64_t n = 1;
-    out[0] = 0;
+    out[0] = static_cast<Out>(first);
     for (int k = from; k < to; ++k) {
       const int m = order[k];
       for (std::int64_t i = 1; i < points_[m]; ++i) {
@@ -89,12 +98,13 @@ class TileTable {
     }
   }
 
-  /// Planes of the fastest mode of dst and the fastest of src; false when they are one mode, or when reading whole
-  /// blocks would leave the stage.
+  /// Planes of the fastest mode of dst and the fastest of src; false when they are one mode, when one of them is
+  /// turned, or when reading whole blocks would leave the stage.
   template <std::size_t kUnit>
-  bool find_planes(const Packed& p, const std::int64_t* stage_stride, std::int64_t stage_bytes) noexcept {
+  bool find_planes(const Packed& p, const std::int64_t* stage_stride, std::int64_t first_staged,
+                   std::int64_t stage_bytes) noexcept {
     const int col = p.src_order[0];
-    if (col == 0) return false;
+    if (col == 0 || stage_stride[0] < 0 || stage_stride[col] < 0) return false;
     const std::int64_t read_rows = plane_rows_read<kUnit>(points_[0]);
     if (stage_bytes + (read_rows - points_[0]) * stage_stride[0] + 64 > kStageBytes) return false;
     std::int64_t to_stride[Packed::kCapacity];
@@ -105,7 +115,8 @@ class TileTable {
     }
     plane_ = {nullptr, nullptr, points_[0], points_[col], stage_stride[0], to_stride[col]};
     planes_ = 1;
-    table_[0] = table_[1] = 0;
+    table_[0] = static_cast<std::int32_t>(first_staged);
+    table_[1] = 0;
     for (int m = 1; m < p.rank; ++m) {
       if (m == col) continue;
       if (planes_ * points_[m] * 2 > kMaxPackedUnits) return false;
@@ -138,7 +149,18 @@ HWY_INLINE void pick_by_table(std::uint8_t* HWY_RESTRICT to, const std::uint8_t*
                               std::int64_t n) {
   std::int64_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
-  if constexpr (kUnit == 4) {
+  if constexpr (kUnit <= 2 && HWY_TARGET <= HWY_AVX2) {
+    // Words gathered from each unit on, cut to it. The stage ends with more room than a word.
+    using Lane = typename LaneOf<kUnit>::type;
+    const hn::CappedTag<std::int32_t, 16> d32;
+    const hn::Rebind<Lane, decltype(d32)> d;
+    const auto low = hn::Set(d32, (1 << (8 * kUnit)) - 1);  // TruncateTo is wrong in Highway 1.0.3 on AVX3_DL
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d32));
+    for (; i + lanes <= n; i += lanes) {
+      const auto words = hn::GatherOffset(d32, reinterpret_cast<const std::int32_t*>(stage), hn::LoadU(d32, table + i));
+      hn::StoreU(hn::DemoteTo(d, hn::And(words, low)), d, reinterpret_cast<Lane*>(to) + i);
+    }
+  } else if constexpr (kUnit == 4) {
     const hn::CappedTag<std::uint32_t, 16> d;
     const hn::RebindToSigned<decltype(d)> di;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));

@@ -43,6 +43,21 @@ TEST(Packed, PermutesBits) {
                kStreamed);
 }
 
+TEST(Packed, TurnsModesThatRunBackwards) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"}) {
+    const std::string d(dtype);
+    // Channels swapped in place, apart, together; rows upside down; a long mode in blocks.
+    expect_exact("packed", d + " (5,700,3)", d + " (5,700,3):(2100,3,-1)@2", kStreamed);
+    expect_exact("packed", d + " (3,5,700)", d + " (3,5,700):(-1,2100,3)@2", kStreamed);
+    expect_exact("packed", d + " (700,3)", d + " (700,3):(1,-700)@1400", kStreamed);
+    expect_exact("packed", d + " (700,3)", d + " (700,3):(-1,700)@699", kStreamed);
+    expect_exact("packed", d + " (2,700,3)", d + " (2,700,3):(-2100,-3,-1)@4199", kStreamed);
+    expect_exact("packed", d + " (9,4,5,6)", d + " (9,4,5,6):(120,-1,-24,4)@99", kStreamed);
+    expect_exact("packed", d + " (9,4,5,6)", d + " (9,4,5,6):(120,30,-6,-1)@29", kStreamed);
+  }
+  expect_exact("packed", "f32 (480,64,3)", "u8 (480,64,3):(192,3,-1)@2", kStreamed, 13, 3);
+}
+
 TEST(Packed, ConvertsOnTheWayIn) {
   expect_exact("packed", "f32 (3,1000)", "u8 (3,1000):(1,3)", kStreamed);
   expect_exact("packed", "u8 (1000,3)", "f32 (1000,3):(1,1000)", kStreamed);
