@@ -2,7 +2,7 @@
 // that carry the ragged end of a tile over to the next, so that every line is still written whole and once.
 // Included once per instruction set.
 //
-// Protocol, for each block of up to kCols columns: open; then for each vector of rows put or put_part for every
+// A task fills its Columns. Protocol, for each block of up to kCols columns: open; then for each vector of rows put or put_part for every
 // column, advance; then close. put_part takes the ragged end of the rows, or columns of a narrow block.
 #include <algorithm>
 #include <cstddef>
@@ -29,16 +29,47 @@ namespace restride::kernels::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Columns of the open block: where each one's rows of this tile start.
-template <std::size_t kUnit>
+/// Where the columns of a band are written, for all tiles of a task.
 struct Columns {
-  std::uint8_t* at[Block<kUnit>::kCols];
+  std::uint8_t* at[kMaxBandCols];    ///< the first row of the task; for sinks that write lines, the line it lies in
+  std::uint8_t fill[kMaxBandCols];   ///< bytes of that line in front of it; constant down the column, since tiles are
+                                     ///< whole lines high
+  std::int64_t first_row = 0;        ///< of the task
 
   template <class Place>
-  HWY_INLINE void open(const Place& t, const std::int64_t* offsets, std::int64_t cols) {
-    std::uint8_t* base = t.dst + t.first_row * static_cast<std::int64_t>(kUnit);
-    for (std::size_t j = 0; j < Block<kUnit>::kCols; ++j) at[j] = base + offsets[static_cast<std::int64_t>(j) < cols ? j : 0];
+  void open(const CpuArgs& a, const Place& t, bool by_line) {
+    std::int64_t offsets[kMaxBandCols];
+    fill_offsets(a.col_set, Side::kDst, t.band_first_col, t.band_cols, offsets);
+    first_row = t.first_row;
+    std::uint8_t* base = t.dst + first_row * a.dst_unit;
+    for (std::int64_t c = 0; c < t.band_cols; ++c) {
+      std::uint8_t* to = base + offsets[c];
+      fill[c] = by_line ? reinterpret_cast<std::uintptr_t>(to) % kLine : 0;
+      at[c] = to - fill[c];
+    }
   }
+};
+
+/// The columns of the open block.
+template <std::size_t kUnit>
+class OpenColumns {
+ public:
+  explicit OpenColumns(const Columns& all) : all_(all) {}
+  template <class Place>
+  HWY_INLINE void open(const Place& t, std::int64_t c) {
+    at_ = all_.at + c;
+    fill_ = all_.fill + c;
+    row_bytes_ = (t.first_row - all_.first_row) * static_cast<std::int64_t>(kUnit);
+  }
+  HWY_INLINE std::uint8_t* to(std::size_t j) const { return at_[j] + row_bytes_; }
+  HWY_INLINE std::size_t fill(std::size_t j) const { return fill_[j]; }
+  HWY_INLINE void advance() { row_bytes_ += static_cast<std::int64_t>(Block<kUnit>::kVectorBytes); }
+
+ private:
+  const Columns& all_;
+  std::uint8_t* const* at_ = nullptr;
+  const std::uint8_t* fill_ = nullptr;
+  std::int64_t row_bytes_ = 0;
 };
 
 template <class V, class D>
@@ -53,25 +84,20 @@ template <std::size_t kUnit>
 class DirectSink {
  public:
   using B = Block<kUnit>;
-  explicit DirectSink(const CpuArgs&) {}
+  static constexpr bool kByLine = false;
+  explicit DirectSink(const Columns& all) : columns_(all) {}
   template <class Place>
-  HWY_INLINE void open(const Place& t, const std::int64_t* offsets, std::int64_t, std::int64_t cols) {
-    columns_.open(t, offsets, cols);
-    row_bytes_ = 0;
-  }
-  HWY_INLINE void put(std::size_t j, typename B::V v) {
-    store(v, typename B::D(), columns_.at[j] + row_bytes_);
-  }
+  HWY_INLINE void open(const Place& t, std::int64_t c) { columns_.open(t, c); }
+  HWY_INLINE void put(std::size_t j, typename B::V v) { store(v, typename B::D(), columns_.to(j)); }
   HWY_INLINE void put_part(std::size_t j, typename B::V v, std::int64_t bytes) {
-    store_part(v, typename B::D(), columns_.at[j] + row_bytes_, 0, static_cast<std::size_t>(bytes));
+    store_part(v, typename B::D(), columns_.to(j), 0, static_cast<std::size_t>(bytes));
   }
-  HWY_INLINE void advance() { row_bytes_ += B::kVectorBytes; }
+  HWY_INLINE void advance() { columns_.advance(); }
   HWY_INLINE void close(std::int64_t, std::int64_t, bool) {}
   HWY_INLINE void finish() {}
 
  private:
-  Columns<kUnit> columns_;
-  std::size_t row_bytes_ = 0;
+  OpenColumns<kUnit> columns_;
 };
 
 /// Stores past the caches; every column of every tile starts on a line (see lines_align).
@@ -79,26 +105,21 @@ template <std::size_t kUnit>
 class LineSink {
  public:
   using B = Block<kUnit>;
-  explicit LineSink(const CpuArgs&) {}
+  static constexpr bool kByLine = false;
+  explicit LineSink(const Columns& all) : columns_(all) {}
   template <class Place>
-  HWY_INLINE void open(const Place& t, const std::int64_t* offsets, std::int64_t, std::int64_t cols) {
-    columns_.open(t, offsets, cols);
-    row_bytes_ = 0;
-  }
-  HWY_INLINE void put(std::size_t j, typename B::V v) {
-    stream(v, typename B::D(), columns_.at[j] + row_bytes_);
-  }
+  HWY_INLINE void open(const Place& t, std::int64_t c) { columns_.open(t, c); }
+  HWY_INLINE void put(std::size_t j, typename B::V v) { stream(v, typename B::D(), columns_.to(j)); }
   HWY_INLINE void put_part(std::size_t j, typename B::V v, std::int64_t bytes) {
     if (bytes == static_cast<std::int64_t>(B::kVectorBytes)) put(j, v);
-    else store_part(v, typename B::D(), columns_.at[j] + row_bytes_, 0, static_cast<std::size_t>(bytes));
+    else store_part(v, typename B::D(), columns_.to(j), 0, static_cast<std::size_t>(bytes));
   }
-  HWY_INLINE void advance() { row_bytes_ += B::kVectorBytes; }
+  HWY_INLINE void advance() { columns_.advance(); }
   HWY_INLINE void close(std::int64_t, std::int64_t, bool) {}
   HWY_INLINE void finish() { hwy::FlushStream(); }
 
  private:
-  Columns<kUnit> columns_;
-  std::size_t row_bytes_ = 0;
+  OpenColumns<kUnit> columns_;
 };
 
 /// Any alignment, on any instruction set: the open columns collect in a buffer that starts on their line; whole lines
@@ -107,30 +128,32 @@ template <std::size_t kUnit>
 class BufferSink {
  public:
   using B = Block<kUnit>;
-  explicit BufferSink(const CpuArgs&) {}
+  static constexpr bool kByLine = true;
+  explicit BufferSink(const Columns& all) : columns_(all) {}
   template <class Place>
-  HWY_INLINE void open(const Place& t, const std::int64_t* offsets, std::int64_t c, std::int64_t cols) {
-    columns_.open(t, offsets, cols);
+  HWY_INLINE void open(const Place& t, std::int64_t c) {
+    columns_.open(t, c);
     first_ = t.first_rows;
     tile_bytes_ = static_cast<std::size_t>(t.rows) * kUnit;
-    for (std::size_t j = 0; j < B::kCols; ++j) {
-      fill_[j] = reinterpret_cast<std::uintptr_t>(columns_.at[j]) % kLine;
+    for (std::size_t j = 0; j < B::kCols; ++j)
       std::memcpy(buffer_[j], carry_ + (static_cast<std::size_t>(c) + j) * kLine, kLine);
-    }
     row_bytes_ = 0;
   }
-  HWY_INLINE void put(std::size_t j, typename B::V v) { store(v, typename B::D(), buffer_[j] + fill_[j] + row_bytes_); }
+  HWY_INLINE void put(std::size_t j, typename B::V v) {
+    store(v, typename B::D(), buffer_[j] + columns_.fill(j) + row_bytes_);
+  }
   HWY_INLINE void put_part(std::size_t j, typename B::V v, std::int64_t) { put(j, v); }  // the buffer has room
   HWY_INLINE void advance() { row_bytes_ += B::kVectorBytes; }
   HWY_INLINE void close(std::int64_t c, std::int64_t cols, bool last) {
-    for (std::size_t j = 0; j < static_cast<std::size_t>(cols); ++j) flush(j, carry_ + (static_cast<std::size_t>(c) + j) * kLine, last);
+    for (std::size_t j = 0; j < static_cast<std::size_t>(cols); ++j)
+      flush(j, carry_ + (static_cast<std::size_t>(c) + j) * kLine, last);
   }
   HWY_INLINE void finish() { hwy::FlushStream(); }
 
  private:
   HWY_INLINE void flush(std::size_t j, std::uint8_t* carry, bool last) {
-    const std::size_t fill = fill_[j];
-    std::uint8_t* line = columns_.at[j] - fill;
+    const std::size_t fill = columns_.fill(j);
+    std::uint8_t* line = columns_.to(j);
     const std::uint8_t* from = buffer_[j];
     const std::size_t total = fill + tile_bytes_;
     std::size_t i = 0;
@@ -143,8 +166,7 @@ class BufferSink {
     if (!last) std::memcpy(carry, from + total / kLine * kLine, kLine);
   }
 
-  Columns<kUnit> columns_;
-  std::size_t fill_[B::kCols];
+  OpenColumns<kUnit> columns_;
   std::size_t tile_bytes_ = 0;
   std::size_t row_bytes_ = 0;
   bool first_ = false;
@@ -153,8 +175,20 @@ class BufferSink {
 };
 
 #if HWY_TARGET <= HWY_AVX3
+/// Row f: the lanes that leave the last f of one vector in front of the first of the next.
+template <class Lane>
+struct JoinTable {
+  static constexpr std::size_t kLanes = kLine / sizeof(Lane);
+  alignas(kLine) Lane index[kLanes][kLanes] = {};
+  constexpr JoinTable() {
+    for (std::size_t f = 0; f < kLanes; ++f)
+      for (std::size_t i = 0; i < kLanes; ++i) index[f][i] = static_cast<Lane>(kLanes - f + i);
+  }
+};
+
 /// Any alignment that is whole units, in registers: a line is the end of one vector and the start of the next, put
-/// together by a two-register permute; the end of a tile waits in one line a column.
+/// together by a two-register permute; the last vector of a column waits for the next tile. It lives in memory even
+/// between the vectors of a tile, because a block's columns and what they wait for do not fit into the registers.
 template <std::size_t kUnit>
 class CarrySink {
  public:
@@ -162,52 +196,45 @@ class CarrySink {
   using D = typename B::D;
   using V = typename B::V;
   using Lane = typename B::Lane;
+  static constexpr bool kByLine = true;
   static_assert(B::kVectorBytes == kLine);
 
-  explicit CarrySink(const CpuArgs&) {}
+  explicit CarrySink(const Columns& all) : columns_(all) {}
   template <class Place>
-  HWY_INLINE void open(const Place& t, const std::int64_t* offsets, std::int64_t c, std::int64_t cols) {
-    columns_.open(t, offsets, cols);
+  HWY_INLINE void open(const Place& t, std::int64_t c) {
+    columns_.open(t, c);
+    carry_ = carries_ + static_cast<std::size_t>(c) * kLine;
     fresh_ = t.first_rows;
     ended_ = false;
-    for (std::size_t j = 0; j < B::kCols; ++j) {
-      fill_[j] = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(columns_.at[j]) % kLine);
-      columns_.at[j] -= fill_[j];
-      previous_[j] = hn::Load(D(), reinterpret_cast<const Lane*>(carry_ + (static_cast<std::size_t>(c) + j) * kLine));
-    }
-    row_bytes_ = 0;
   }
   HWY_INLINE void put(std::size_t j, V v) {
-    const V line = join(previous_[j], v, fill_[j]);
-    std::uint8_t* to = columns_.at[j] + row_bytes_;
-    if (HWY_UNLIKELY(fresh_) && fill_[j] != 0) store_bytes(line, to, fill_[j], kLine);
-    else stream(line, D(), to);
-    previous_[j] = v;
+    const V line = join(previous(j), v, columns_.fill(j));
+    if (HWY_UNLIKELY(fresh_)) store_bytes(line, columns_.to(j), columns_.fill(j), kLine);
+    else stream(line, D(), columns_.to(j));
+    store(v, D(), carry_ + j * kLine);
   }
   HWY_INLINE void put_part(std::size_t j, V v, std::int64_t bytes) {
     if (bytes == static_cast<std::int64_t>(kLine)) return put(j, v);
     ended_ = true;
-    const std::size_t fill = fill_[j];
+    const std::size_t fill = columns_.fill(j);
     const std::size_t total = fill + static_cast<std::size_t>(bytes);
-    std::uint8_t* to = columns_.at[j] + row_bytes_;
-    store_bytes(join(previous_[j], v, fill_[j]), to, fresh_ ? fill : 0, std::min(total, kLine));
-    if (total > kLine) store_bytes(join(v, v, fill_[j]), to + kLine, 0, total - kLine);
+    store_bytes(join(previous(j), v, fill), columns_.to(j), fresh_ ? fill : 0, std::min(total, kLine));
+    if (total > kLine) store_bytes(join(v, v, fill), columns_.to(j) + kLine, 0, total - kLine);
   }
   HWY_INLINE void advance() {
-    row_bytes_ += kLine;
+    columns_.advance();
     fresh_ = false;
   }
-  HWY_INLINE void close(std::int64_t c, std::int64_t cols, bool last) {
-    if (!last) {
-      for (std::size_t j = 0; j < B::kCols; ++j) store(previous_[j], D(), carry_ + (static_cast<std::size_t>(c) + j) * kLine);
-    } else if (!ended_) {
-      for (std::size_t j = 0; j < static_cast<std::size_t>(cols); ++j)
-        if (fill_[j] != 0) store_bytes(join(previous_[j], previous_[j], fill_[j]), columns_.at[j] + row_bytes_, 0, fill_[j]);
-    }
+  HWY_INLINE void close(std::int64_t, std::int64_t cols, bool last) {
+    if (!last || ended_) return;
+    for (std::size_t j = 0; j < static_cast<std::size_t>(cols); ++j)
+      if (columns_.fill(j) != 0) store_bytes(join(previous(j), previous(j), columns_.fill(j)), columns_.to(j), 0, columns_.fill(j));
   }
   HWY_INLINE void finish() { hwy::FlushStream(); }
 
  private:
+  HWY_INLINE V previous(std::size_t j) const { return hn::Load(D(), reinterpret_cast<const Lane*>(carry_ + j * kLine)); }
+
   /// Bytes [from, to) of a line, by an ordinary store.
   static HWY_INLINE void store_bytes(V line, std::uint8_t* at, std::size_t from, std::size_t to) {
     const __mmask64 mask = (~std::uint64_t{0} >> (kLine - to)) & (~std::uint64_t{0} << from);
@@ -215,10 +242,8 @@ class CarrySink {
   }
 
   /// The last `fill` bytes of a, then the first of b.
-  static HWY_INLINE V join(V a, V b, std::uint32_t fill) {
-    const hn::Rebind<hwy::MakeUnsigned<Lane>, D> du;
-    const auto shift = static_cast<Lane>((kLine - fill) / sizeof(Lane));
-    const V index = hn::Add(hn::Iota(du, Lane{0}), hn::Set(du, shift));
+  static HWY_INLINE V join(V a, V b, std::size_t fill) {
+    const V index = hn::Load(D(), kJoin.index[fill / sizeof(Lane)]);
     if constexpr (sizeof(Lane) == 8) return V{_mm512_permutex2var_epi64(a.raw, index.raw, b.raw)};
     else if constexpr (sizeof(Lane) == 4) return V{_mm512_permutex2var_epi32(a.raw, index.raw, b.raw)};
     else if constexpr (sizeof(Lane) == 2) return V{_mm512_permutex2var_epi16(a.raw, index.raw, b.raw)};
@@ -229,13 +254,12 @@ class CarrySink {
 #endif
   }
 
-  Columns<kUnit> columns_;
-  std::uint32_t fill_[B::kCols];
-  V previous_[B::kCols];
-  std::size_t row_bytes_ = 0;
+  static constexpr JoinTable<Lane> kJoin{};
+  OpenColumns<kUnit> columns_;
+  std::uint8_t* carry_ = nullptr;  ///< of the open block
   bool fresh_ = false;
   bool ended_ = false;
-  alignas(64) std::uint8_t carry_[(kMaxBandCols + B::kCols) * kLine];
+  alignas(64) std::uint8_t carries_[(kMaxBandCols + B::kCols) * kLine];
 };
 #endif
 

@@ -17,7 +17,7 @@ namespace {
 /// A tile of the walk: where its rows start in src, its columns in dst.
 struct TilePlace {
   const std::uint8_t* src = nullptr;  ///< + row_offsets[r] is row r's first column
-  std::uint8_t* dst = nullptr;        ///< + col_offsets[c] is column c's first row of the whole row set
+  std::uint8_t* dst = nullptr;        ///< the row set's first row of column 0
   std::int64_t first_row = 0;         ///< of this tile
   std::int64_t rows = 0;
   std::int64_t first_col = 0;         ///< counted from the band's first
@@ -96,8 +96,8 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
   constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
   constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
   alignas(64) std::uint8_t stage[kMaxTileRows * kStagePitch];
-  std::int64_t col_offsets[kMaxBandCols];
-  Sink sink(a);
+  Columns columns;
+  Sink sink(columns);
   TilePlace places[2];
   TileWalk walk(a, dst, src, begin, end);
 
@@ -108,7 +108,7 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
     TilePlace& ahead = places[now ^ 1];
     more = walk.next(&ahead);
 
-    if (t.opens_band) fill_offsets(a.col_set, Side::kDst, t.band_first_col, t.band_cols, col_offsets);
+    if (t.opens_band) columns.open(a, t, Sink::kByLine);
     const auto row_bytes = static_cast<std::size_t>(t.cols * a.dst_unit);
     for (std::int64_t r = 0; r < t.rows; ++r) {
       std::uint8_t* to = stage + r * kStagePitch;
@@ -125,7 +125,7 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
     std::int64_t owed = 0;
     for (std::int64_t c = 0; c < t.cols; c += kCols) {
       const std::int64_t cols = std::min(kCols, t.cols - c);
-      sink.open(t, col_offsets + t.first_col + c, t.first_col + c, cols);
+      sink.open(t, t.first_col + c);
       for (std::int64_t r = 0; r < t.rows; r += kRows) {
         for (owed += ahead_rows; owed >= blocks && asked < ahead_rows; owed -= blocks, ++asked) {
           const std::uint8_t* p = ahead.src + ahead.row_offsets[asked];
