@@ -6,6 +6,8 @@
 #include <initializer_list>
 #include <type_traits>
 
+#include <restride/error.hpp>
+
 namespace restride::detail {
 
 template <class T, std::size_t N>
@@ -18,7 +20,7 @@ class FixedVector {
   using const_iterator = const T*;
 
   constexpr FixedVector() noexcept : storage_{} {}
-  constexpr FixedVector(std::initializer_list<T> values) noexcept : storage_{} {
+  constexpr FixedVector(std::initializer_list<T> values) : storage_{} {
     for (const T& v : values) push_back(v);
   }
   constexpr FixedVector(const FixedVector& o) noexcept : storage_{} { assign(o); }
@@ -44,18 +46,21 @@ class FixedVector {
   constexpr T& back() noexcept { return storage_.values[size_ - 1]; }
   constexpr const T& back() const noexcept { return storage_.values[size_ - 1]; }
 
-  /// Appends; the caller has checked `full()` (a push past the capacity is dropped).
-  constexpr void push_back(const T& v) noexcept {
-    if (size_ < N) storage_.values[size_++] = v;
+  /// Appends. Errors, here and in what else makes it longer: InternalError past the capacity. Users check `full()`
+  /// or the rank where a caller decides how much there is.
+  constexpr void push_back(const T& v) {
+    require(size_ < N);
+    storage_.values[size_++] = v;
   }
   constexpr void pop_back() noexcept { --size_; }
   constexpr void clear() noexcept { size_ = 0; }
-  constexpr void resize(std::size_t n, const T& fill = T{}) noexcept {
-    for (std::size_t i = size_; i < n && i < N; ++i) storage_.values[i] = fill;
-    size_ = n < N ? n : N;
+  constexpr void resize(std::size_t n, const T& fill = T{}) {
+    require(n <= N);
+    for (std::size_t i = size_; i < n; ++i) storage_.values[i] = fill;
+    size_ = n;
   }
-  constexpr void insert(std::size_t at, const T& v) noexcept {
-    if (size_ == N) return;
+  constexpr void insert(std::size_t at, const T& v) {
+    require(size_ < N);
     for (std::size_t i = size_; i > at; --i) storage_.values[i] = storage_.values[i - 1];
     storage_.values[at] = v;
     ++size_;
@@ -79,6 +84,9 @@ class FixedVector {
   }
 
  private:
+  static constexpr void require(bool fits) {
+    if (!fits) throw InternalError("a list of fixed capacity is full; please report this");
+  }
   constexpr void assign(const FixedVector& o) noexcept {
     for (std::size_t i = 0; i < o.size_; ++i) storage_.values[i] = o.storage_.values[i];
     size_ = o.size_;
