@@ -8,7 +8,7 @@
 namespace restride {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;  // parameters keep the planner's order
 using plan::Candidate;
 
 constexpr int kFormat = 1;

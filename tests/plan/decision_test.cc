@@ -52,6 +52,7 @@ TEST(Serialize, MakesTheSamePlanAgain) {
       if (text.empty()) continue;
       const Plan again = Plan::deserialize(text);
       EXPECT_EQ(again.serialize(), text);
+      EXPECT_EQ(again.explain(), made("f32 (64,96)", src, family).explain());
       EXPECT_TRUE(holds(again.explain(), "chosen     " + std::string(again.family())));
     }
 }
