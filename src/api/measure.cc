@@ -145,6 +145,7 @@ void choose_by_time(Plan::Impl& p, const Options& options) {
     if (kept != nullptr) {
       const std::lock_guard lock(kept->mutex);
       kept->records[key] = record_of(all);
+      ++kept->generation;
     }
   }
   p.decision = reordered(p.decision, all, fastest(all));

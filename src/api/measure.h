@@ -1,6 +1,8 @@
 // Choosing among a plan's candidates by time instead of by prediction.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
@@ -23,6 +25,7 @@ struct MeasuredCandidate {
 struct Measurements::State {
   mutable std::mutex mutex;
   std::map<std::string, std::vector<MeasuredCandidate>, std::less<>> records;
+  std::atomic<std::uint64_t> generation{0};  ///< grows with every record made: a cached plan of before may not know it
 };
 
 namespace api {

@@ -11,6 +11,7 @@
 
 #include <restride/measurements.hpp>
 
+#include "src/api/measure.h"
 #include "src/api/plan_impl.h"
 #include "src/launch/team.h"
 
@@ -42,6 +43,7 @@ struct Key {
   int cuda_device = -1;
   bool measure = false;
   const void* measurements = nullptr;  ///< the state that copies of one Measurements share; its Entry keeps it alive
+  std::uint64_t generation = 0;        ///< of that state: what was planned by fewer records is planned again
 
   bool fits(const Plan::Impl& p, const Layout& dst, const Layout& src) const noexcept { return p.dst == dst && p.src == src; }
   friend bool operator==(const Key&, const Key&) = default;
@@ -122,7 +124,10 @@ const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Option
   key.device = options.device;
   key.cuda_device = options.cuda_device;
   key.measure = options.measure;
-  if (options.measurements != nullptr) key.measurements = &options.measurements->state();
+  if (options.measurements != nullptr) {
+    key.measurements = &options.measurements->state();
+    key.generation = options.measurements->state().generation;
+  }
   Entry* local = local_plans_gone ? nullptr : &local_plans.entries[key.hash % kLocal];
   if (local != nullptr && local->key == key && local->plan && key.fits(*local->plan, dst, src)) {
     *keep_alive = local->plan;  // a copy made by one of this copy's own tasks may take the slot

@@ -4,6 +4,8 @@
 #include <thread>
 #include <vector>
 
+#include <restride/measurements.hpp>
+
 #include "src/api/plan_impl.h"
 
 namespace restride::api {
@@ -43,6 +45,24 @@ TEST(PlanCache, KeepsAPlanInUseBeyondItsPlaceInTheCache) {
   const auto plan = cached(30000);
   for (std::int64_t i = 1; i <= 2000; ++i) cached(30000 + i);
   EXPECT_EQ(plan->dst.elements(), 30000);
+}
+
+TEST(PlanCache, SeesRecordsThatAreMadeLater) {
+  Measurements kept;
+  Options by_record;
+  by_record.threads = 1;
+  by_record.measurements = &kept;
+  const auto plan = [&](const Options& options) {
+    std::shared_ptr<const Plan::Impl> p;
+    cached_plan(contiguous(DType::kF32, {50, 70}), permute(contiguous(DType::kF32, {70, 50}), {1, 0}), options, 4, 4, &p);
+    return p;
+  };
+  EXPECT_EQ(plan(by_record)->decision.chosen.measured_ns, 0);
+  Options measuring = by_record;
+  measuring.measure = true;
+  EXPECT_GT(plan(measuring)->decision.chosen.measured_ns, 0);
+  EXPECT_GT(plan(by_record)->decision.chosen.measured_ns, 0);
+  EXPECT_EQ(plan(by_record), plan(by_record));
 }
 
 TEST(PlanCache, ServesManyThreads) {
