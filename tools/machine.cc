@@ -6,11 +6,17 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <thread>
+
+#include <fmt/format.h>
+
+#include "tools/commands.h"
 
 namespace restride::tools {
 namespace {
@@ -90,13 +96,24 @@ void read_threads(Machine& m) {
   m.usable_cores = ::sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : m.cores;
   m.threads = m.usable_cores;
   m.threads_from = "the cores this process may use";
-  const char* wanted = std::getenv("RESTRIDE_NUM_THREADS");
-  if (wanted == nullptr || std::atoi(wanted) <= 0) return;
-  m.threads = std::atoi(wanted);
+  const int wanted = threads_from_environment();
+  if (wanted == 0) return;
+  m.threads = wanted;
   m.threads_from = "RESTRIDE_NUM_THREADS";
 }
 
 }  // namespace
+
+int threads_from_environment() {
+  const char* text = std::getenv("RESTRIDE_NUM_THREADS");
+  if (text == nullptr || *text == '\0') return 0;
+  const char* end = text + std::strlen(text);
+  int n = 0;
+  const auto [stop, error] = std::from_chars(text, end, n);
+  if (error != std::errc() || stop != end || n < 1 || n > 4096)
+    throw UsageError(fmt::format("RESTRIDE_NUM_THREADS is '{}'; set it to a number from 1 to 4096, or unset it", text));
+  return n;
+}
 
 Machine describe_machine() {
   Machine m;

@@ -31,6 +31,10 @@ struct Machine {
   CudaStatus cuda;
 };
 
+/// What RESTRIDE_NUM_THREADS asks for; 0 when it is not set. The library ignores what is no number of threads; the
+/// command refuses it. Errors: UsageError.
+int threads_from_environment();
+
 Machine describe_machine();
 
 }  // namespace restride::tools

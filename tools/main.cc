@@ -2,10 +2,13 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
+#include <vector>
 
 #include <restride/restride.hpp>
 
 #include "tools/commands.h"
+#include "tools/machine.h"
 
 namespace {
 
@@ -28,11 +31,23 @@ int fail(const char* message, int code) {
   return code;
 }
 
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
 // CLI11 would only say that a subcommand is missing.
+int list_commands(const CLI::App& app) {
+  std::fprintf(stderr, "restride: error: name a command:\n");
+  for (const CLI::App* sub : commands_of(app))
+    std::fprintf(stderr, "  %-12s%s\n", sub->get_name().c_str(), sub->get_description().c_str());
+  std::fprintf(stderr, "Try 'restride --help', or --help behind a command.\n");
+  return restride::tools::kUsage;
+}
+
 void require_known_command(const CLI::App& app, const std::string& word) {
   if (word.starts_with('-')) return;
   std::string known;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* sub : commands_of(app)) {
     if (sub->get_name() == word) return;
     known += (known.empty() ? "" : ", ") + sub->get_name();
   }
@@ -48,7 +63,9 @@ int run(int argc, char** argv) {
   RESTRIDE_COMMANDS(RESTRIDE_X)
 #undef RESTRIDE_X
 
-  if (argc > 1) require_known_command(app, argv[1]);
+  if (argc < 2) return list_commands(app);
+  require_known_command(app, argv[1]);
+  restride::tools::threads_from_environment();  // refuses what the library would ignore
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version

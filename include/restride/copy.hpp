@@ -53,7 +53,9 @@ struct Executor {
 struct Options {
   DeviceKind device = DeviceKind::kAuto;
   int cuda_device = kCurrentDevice;  ///< for a Plan made without pointers; `copy` takes the pointers' device
-  int threads = 0;        ///< CPU: 0 takes RESTRIDE_NUM_THREADS, then the cores this process may use; never more than pay
+  /// CPU: 0 takes RESTRIDE_NUM_THREADS (read once; 1 to 4096, anything else is ignored), then the cores this process
+  /// may use; never more than pay.
+  int threads = 0;
   const Executor* executor = nullptr;  ///< CPU: run on the caller's pool instead of ours; must outlive the run
   void* stream = nullptr; ///< CUDA: a cudaStream_t; null is the legacy default stream
   /// Force a family by name ("tile"), for tests and measurements. Errors: ArgumentError when it does not apply.
@@ -108,7 +110,9 @@ class Plan {
   /// Canonical form, choice, parameters, predicted bytes, sectors and time, and what lost and why.
   std::string explain() const;
   /// One JSON object; `deserialize` makes the same plan from it, without executor and stream.
-  /// Errors: ParseError, and as the constructor for what the text asks.
+  /// Errors of `deserialize`: ParseError when the text is no plan, or its layouts, family, alignments and parameters do
+  /// not fit each other; ShapeError, OverlapError, CastError when its layouts cannot be copied; DeviceError when it is
+  /// for a GPU and there is none.
   std::string serialize() const;
   static Plan deserialize(std::string_view json);
 

@@ -4,7 +4,9 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
@@ -17,6 +19,8 @@
 namespace restride::launch {
 namespace {
 
+constexpr int kMostThreads = 4096;
+
 int cores_of_affinity_mask() noexcept {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -27,8 +31,10 @@ int cores_of_affinity_mask() noexcept {
 int threads_from_environment() noexcept {
   const char* text = std::getenv("RESTRIDE_NUM_THREADS");
   if (text == nullptr) return 0;
-  const long n = std::strtol(text, nullptr, 10);
-  return n > 0 && n <= 4096 ? static_cast<int>(n) : 0;
+  const char* end = text + std::strlen(text);
+  int n = 0;
+  const auto [stop, error] = std::from_chars(text, end, n);
+  return error == std::errc() && stop == end && n > 0 && n <= kMostThreads ? n : 0;
 }
 
 int default_threads() noexcept {
@@ -73,7 +79,7 @@ int threads_allowed(const Options& options) noexcept {
 #ifdef _OPENMP
   if (omp_in_parallel() != 0) return 1;
 #endif
-  return options.threads > 0 ? std::min(options.threads, 4096) : default_threads();
+  return options.threads > 0 ? std::min(options.threads, kMostThreads) : default_threads();
 }
 
 void run_tasks(const Executor* executor, int tasks, void (*body)(void*, int), void* arg) noexcept {

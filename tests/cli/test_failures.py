@@ -55,6 +55,26 @@ def test_a_wrong_command_line_exits_with_2(restride, tmp_path, array, args):
     assert os.listdir(tmp_path) == ["in.npy"]
 
 
+def test_without_a_command_the_commands_are_listed(restride):
+    err = restride(code=2).err
+    assert err.startswith("restride: error: ")
+    for command in ["copy", "explain", "bench", "lab", "info", "completion"]:
+        assert f"\n  {command} " in err
+
+
+@pytest.mark.parametrize("args, words", [(["-", "out.npy"], "standard input"), (["in.npy", "-"], "standard output")])
+def test_streams_are_refused_in_words(restride, tmp_path, array, args, words):
+    assert words in restride("copy", *args, code=2).err
+    assert os.listdir(tmp_path) == ["in.npy"]
+
+
+@pytest.mark.parametrize("value", ["two", "0", "-1", "2x", "4097", "99999999999999999999"])
+def test_a_senseless_number_of_threads_in_the_environment_is_refused(restride, tmp_path, array, value):
+    err = restride("copy", "in.npy", "out.npy", code=2, env={"RESTRIDE_NUM_THREADS": value}).err
+    assert "RESTRIDE_NUM_THREADS" in err and value in err
+    restride("copy", "in.npy", "out.npy", env={"RESTRIDE_NUM_THREADS": ""})
+
+
 def test_casts_that_do_not_exist_are_refused(restride, tmp_path):
     np.save(tmp_path / "in.npy", np.zeros(4, "c8"))
     assert "c64 cannot become f32" in restride("copy", "in.npy", "out.npy", "--dtype", "f32", code=1).err
