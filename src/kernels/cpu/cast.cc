@@ -33,7 +33,10 @@ constexpr bool through_float() {
   if constexpr (std::is_same_v<Dst, Src> || (kDstInteger && kSrcInteger)) return false;  // integers wrap
   if constexpr (base::kIsComplex<Dst> || base::kIsComplex<Src>) return false;
   if constexpr (kDstInteger && sizeof(Dst) >= 4 && !std::is_same_v<Dst, std::int32_t>) return false;
-  if constexpr (std::is_same_v<Src, std::int32_t> || std::is_same_v<Src, double>) return std::is_same_v<Dst, float>;
+  if constexpr (std::is_same_v<Src, double>) return !(kDstInteger && sizeof(Dst) >= 4);
+  // What overflows before a float rounds an i32 may be rounded twice.
+  if constexpr (std::is_same_v<Src, std::int32_t>)
+    return std::is_same_v<Dst, float> || (base::kIsSmallFloat<Dst> && !std::is_same_v<Dst, base::BF16>);
   if constexpr (kSrcInteger && sizeof(Src) >= 4) return false;
   return true;
 }
@@ -49,7 +52,8 @@ constexpr std::size_t vectors_at_once() {
 /// Casts `vectors` vectors of elements.
 template <class Dst, class Src, std::size_t vectors>
 HWY_INLINE void cast_block(std::byte* dst, const std::byte* src) {
-  using From = Widen<Src>;
+  constexpr bool kToOdd = std::is_same_v<Src, double> && !std::is_same_v<Dst, float>;
+  using From = std::conditional_t<kToOdd, WidenToOdd, Widen<Src>>;
   const std::size_t step = hn::Lanes(Floats()) * sizeof(Src);
   if constexpr (vectors == 4)
     Narrow<Dst>::store(From::load(src), From::load(src + step), From::load(src + 2 * step), From::load(src + 3 * step),

@@ -1,6 +1,7 @@
 // Vector casts through float: `Widen<Src>::load` reads N elements as float, `Narrow<Dst>::store` writes N floats.
 //
 // Every source but i32 and f64 is exact in a float, so a pair of the two halves rounds once, as base::convert does.
+// f64 goes to what is narrower than float by `WidenToOdd`, which loses nothing that their rounding looks at.
 // Pointers need no alignment; they are typed for width only.
 #if defined(RESTRIDE_KERNELS_CPU_CAST_OPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RESTRIDE_KERNELS_CPU_CAST_OPS_INL_H_
@@ -48,6 +49,36 @@ struct Widen<double> {
     const auto* from = static_cast<const double*>(p);
     const auto low = hn::DemoteTo(dh, hn::LoadU(dd, from));
     return hn::Combine(df, hn::DemoteTo(dh, hn::LoadU(dd, from + hn::Lanes(dd))), low);
+  }
+};
+/// base::to_odd for doubles: the float next to each towards zero, its last bit set when anything was cut off.
+struct WidenToOdd {
+  static HWY_INLINE Vec load(const void* p) {
+    const Floats df;
+    const hn::Half<Floats> dh;
+    const hn::Repartition<double, Floats> dd;
+    const auto* from = static_cast<const double*>(p);
+    const auto v0 = hn::LoadU(dd, from);
+    const auto v1 = hn::LoadU(dd, from + hn::Lanes(dd));
+    const auto near0 = hn::DemoteTo(dh, v0);
+    const auto near1 = hn::DemoteTo(dh, v1);
+    const auto flags = hn::Combine(df, hn::DemoteTo(dh, flags_of(near1, v1)), hn::DemoteTo(dh, flags_of(near0, v0)));
+    const Ints di;
+    const auto flag = hn::ConvertTo(di, flags);
+    const auto near = hn::BitCast(di, hn::Combine(df, near1, near0));
+    const auto towards_zero = hn::Sub(near, hn::ShiftRight<1>(flag));
+    return hn::BitCast(df, hn::Or(towards_zero, hn::And(flag, hn::Set(di, 1))));
+  }
+
+ private:
+  /// 0 where `near` is the value, 1 where it lies below it in magnitude, 3 above. NaN is its own.
+  template <class HalfVec, class V>
+  static HWY_INLINE V flags_of(HalfVec near, V value) {
+    const hn::Repartition<double, Floats> dd;
+    const auto back = hn::Abs(hn::PromoteTo(dd, near));
+    const auto magnitude = hn::Abs(value);
+    return hn::Or(hn::IfThenElseZero(hn::Lt(back, magnitude), hn::Set(dd, 1.0)),
+                  hn::IfThenElseZero(hn::Lt(magnitude, back), hn::Set(dd, 3.0)));
   }
 };
 template <>
