@@ -20,6 +20,7 @@ Driver load() noexcept {
   find(library, "cuPointerGetAttributes", d.pointer_attributes);
   find(library, "cuStreamGetDevice", d.stream_device);
   find(library, "cuStreamIsCapturing", d.stream_is_capturing);
+  d.tensor_map_encode = dlsym(library, "cuTensorMapEncodeTiled");
   return d;
 }
 

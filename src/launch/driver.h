@@ -10,9 +10,12 @@
 namespace restride::launch {
 
 struct Driver {
-  CUresult (*pointer_attributes)(unsigned count, CUpointer_attribute* which, void** data, CUdeviceptr pointer) = nullptr;
+  CUresult (*pointer_attributes)(unsigned count, CUpointer_attribute* which, void** data,
+                                 CUdeviceptr pointer) = nullptr;
   CUresult (*stream_device)(CUstream stream, CUdevice* device) = nullptr;  ///< null before 12.8
   CUresult (*stream_is_capturing)(CUstream stream, CUstreamCaptureStatus* status) = nullptr;
+  void* tensor_map_encode =
+      nullptr;                    ///< cuTensorMapEncodeTiled, handed on to the kernel that needs it; null before 12.0
   const char* missing = nullptr;  ///< what dlopen said; null when the driver is there
 };
 

@@ -17,22 +17,23 @@ enum class RowsKind : std::uint8_t {
   kUnit,     ///< one unit a thread; any src_step
   kForward,  ///< a 16-byte word of dst, from two aligned words of src; src_step = unit
   kReverse,  ///< the same, units in opposite order; src_step = -unit
-  kCollect,  ///< a word of dst collected from units; any src_step, and the casts
+  kCollect,  ///< a word of dst collected from units; any src_step
+  kDense,    ///< casts: a vector of units from a vector of units; rows of both sides start on vectors
 };
 
 struct RowsArgs {
-  Walk rows;                     ///< over the modes outside the row
-  std::int64_t dst_offset = 0;   ///< of unit 0 of row 0
+  Walk rows;                    ///< over the modes outside the row
+  std::int64_t dst_offset = 0;  ///< of unit 0 of row 0
   std::int64_t src_offset = 0;
-  std::int64_t src_first = 0;    ///< bytes [first, last) relative to src that belong to the source: words that
-  std::int64_t src_last = 0;     ///< reach beyond are read by the unit
-  std::int64_t src_step = 0;     ///< bytes from unit to unit within a row
+  std::int64_t src_first = 0;  ///< bytes [first, last) relative to src that belong to the source: words that
+  std::int64_t src_last = 0;   ///< reach beyond are read by the unit
+  std::int64_t src_step = 0;   ///< bytes from unit to unit within a row
   std::int64_t row_units = 0;
   std::uint32_t row_count = 1;
-  base::FastDiv pieces;          ///< words a row; with `chunked`, blocks a row
+  base::FastDiv pieces;  ///< words a row; with `chunked`, blocks a row
   bool chunked = false;
   std::uint32_t blocks = 0;
-  std::uint32_t block_words = 0; ///< words a block moves: threads times steps
+  std::uint32_t block_words = 0;              ///< words a block moves: threads times steps
   std::uint8_t src_dtype = 0, dst_dtype = 0;  ///< with a cast
 };
 

@@ -17,22 +17,30 @@ namespace restride::maps {
 inline constexpr int kTileThreads = 256;
 inline constexpr int kWordBytes = 16;
 
+/// Which tiles follow each other. Outer modes whose steps in dst are shorter than those along s are near.
+enum class TileOrder : std::uint8_t {
+  kDst,   ///< those along dst's rows, then the near outer modes, s, the other outer modes
+  kNear,  ///< the near outer modes first
+};
+
 struct TileArgs {
   Walk batch;
-  base::FastDiv tiles_d, tiles_s;  ///< tiles along each mode
-  std::uint32_t tiles = 0;         ///< blocks: tiles_d * tiles_s * batch
+  std::uint32_t tiles = 0;  ///< tiles_d * tiles_s * batch
   std::int32_t d_extent = 0, s_extent = 0;
-  std::int64_t src_pitch = 0;      ///< bytes from d to d + 1 in src, any sign
-  std::int64_t dst_pitch = 0;      ///< bytes from s to s + 1 in dst, any sign
+  std::int64_t src_pitch = 0;  ///< bytes from d to d + 1 in src, any sign
+  std::int64_t dst_pitch = 0;  ///< bytes from s to s + 1 in dst, any sign
   std::int64_t dst_offset = 0, src_offset = 0;
   std::int64_t src_first = 0, src_last = 0;  ///< bytes relative to src that belong to the source
   std::int32_t tile_d = 0, tile_s = 0;       ///< units
-  std::int32_t halo = 0;           ///< rows of src before the tile's first, a multiple of the units of a word
-  std::int32_t skew_mask = 0;      ///< 0: rows of dst start on a word; else boundary - 1 in bytes
-  std::int32_t row_pitch = 0;      ///< bytes from row to row in shared memory
-  std::int32_t group_pad = 0;      ///< bytes more after every word's worth of rows
-  base::FastDiv row_words;         ///< words that cover a row of src wherever it starts
-  std::uint8_t along_src = 0;      ///< neighbouring blocks follow each other along s instead of d
+  std::int32_t halo = 0;                     ///< rows of src before the tile's first, a multiple of the units of a word
+  std::int32_t skew_mask = 0;                ///< 0: rows of dst start on a word; else boundary - 1 in bytes
+  std::int32_t row_pitch = 0;                ///< bytes from row to row in shared memory
+  std::int32_t group_pad = 0;                ///< bytes more after every word's worth of rows
+  base::FastDiv row_words;                   ///< words that cover a row of src wherever it starts
+  base::FastDiv tiles_d, tiles_s;            ///< tiles along each mode
+  base::FastDiv near_batches;                ///< index tuples of the near outer modes
+  TileOrder order = TileOrder::kDst;
+  std::uint32_t blocks = 0;  ///< blocks launched: block b moves tiles b, b + blocks, b + 2 blocks ...
   std::uint8_t src_dtype = 0, dst_dtype = 0;
 };
 
@@ -40,6 +48,27 @@ struct TileArgs {
 struct TileShape {
   std::int32_t d = 0, s = 0;
 };
+
+// X(bytes of a unit, units along d, units along s): the instances of the kernels for rows on words.
+#define RESTRIDE_TILE_SHAPES(X)                                                                                  \
+  X(1, 128, 128)                                                                                                 \
+  X(1, 128, 256) X(1, 256, 128) X(2, 64, 64) X(2, 64, 128) X(2, 128, 64) X(2, 256, 64) X(4, 32, 32) X(4, 64, 32) \
+      X(4, 64, 64) X(4, 128, 32) X(8, 32, 32) X(8, 64, 32) X(16, 16, 16) X(16, 32, 16)
+
+// The same for tiles that bulk tensor copies bring in, with the stages of the ring.
+#define RESTRIDE_BULK_SHAPES(X)                                                                         \
+  X(1, 128, 128, 1)                                                                                     \
+  X(1, 128, 256, 1) X(1, 128, 128, 2) X(2, 64, 64, 1) X(2, 64, 128, 1) X(2, 128, 64, 2) X(4, 64, 32, 1) \
+      X(4, 64, 64, 1) X(8, 32, 32, 1) X(16, 32, 16, 1)
+
+// X(bytes of src's unit, of dst's, units along d, units along s): where bulk tensor copies pay for a cast.
+#define RESTRIDE_BULK_CASTS(X) X(1, 2, 64, 128) X(1, 4, 32, 128) X(2, 4, 64, 64)
+
+// X(bytes of src's unit, of dst's): the kernels that convert by ordinary loads; their shape is tile_cast_shape.
+#define RESTRIDE_TILE_CASTS(X)                                                                                    \
+  X(1, 1)                                                                                                         \
+  X(1, 2) X(1, 4) X(1, 8) X(2, 1) X(2, 2) X(2, 4) X(2, 8) X(4, 1) X(4, 2) X(4, 4) X(4, 8) X(8, 1) X(8, 2) X(8, 4) \
+      X(8, 8)
 
 /// The shape of the kernels that convert: rows of 128 or 256 bytes on both sides.
 RESTRIDE_HD constexpr TileShape tile_cast_shape(int dst_unit, int src_unit) {
@@ -53,16 +82,18 @@ struct TilePlace {
   std::uint32_t batch = 0;
 };
 
-RESTRIDE_HD constexpr TilePlace tile_place(const TileArgs& a, std::uint32_t block) {
-  const base::FastDiv& fast = a.along_src ? a.tiles_s : a.tiles_d;
-  const base::FastDiv& slow = a.along_src ? a.tiles_d : a.tiles_s;
-  const std::uint32_t rest = fast.quotient(block);
-  const std::uint32_t f = block - rest * fast.divisor;
-  const std::uint32_t batch = slow.quotient(rest);
-  const std::uint32_t l = rest - batch * slow.divisor;
-  const std::uint32_t d = a.along_src ? l : f;
-  const std::uint32_t s = a.along_src ? f : l;
-  return {static_cast<std::int32_t>(d) * a.tile_d, static_cast<std::int32_t>(s) * a.tile_s, batch};
+RESTRIDE_HD constexpr TilePlace tile_place(const TileArgs& a, std::uint32_t tile) {
+  const auto next = [&tile](const base::FastDiv& count) {
+    const std::uint32_t rest = count.quotient(tile), digit = tile - rest * count.divisor;
+    tile = rest;
+    return digit;
+  };
+  std::uint32_t near = a.order == TileOrder::kNear ? next(a.near_batches) : 0;
+  const std::uint32_t d = next(a.tiles_d);
+  if (a.order == TileOrder::kDst) near = next(a.near_batches);
+  const std::uint32_t s = next(a.tiles_s);
+  return {static_cast<std::int32_t>(d) * a.tile_d, static_cast<std::int32_t>(s) * a.tile_s,
+          tile * a.near_batches.divisor + near};
 }
 
 /// Word number `item` of the tile's source rows: local row and word within it.
@@ -96,6 +127,61 @@ RESTRIDE_HD constexpr TileStore tile_store(std::int32_t item, std::int32_t row_g
   const std::int32_t s = item / 8 % s_count;
   const std::int32_t group = item / 8 / s_count;
   return {group * 8 + lane_word, group < row_groups ? s : s_count};
+}
+
+// ---- Where rows of both sides lie on words: the tile as lines of 128 bytes ----
+//
+// A tile's row of src is one or more lines; all first lines form a box, all second ones the next. In a box the lines
+// of the rows that share a word of dst (a group) lie as far apart as there are groups, so that a group's number is
+// its line's number modulo 8; the word within the line is XORed with that. This is the order and the swizzle in
+// which Hopper's bulk tensor copy delivers boxes of (128 bytes, groups, rows of a group).
+
+inline constexpr int kLineBytes = 128;
+
+/// Byte of shared memory that holds byte `byte` of local row `row` of src. `units` rows share a word of dst;
+/// `tile_d` / `units` is a multiple of 8.
+RESTRIDE_HD constexpr std::int32_t tile_stage_byte(std::int32_t row, std::int32_t byte, int units, int tile_d) {
+  const std::int32_t line = row % units * (tile_d / units) + row / units;
+  const std::int32_t word = byte / kWordBytes % 8 ^ (line & 7);
+  return byte / kLineBytes * (tile_d * kLineBytes) + line * kLineBytes + word * kWordBytes + byte % kWordBytes;
+}
+
+/// What thread `thread` stores in its step `step`: word `word` of a row of dst, and which rows (times `across`, the
+/// rows a lane makes at once). A warp writes 128 bytes of four of them.
+RESTRIDE_HD constexpr TileStore tile_aligned_store(std::int32_t step, std::int32_t thread, std::int32_t rows) {
+  const std::int32_t row = thread / 8 + step * (kTileThreads / 8);
+  return {row / rows * 8 + thread % 8, row % rows};
+}
+
+// ---- The same tile, brought in by Hopper's bulk tensor copies ----
+
+/// The source as the copy engine sees it: (byte along s, group of rows, row of the group, outer, outer), innermost
+/// first. A box of (128 bytes, the tile's groups, all rows of a group, 1, 1) arrives in the order of tile_stage_byte.
+struct TileTensor {
+  std::int64_t extent[5] = {};
+  std::int64_t stride_bytes[5] = {};
+};
+inline constexpr int kMaxBulkOuter = 2;  ///< outer modes that the tensor has room for
+
+RESTRIDE_HD constexpr TileTensor tile_tensor(const TileArgs& a, int src_unit, int units) {
+  TileTensor t{{std::int64_t{a.s_extent} * src_unit, a.d_extent / units, units, 1, 1},
+               {1, a.src_pitch * units, a.src_pitch, kWordBytes, kWordBytes}};
+  for (int m = 0; m < a.batch.rank && m < kMaxBulkOuter; ++m) {
+    t.extent[3 + m] = a.batch.extent[m].divisor;
+    t.stride_bytes[3 + m] = a.batch.src_stride[m];
+  }
+  return t;
+}
+
+/// The corner of box `box` of a tile in that tensor.
+struct TileBox {
+  std::int32_t at[5] = {};
+};
+RESTRIDE_HD constexpr TileBox tile_box(const TileArgs& a, const TilePlace& place, int box, int src_unit, int units) {
+  const std::uint32_t second = a.batch.rank > 1 ? a.batch.extent[0].quotient(place.batch) : 0;
+  const std::uint32_t first = a.batch.rank > 1 ? place.batch - second * a.batch.extent[0].divisor : place.batch;
+  return {{place.s * src_unit + box * kLineBytes, place.d / units, 0, static_cast<std::int32_t>(first),
+           static_cast<std::int32_t>(second)}};
 }
 
 }  // namespace restride::maps

@@ -15,6 +15,7 @@ namespace restride::plan {
 Candidate bid_run(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_rows(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_tile(const layout::Canonical& c, const CudaMachine& machine);
+Candidate bid_tile_bulk(const layout::Canonical& c, const CudaMachine& machine);  ///< tile, by bulk tensor copies
 Candidate bid_packed(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_records(const layout::Canonical& c, const CudaMachine& machine);  ///< packed, by its kernels for records
 Candidate bid_gather(const layout::Canonical& c, const CudaMachine& machine);
@@ -28,8 +29,10 @@ maps::GatherArgs gather_args(const layout::Canonical& c, const Candidate& chosen
 
 /// How the rows kernel reads with words of so many bytes.
 maps::RowsKind rows_kind(const layout::Canonical& c, std::int64_t vector_bytes);
-/// True when the tile transposes units of 1 and 2 bytes in registers: every row on both sides must allow words.
-bool tile_in_registers(const layout::Canonical& c, const Candidate& chosen);
+/// Which of tile's kernels a copy allows, its tile's mode in src being `col_mode`:
+bool tile_on_words(const layout::Canonical& c, std::int64_t col_mode);      ///< all rows of both sides start on words
+bool tile_by_bulk(const layout::Canonical& c, std::int64_t col_mode);       ///< and the copy engine can describe src
+bool tile_in_registers(const layout::Canonical& c, std::int64_t col_mode);  ///< units of 1 or 2 bytes, rows of src on 4
 
 // ---- Shared by the bids ----
 

@@ -89,16 +89,18 @@ Decision plan_cuda(const Canonical& c, const CudaMachine& machine, std::string_v
     decision.chosen.reason = "nothing to do";
     return decision;
   }
-  Candidate bids[] = {bid_run(c, machine), bid_rows(c, machine), bid_tile(c, machine), pack(c, machine),
-                      bid_gather(c, machine)};
+  Candidate bids[] = {bid_run(c, machine),       bid_rows(c, machine), bid_tile(c, machine),
+                      bid_tile_bulk(c, machine), pack(c, machine),     bid_gather(c, machine)};
   std::stable_sort(std::begin(bids), std::end(bids), [](const Candidate& a, const Candidate& b) {
     return a.applies != b.applies ? a.applies : a.applies && a.predicted.time_ns < b.predicted.time_ns;
   });
   const Candidate* chosen = &bids[0];
   if (!forced.empty()) {
-    chosen = std::find_if(std::begin(bids), std::end(bids), [&](const Candidate& b) { return name(b.family) == forced; });
+    chosen =
+        std::find_if(std::begin(bids), std::end(bids), [&](const Candidate& b) { return name(b.family) == forced; });
     if (chosen == std::end(bids))
-      throw ArgumentError("no CUDA family is named '" + std::string(forced) + "'; there are run, rows, tile, packed, gather");
+      throw ArgumentError("no CUDA family is named '" + std::string(forced) +
+                          "'; there are run, rows, tile, packed, gather");
     if (!chosen->applies)
       throw ArgumentError("family '" + std::string(forced) + "' does not apply: " + std::string(chosen->reason));
   }

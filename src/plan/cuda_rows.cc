@@ -19,7 +19,8 @@ std::int64_t src_step(const Canonical& c) { return c.modes.empty() ? c.src_unit 
 
 int units_of_word(const Canonical& c, RowsKind kind) {
   if (kind == RowsKind::kUnit) return 1;
-  return kind == RowsKind::kCollect ? 16 / std::max(c.src_unit, c.dst_unit) : 16 / c.dst_unit;
+  return kind == RowsKind::kCollect || kind == RowsKind::kDense ? 16 / std::max(c.src_unit, c.dst_unit)
+                                                                : 16 / c.dst_unit;
 }
 
 /// Words a row takes at most, by how far off a word's boundary rows may start.
@@ -27,6 +28,19 @@ std::int64_t words_of_row(const Canonical& c, RowsKind kind) {
   const int units = units_of_word(c, kind);
   const std::int64_t alignment = std::min<std::int64_t>(row_alignment(c, kRow), units * c.dst_unit);
   return maps::rows_words(row_units(c), units, units - static_cast<int>(alignment / c.dst_unit));
+}
+
+/// Words of a row a thread moves, as measured on H200.
+int words_a_thread(const Canonical& c, RowsKind kind) {
+  if (kind == RowsKind::kDense) {
+    // Few units a word are quickly converted, so another load should be on its way.
+    return units_of_word(c, kind) >= 8 ? 1 : 2;
+  }
+  if (c.cast) return 1;
+  // One word a thread is the fastest where rows are long or words take two loads; a broadcast hardly loads at all.
+  if (src_step(c) == 0) return kSteps;
+  const bool collects = c.dst_unit < 16 && row_units(c) * c.dst_unit >= 64;
+  return collects || row_units(c) * c.dst_unit >= 4096 ? 1 : kSteps;
 }
 
 std::int64_t source_sectors(const Canonical& c) {
@@ -48,7 +62,6 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family famil
   if (c.two_sided) return refusal(family, "the sides share no modes");
   if (!c.modes.empty() && c.modes[0].dst_stride != c.dst_unit) return refusal(family, "dst has no dense mode");
   if (!units_aligned(c)) return refusal(family, "elements lie off their own alignment");
-  if (!moves_or_converts(c)) return refusal(family, "no kernel for this pair of dtypes");
   maps::Walk walk;
   std::int64_t rows = 0;
   if (!outer_walk(c, kRow, &walk, &rows)) return refusal(family, "too many rows or outer modes");
@@ -61,9 +74,9 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family famil
   const std::int64_t words = rows * words_of_row(c, rows_kind(c, vector));
   // A small copy gives every multiprocessor a block before it gives a thread a second word.
   const bool small = words < static_cast<std::int64_t>(machine.sm_count) * kThreads * kSteps * 2;
-  // One word a thread is the fastest where rows are long or words take two loads; conversions want four.
-  const bool single = !c.cast && (wide || row_units(c) * c.dst_unit >= 4096);
-  bid.params = {{ParamId::kVectorBytes, vector}, {ParamId::kThreads, kThreads}, {ParamId::kStages, small || single ? 1 : kSteps}};
+  bid.params = {{ParamId::kVectorBytes, vector},
+                {ParamId::kThreads, kThreads},
+                {ParamId::kStages, small ? 1 : words_a_thread(c, rows_kind(c, vector))}};
   const std::int64_t row_bytes = row_units(c) * c.dst_unit;
   const bool dense = std::abs(step) == c.src_unit || step == 0;
   // Short rows: memory likes long runs, and partly filled words cost as much as whole ones.
@@ -77,7 +90,14 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family famil
 }  // namespace
 
 RowsKind rows_kind(const Canonical& c, std::int64_t vector_bytes) {
-  if (c.cast) return RowsKind::kCollect;
+  if (c.cast) {
+    const std::int64_t units = units_of_word(c, RowsKind::kCollect);
+    std::int64_t src_bits = c.src_align;
+    for (std::size_t i = 1; i < c.modes.size(); ++i) src_bits |= c.modes[i].src_stride;
+    const bool dense = src_step(c) == c.src_unit && row_alignment(c, kRow) >= units * c.dst_unit &&
+                       (src_bits & (units * c.src_unit - 1)) == 0;
+    return dense ? RowsKind::kDense : RowsKind::kCollect;
+  }
   if (vector_bytes == c.dst_unit) return RowsKind::kUnit;
   if (src_step(c) == c.src_unit) return RowsKind::kForward;
   return src_step(c) == -c.src_unit ? RowsKind::kReverse : RowsKind::kCollect;
@@ -110,11 +130,14 @@ maps::RowsArgs rows_args(const Canonical& c, const Candidate& chosen) {
   // The forward kernel moves bytes: shifting a word does not depend on the unit.
   a.row_units = kind == RowsKind::kForward ? row_units(c) * c.dst_unit : row_units(c);
   if (kind == RowsKind::kForward) a.src_step = 1;
+  a.dst_dtype = static_cast<std::uint8_t>(c.dst_dtype);
+  a.src_dtype = static_cast<std::uint8_t>(c.src_dtype);
   a.row_count = static_cast<std::uint32_t>(rows);
   a.block_words = static_cast<std::uint32_t>(kThreads * chosen.get(ParamId::kStages, 1));
   std::int64_t words = words_of_row(c, kind);
   if (kind == RowsKind::kForward)
-    words = maps::rows_words(a.row_units, 16, 16 - static_cast<int>(std::min<std::int64_t>(row_alignment(c, kRow), 16)));
+    words =
+        maps::rows_words(a.row_units, 16, 16 - static_cast<int>(std::min<std::int64_t>(row_alignment(c, kRow), 16)));
   // Block numbers times the words of a block must stay below 2^31, the last block's included.
   a.chunked = words >= ((std::int64_t{1} << 31) - a.block_words) / rows;
   const std::int64_t chunks = (words + a.block_words - 1) / a.block_words;

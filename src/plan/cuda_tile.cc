@@ -1,4 +1,4 @@
-// The bid of tile on CUDA, and its kernel's arguments.
+// The bids of tile on CUDA, by ordinary loads and by bulk tensor copies, and its kernels' arguments.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -8,8 +8,13 @@
 namespace restride::plan {
 
 using layout::Canonical;
+using maps::TileShape;
 
 namespace {
+
+constexpr std::int64_t kSector = 32;
+/// Engines, as ParamId::kEngine counts them.
+constexpr std::int64_t kLoads = 0, kBulk = 1;
 
 /// The mode that is contiguous in src, or -1.
 int src_mode(const Canonical& c) {
@@ -18,74 +23,198 @@ int src_mode(const Canonical& c) {
   return -1;
 }
 
-/// Units of a tile: the kernel's usual instance for the unit, or one for copies too small to fill the GPU with it.
-maps::TileShape shape_of(const Canonical& c, bool small) {
-  if (c.cast) return maps::tile_cast_shape(c.dst_unit, c.src_unit);
-  switch (c.dst_unit) {
-    case 1: return small ? maps::TileShape{128, 128} : maps::TileShape{128, 256};
-    case 2: return small ? maps::TileShape{64, 64} : maps::TileShape{64, 128};
-    case 4: return small ? maps::TileShape{32, 32} : maps::TileShape{64, 64};
-    case 8: return small ? maps::TileShape{32, 32} : maps::TileShape{32, 64};
-    default: return small ? maps::TileShape{16, 16} : maps::TileShape{32, 32};
-  }
+/// Largest power of two, up to 256, that divides the address of every row of src whose contiguous mode is `s`. The canonical
+/// form counts to 128; an allocator's pointers have more.
+std::int64_t src_row_alignment(const Canonical& c, std::size_t s) {
+  std::int64_t bits = c.src_align >= 128 ? 256 : c.src_align;
+  for (std::size_t i = 0; i < c.modes.size(); ++i)
+    if (i != s) bits |= c.modes[i].src_stride;
+  if (c.modes[s].src_stride < 0) bits |= (c.modes[s].extent - 1) * c.modes[s].src_stride;
+  return bits & -bits;
 }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-}  // namespace
+/// What both bids have to know of a copy.
+struct Tiling {
+  std::string_view refusal;  ///< empty: a tile applies
+  int s = 0;                 ///< the mode that is contiguous in src; mode 0 is the one that is in dst
+  std::int64_t d_extent = 0, s_extent = 0, batch = 1;
+  std::int64_t near = 1;  ///< tuples of the outer modes whose steps in dst are shorter than those along s
+  std::int64_t dst_alignment = 1, src_alignment = 1;
+  int outer = 0;       ///< outer modes
+  bool small = false;  ///< too small to fill the GPU with large tiles
 
-Candidate bid_tile(const Canonical& c, const CudaMachine& machine) {
-  constexpr Family kFamily = Family::kTile;
-  if (c.two_sided) return refusal(kFamily, "the sides share no modes");
-  if (c.modes.size() < 2 || c.modes[0].dst_stride != c.dst_unit) return refusal(kFamily, "dst has no dense mode");
-  const int s = src_mode(c);
-  if (s < 0) return refusal(kFamily, "src has no dense mode");
-  if (s == 0) return refusal(kFamily, "both sides share the innermost mode");
-  if (!units_aligned(c)) return refusal(kFamily, "elements lie off their own alignment");
-  if (!moves_or_converts(c)) return refusal(kFamily, "no kernel for this pair of dtypes");
-  const auto& d_mode = c.modes[0];
-  const auto& s_mode = c.modes[static_cast<std::size_t>(s)];
+  bool on_words() const { return dst_alignment >= 16 && src_alignment >= 16; }
+  /// Rows of dst start on words, but not on sectors: neighbouring tiles share some.
+  bool splits_sectors() const { return dst_alignment == 16; }
+};
+
+std::int64_t near_batches(const maps::Walk& walk, std::int64_t along_s) {
+  std::int64_t near = 1;
+  for (int i = 0; i < walk.rank && walk.dst_stride[i] < along_s; ++i) near *= walk.extent[i].divisor;
+  return near;
+}
+
+Tiling tiling_of(const Canonical& c, const CudaMachine& machine) {
+  Tiling t;
+  const auto refuse = [&t](std::string_view why) {
+    t.refusal = why;
+    return t;
+  };
+  if (c.two_sided) return refuse("the sides share no modes");
+  if (c.modes.size() < 2 || c.modes[0].dst_stride != c.dst_unit) return refuse("dst has no dense mode");
+  t.s = src_mode(c);
+  if (t.s < 0) return refuse("src has no dense mode");
+  if (t.s == 0) return refuse("both sides share the innermost mode");
+  if (!units_aligned(c)) return refuse("elements lie off their own alignment");
+  if (c.cast && (c.src_unit > 8 || c.dst_unit > 8)) return refuse("no kernel that converts units of 16 bytes");
+  const auto& s_mode = c.modes[static_cast<std::size_t>(t.s)];
+  t.d_extent = c.modes[0].extent;
+  t.s_extent = s_mode.extent;
   constexpr std::int64_t kLimit = std::int64_t{1} << 30;
-  if (d_mode.extent >= kLimit || s_mode.extent >= kLimit) return refusal(kFamily, "an extent of 2^30 or more");
+  if (t.d_extent >= kLimit || t.s_extent >= kLimit) return refuse("an extent of 2^30 or more");
   maps::Walk walk;
-  std::int64_t batch = 0;
-  const std::uint64_t inside = std::uint64_t{1} | std::uint64_t{1} << s;
-  if (!outer_walk(c, inside, &walk, &batch)) return refusal(kFamily, "too many outer modes");
+  if (!outer_walk(c, std::uint64_t{1} | std::uint64_t{1} << t.s, &walk, &t.batch))
+    return refuse("too many outer modes");
+  t.outer = walk.rank;
+  t.near = near_batches(walk, s_mode.dst_stride);
+  t.dst_alignment = row_alignment(c, 1);
+  t.src_alignment = src_row_alignment(c, static_cast<std::size_t>(t.s));
+  t.small = c.dst_bytes() < static_cast<std::int64_t>(machine.sm_count) * (32 << 10);
+  return t;
+}
 
+/// Units of a tile for ordinary loads; measured on H200, as are all choices below (docs/cuda.md).
+TileShape shape_of(const Canonical& c, const Tiling& t) {
+  if (c.cast) return maps::tile_cast_shape(c.dst_unit, c.src_unit);
+  // Where tiles share sectors of dst, long rows of dst have fewer to share.
+  const bool long_rows = t.on_words() && t.splits_sectors() && !t.small;
+  switch (c.dst_unit) {
+    case 1: {
+      if (long_rows) return {256, 128};
+      // A short row of src that ends in the first half of a tile wastes the other.
+      const bool half = t.on_words() && (t.near > 1 || (t.s_extent < 4096 && (t.s_extent - 1) % 256 < 128));
+      return {128, t.small || half ? 128 : 256};
+    }
+    case 2: return long_rows ? TileShape{256, 64} : t.small ? TileShape{64, 64} : TileShape{64, 128};
+    case 4:
+      if (t.small) return {32, 32};
+      if (t.dst_alignment < 16) return {64, 128};  // longer rows of src outweigh their ragged ends
+      return long_rows ? TileShape{128, 32} : TileShape{64, 64};
+    case 8:
+      if (t.small || t.on_words()) return long_rows ? TileShape{64, 32} : TileShape{32, 32};
+      return {32, 64};
+    default: return t.small ? TileShape{16, 16} : TileShape{32, 16};
+  }
+}
+
+/// The order of tiles: the near outer modes first when that does not leave lines of dst half written.
+maps::TileOrder order_of(const Tiling& t) {
+  return t.near > 1 && t.dst_alignment >= 128 ? maps::TileOrder::kNear : maps::TileOrder::kDst;
+}
+
+/// The parameters and the prediction that both engines share.
+Candidate offer(const Canonical& c, const CudaMachine& machine, const Tiling& t, TileShape shape, std::int64_t engine,
+                double efficiency) {
   Candidate bid;
-  bid.family = kFamily;
-  const std::int64_t alignment = row_alignment(c, 1);
-  const std::int64_t boundary = alignment >= 16 ? 0 : 32;
-  const bool small = c.dst_bytes() < static_cast<std::int64_t>(machine.sm_count) * (32 << 10);
-  maps::TileShape shape = shape_of(c, small);
-  if (boundary != 0 && !small && !c.cast && c.dst_unit == 4) shape.s = 128;  // longer rows of src outweigh their ragged ends
-  const std::int64_t tile_d = shape.d, tile_s = shape.s;
+  bid.family = Family::kTile;
+  const std::int64_t boundary = t.dst_alignment >= 16 ? 0 : kSector;
   const std::int64_t tiles =
-      ceil_div(d_mode.extent + (boundary != 0 ? boundary / c.dst_unit - 1 : 0), tile_d) * ceil_div(s_mode.extent, tile_s);
-  if (tiles >= (std::int64_t{1} << 31) / batch) return refusal(kFamily, "too many tiles");
-  bid.params = {{ParamId::kRowMode, 0},        {ParamId::kColMode, s},     {ParamId::kTileRows, tile_d},
-                {ParamId::kTileCols, tile_s},  {ParamId::kVectorBytes, 16}, {ParamId::kThreads, maps::kTileThreads},
-                {ParamId::kBoundaryBytes, boundary}, {ParamId::kOrder, 0}};
-  std::int64_t src_bits = c.src_align | 128;
-  for (std::size_t i = 0; i < c.modes.size(); ++i)
-    if (static_cast<int>(i) != s) src_bits |= c.modes[i].src_stride;
-  const std::int64_t read = sectors(c.units / s_mode.extent, s_mode.extent * c.src_unit, src_bits & -src_bits);
-  const std::int64_t written = sectors(c.units / d_mode.extent, d_mode.extent * c.dst_unit, alignment);
+      ceil_div(t.d_extent + (boundary != 0 ? boundary / c.dst_unit - 1 : 0), shape.d) * ceil_div(t.s_extent, shape.s);
+  if (tiles >= (std::int64_t{1} << 31) / t.batch) return refusal(Family::kTile, "too many tiles");
+  bid.params = {{ParamId::kRowMode, 0},
+                {ParamId::kColMode, t.s},
+                {ParamId::kTileRows, shape.d},
+                {ParamId::kTileCols, shape.s},
+                {ParamId::kVectorBytes, 16},
+                {ParamId::kThreads, maps::kTileThreads},
+                {ParamId::kBoundaryBytes, boundary},
+                {ParamId::kOrder, static_cast<std::int64_t>(order_of(t))},
+                {ParamId::kEngine, engine}};
+  const std::int64_t read =
+      sectors(c.units / t.s_extent, t.s_extent * c.src_unit, std::min<std::int64_t>(t.src_alignment, 128));
+  const std::int64_t written = sectors(c.units / t.d_extent, t.d_extent * c.dst_unit, t.dst_alignment);
   // Part of a tile that is cut off at the edge still costs its block's time.
-  const double used = static_cast<double>(d_mode.extent) * static_cast<double>(s_mode.extent) /
-                      (static_cast<double>(tiles) * static_cast<double>(tile_d * tile_s));
-  predict(bid, c, machine, read, written, 0.95 * std::pow(used, 0.65) * (boundary != 0 ? 0.95 : 1.0));
+  const double used = static_cast<double>(t.d_extent) * static_cast<double>(t.s_extent) /
+                      (static_cast<double>(tiles) * static_cast<double>(shape.d * shape.s));
+  predict(bid, c, machine, read, written, efficiency * std::pow(used, 0.65));
   return bid;
 }
 
-bool tile_in_registers(const Canonical& c, const Candidate& chosen) {
-  if (c.cast || c.dst_unit > 2 || chosen.get(ParamId::kBoundaryBytes) != 0) return false;
-  const auto s = static_cast<std::size_t>(chosen.get(ParamId::kColMode));
-  std::int64_t bits = c.src_align | 128;
+/// Shape and depth of a tile that the copy engine brings in. The engine fetches 256 bytes into L2 at a time, twice what
+/// the fastest tiles want of a row; that pays when the tiles beside them come soon.
+struct BulkTile {
+  TileShape shape;
+  std::int64_t stages = 1;
+  bool wins = true;
+};
+BulkTile bulk_tile_of(const Canonical& c, const Tiling& t) {
+  if (c.cast) {
+    if (c.src_unit == 2) return {{64, 64}};
+    return c.dst_unit == 4 ? BulkTile{{32, 128}} : BulkTile{{64, 128}};
+  }
+  // Few tiles at a time, so that neighbours meet in L2 while the sectors they share are still there.
+  if (t.splits_sectors() && c.dst_unit <= 2) return {c.dst_unit == 1 ? TileShape{128, 128} : TileShape{128, 64}, 2};
+  constexpr TileShape kNarrow[] = {{128, 128}, {64, 64}, {64, 32}, {32, 32}, {32, 16}};
+  constexpr TileShape kWide[] = {{128, 256}, {64, 128}, {64, 64}, {32, 32}, {32, 16}};
+  const int i = c.dst_unit == 1 ? 0 : c.dst_unit == 2 ? 1 : c.dst_unit == 4 ? 2 : c.dst_unit == 8 ? 3 : 4;
+  constexpr std::int64_t kSoonBytes = 6 << 20;
+  const TileShape narrow = kNarrow[i];
+  const std::int64_t until_beside = ceil_div(t.d_extent, narrow.d) * t.near * narrow.d * narrow.s * c.src_unit;
+  // What lies behind the end of a row is the next row, or wasted.
+  const std::int64_t row_bytes = t.s_extent * c.src_unit;
+  const bool ends_matter = row_bytes < 1024 && c.modes[0].src_stride != row_bytes;
+  if (until_beside <= kSoonBytes) return {narrow, 1, !ends_matter && !t.splits_sectors()};
+  return {kWide[i], 1, t.src_alignment >= 256 && !t.splits_sectors()};
+}
+
+}  // namespace
+
+Candidate bid_tile(const Canonical& c, const CudaMachine& machine) {
+  const Tiling t = tiling_of(c, machine);
+  if (!t.refusal.empty()) return refusal(Family::kTile, t.refusal);
+  return offer(c, machine, t, shape_of(c, t), kLoads, t.dst_alignment >= 16 ? 0.95 : 0.9025);
+}
+
+Candidate bid_tile_bulk(const Canonical& c, const CudaMachine& machine) {
+  const auto refuse = [](std::string_view why) { return refusal(Family::kTile, why); };
+  if (machine.cc_major < 9) return refuse("bulk tensor copies need sm_90");
+  const Tiling t = tiling_of(c, machine);
+  if (!t.refusal.empty()) return refuse(t.refusal);
+  if (t.small) return refuse("too small for bulk tensor copies to pay");
+  if (!tile_by_bulk(c, t.s))
+    return refuse("bulk tensor copies want rows on words, whole groups of rows, two outer modes at most");
+  const BulkTile tile = bulk_tile_of(c, t);
+  Candidate bid = offer(c, machine, t, tile.shape, kBulk, tile.wins ? 0.955 : 0.93);
+  if (!bid.applies) return bid;
+  bid.params.push_back({ParamId::kStages, tile.stages});
+  if (tile.stages > 1) {
+    const std::int64_t stage_bytes = std::int64_t{tile.shape.d} * tile.shape.s * c.src_unit;
+    bid.params.push_back({ParamId::kBlocks, machine.sm_count * std::max<std::int64_t>(1, (16 << 10) / stage_bytes)});
+  }
+  return bid;
+}
+
+bool tile_on_words(const Canonical& c, std::int64_t col_mode) {
+  return row_alignment(c, 1) >= 16 && src_row_alignment(c, static_cast<std::size_t>(col_mode)) >= 16;
+}
+
+bool tile_by_bulk(const Canonical& c, std::int64_t col_mode) {
+  const auto s = static_cast<std::size_t>(col_mode);
+  if (!tile_on_words(c, col_mode) || c.modes.size() - 2 > static_cast<std::size_t>(maps::kMaxBulkOuter)) return false;
+  if (c.cast && !(c.src_unit < c.dst_unit && c.dst_unit <= 4)) return false;
+  constexpr std::int64_t kMaxStride = (std::int64_t{1} << 40) - 16;
+  const int units = 16 / c.dst_unit;
   for (std::size_t i = 0; i < c.modes.size(); ++i)
-    if (i != s) bits |= c.modes[i].src_stride;
-  if (c.modes[s].src_stride < 0) bits |= (c.modes[s].extent - 1) * c.modes[s].src_stride;
-  return (bits & 3) == 0;
+    if (i != s && (c.modes[i].src_stride <= 0 || c.modes[i].src_stride * (i == 0 ? units : 1) > kMaxStride))
+      return false;
+  return c.modes[0].extent % units == 0 && c.modes[s].extent * c.src_unit < (std::int64_t{1} << 31);
+}
+
+bool tile_in_registers(const Canonical& c, std::int64_t col_mode) {
+  return !c.cast && c.dst_unit <= 2 && row_alignment(c, 1) >= 16 &&
+         src_row_alignment(c, static_cast<std::size_t>(col_mode)) >= 4;
 }
 
 maps::TileArgs tile_args(const Canonical& c, const Candidate& chosen) {
@@ -113,7 +242,7 @@ maps::TileArgs tile_args(const Canonical& c, const Candidate& chosen) {
   a.tile_s = static_cast<std::int32_t>(chosen.get(ParamId::kTileCols));
   const auto boundary = static_cast<std::int32_t>(chosen.get(ParamId::kBoundaryBytes));
   const int units = 16 / c.dst_unit;
-  int overlap = 0;  // words along d that the skew adds
+  int overlap = 0;  // units along d that the skew adds
   if (boundary != 0) {
     a.skew_mask = boundary - 1;
     a.halo = boundary / c.dst_unit;
@@ -123,16 +252,15 @@ maps::TileArgs tile_args(const Canonical& c, const Candidate& chosen) {
   const std::int64_t tiles_s = ceil_div(s_mode.extent, a.tile_s);
   a.tiles_d = base::FastDiv(tiles_d);
   a.tiles_s = base::FastDiv(tiles_s);
+  a.near_batches = base::FastDiv(near_batches(a.batch, s_mode.dst_stride));
   a.tiles = static_cast<std::uint32_t>(tiles_d * tiles_s * batch);
-  a.along_src = static_cast<std::uint8_t>(chosen.get(ParamId::kOrder));
+  a.blocks = static_cast<std::uint32_t>(std::clamp<std::int64_t>(chosen.get(ParamId::kBlocks, a.tiles), 1, a.tiles));
+  a.order = chosen.get(ParamId::kOrder) == 1 ? maps::TileOrder::kNear : maps::TileOrder::kDst;
 
   const std::int32_t row_bytes = a.tile_s * c.src_unit;
   const auto low = static_cast<std::int32_t>(a.src_pitch & 15);
   // Rows of src all start on a word, or may start anywhere and take a word more.
-  std::int64_t bits = c.src_align | a.src_pitch | row_bytes;
-  if (s_mode.src_stride < 0) bits |= (s_mode.extent - 1) * s_mode.src_stride;
-  for (int i = 0; i < a.batch.rank; ++i) bits |= a.batch.src_stride[i];
-  const bool on_words = (bits & 15) == 0;
+  const bool on_words = src_row_alignment(c, s) >= 16;
   a.row_words = base::FastDiv((row_bytes + 15) / 16 + (on_words ? 0 : 1));
   a.row_pitch = (row_bytes + 15) / 16 * 16 + (on_words ? 0 : 16) + low;
   // Words of dst must start an odd number of 16-byte groups apart; see maps::tile_store.

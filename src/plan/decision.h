@@ -45,7 +45,7 @@ constexpr std::string_view name(Family f) noexcept {
   X(kDstSet, "dst_set")            /* bit mask: modes inside a tile for the destination's sake */\
   X(kVectorBytes, "vector_bytes")  /* bytes one load or store moves */                           \
   X(kStages, "stages")             /* tiles in flight per block or thread */                     \
-  X(kOrder, "order")               /* 0: neighbouring tiles along dst, 1: along src */           \
+  X(kOrder, "order")               /* CUDA: tiles follow 0: dst's rows, 1: outer modes near dst */ \
   X(kStream, "stream")             /* CPU: 1 when stores bypass the caches */                    \
   X(kThreads, "threads")           /* CPU: threads; CUDA: threads a block */                     \
   X(kBlocks, "blocks")             /* CUDA: blocks launched */                                   \

@@ -26,7 +26,8 @@ TEST(GpuDifferential, EveryFamilyMatchesTheCpuOnRandomLayouts) {
     // Half of the pointers are as an allocator gives them, half anywhere.
     const std::int64_t dst_skew = pick(rng, 0, 1) * pick(rng, 0, 127);
     const std::int64_t src_skew = pick(rng, 0, 1) * pick(rng, 0, 127);
-    SCOPED_TRACE("RESTRIDE_SEED=" + std::to_string(start + i) + " RESTRIDE_CASES=1  " + to_string(c.src) + " -> " + to_string(c.dst));
+    SCOPED_TRACE("RESTRIDE_SEED=" + std::to_string(start + i) + " RESTRIDE_CASES=1  " + to_string(c.src) + " -> " +
+                 to_string(c.dst));
     bench.check(c, dst_skew, src_skew, start + i);
     if (HasFatalFailure()) return;
   }
@@ -42,8 +43,18 @@ TEST(GpuDifferential, TransposesOfAllUnitsAroundTheTilesEdges) {
   GpuBench bench;
   std::uint64_t seed = number_from_environment("RESTRIDE_SEED", 1);
   for (const std::int64_t size : {1, 2, 3, 4, 6, 8, 12, 16, 24})
-    for (const auto& [rows, cols] : std::initializer_list<std::pair<std::int64_t, std::int64_t>>{
-             {1, 1}, {31, 33}, {32, 32}, {64, 64}, {63, 65}, {64, 1}, {127, 129}, {128, 192}, {130, 517}, {7, 1031}, {513, 5}, {256, 255}}) {
+    for (const auto& [rows, cols] : std::initializer_list<std::pair<std::int64_t, std::int64_t>>{{1, 1},
+                                                                                                 {31, 33},
+                                                                                                 {32, 32},
+                                                                                                 {64, 64},
+                                                                                                 {63, 65},
+                                                                                                 {64, 1},
+                                                                                                 {127, 129},
+                                                                                                 {128, 192},
+                                                                                                 {130, 517},
+                                                                                                 {7, 1031},
+                                                                                                 {513, 5},
+                                                                                                 {256, 255}}) {
       for (const std::int64_t skew : {0, 1, 4}) {
         Case c;
         const Element element = Element::bytes(size);
@@ -56,6 +67,57 @@ TEST(GpuDifferential, TransposesOfAllUnitsAroundTheTilesEdges) {
         if (HasFatalFailure()) return;
       }
     }
+}
+
+/// Copies large enough for the candidates that need many tiles: bulk tensor copies, one tile a block and as a ring.
+TEST(GpuDifferential, LargeTransposesThroughEveryCandidate) {
+  GpuBench bench;
+  std::uint64_t seed = number_from_environment("RESTRIDE_SEED", 1);
+  const auto check = [&](const Case& c) {
+    SCOPED_TRACE(to_string(c.src) + " -> " + to_string(c.dst));
+    bench.check(c, 0, 0, ++seed);
+  };
+  const auto swapped = [](const Element& to, const Element& from, std::int64_t rows, std::int64_t cols) {
+    return Case{contiguous(to, {cols, rows}), permute(contiguous(from, {rows, cols}), {1, 0})};
+  };
+  for (const std::int64_t size : {1, 2, 4, 8, 16}) {
+    const Element element = Element::bytes(size);
+    const std::int64_t elements = (5 << 20) / size, word = 16 / size;
+    std::vector<Case> cases;
+    for (const std::int64_t rows :
+         {256 * word, 65 * word, 1040 / size / word * word})  // on lines, off sectors, ragged tiles
+      for (const std::int64_t cols : {elements / rows / 32 * 32, elements / rows / 32 * 32 + 3 * word})
+        cases.push_back(swapped(element, element, rows, cols));
+    // Outer modes between the tile's on both sides, one inside and one outside, and a third that tensors have no room
+    // for.
+    const std::int64_t rows = 16 * word, cols = 24 * word;
+    cases.push_back({contiguous(element, {cols, elements / rows / cols, rows}),
+                     permute(contiguous(element, {rows, elements / rows / cols, cols}), {2, 1, 0})});
+    cases.push_back({contiguous(element, {5, cols, elements / rows / cols / 5, rows}),
+                     permute(contiguous(element, {5, rows, elements / rows / cols / 5, cols}), {0, 3, 2, 1})});
+    cases.push_back(
+        {contiguous(element, {3, cols, 2, elements / rows / cols / 6 + 1, rows}),
+         permute(contiguous(element, {3, rows, elements / rows / cols / 6 + 1, 2, cols}), {0, 4, 3, 2, 1})});
+    // A pitch on either side.
+    cases.push_back({slice(contiguous(element, {elements / (64 * word), 80 * word}), 1, 8 * word, 72 * word),
+                     permute(slice(contiguous(element, {64 * word, elements / (64 * word) / word * word + 32 * word}),
+                                   1, 16 * word, 16 * word + elements / (64 * word)),
+                             {1, 0})});
+    for (const Case& c : cases) {
+      check(c);
+      if (HasFatalFailure()) return;
+    }
+  }
+  for (const auto& [to, from] : std::initializer_list<std::pair<DType, DType>>{{DType::kF16, DType::kU8},
+                                                                               {DType::kF32, DType::kI8},
+                                                                               {DType::kF32, DType::kF16},
+                                                                               {DType::kF16, DType::kF32},
+                                                                               {DType::kF64, DType::kF32}})
+    for (const std::int64_t rows : {1024, 1056})
+      for (const std::int64_t cols : {4992, 5024}) {
+        check(swapped(to, from, rows, cols));
+        if (HasFatalFailure()) return;
+      }
 }
 
 /// Records, images, small batches, reversals: the shapes that the packed family is for, at several unit sizes.

@@ -79,7 +79,8 @@ TEST(GpuStream, CopyIsOrderedOnTheStreamAndDoesNotSynchronise) {
   other.synchronize();
   HeldStream held;
   RESTRIDE_CHECK_CUDA(cudaMemcpyAsync(src.data(), next.data(), kBytes, cudaMemcpyDeviceToDevice, held.stream()));
-  copy(Tensor{dst.data(), dense()}, ConstTensor{src.data(), transposed()}, on(held.stream()));  // returns although nothing can run
+  copy(Tensor{dst.data(), dense()}, ConstTensor{src.data(), transposed()},
+       on(held.stream()));  // returns although nothing can run
   std::vector<std::uint8_t> meanwhile(kBytes);
   download(meanwhile, dst.data(), other);
   EXPECT_TRUE(meanwhile == out) << "the copy ran before what was enqueued ahead of it";
@@ -145,6 +146,33 @@ TEST(GpuStream, AColdCopyCanBeCapturedAndTheGraphReplayed) {
   }
 }
 
+TEST(GpuStream, ACopyByBulkTensorCopiesCanBeCapturedAndTheGraphReplayed) {
+  const Layout to = contiguous(DType::kF32, {1024, 2048}),
+               from = permute(contiguous(DType::kF32, {2048, 1024}), {1, 0});
+  const std::size_t bytes = 1024 * 2048 * 4;
+  DeviceBuffer src(bytes), dst(bytes);
+  Stream stream;
+  const Options options = on(stream);
+  RESTRIDE_CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  copy(Tensor{dst.data(), to}, ConstTensor{src.data(), from}, options);
+  cudaGraph_t graph = nullptr;
+  RESTRIDE_CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
+  cudaGraphExec_t exec = nullptr;
+  RESTRIDE_CHECK_CUDA(cudaGraphInstantiate(&exec, graph, 0));
+  std::vector<std::uint8_t> in(bytes), out(bytes), want(bytes);
+  for (std::uint64_t seed : {13, 14}) {
+    Rng rng(seed);
+    for (std::uint8_t& byte : in) byte = static_cast<std::uint8_t>(rng());
+    naive_copy(to, want.data(), from, in.data());
+    upload(src.data(), in, stream);
+    RESTRIDE_CHECK_CUDA(cudaGraphLaunch(exec, stream));
+    download(out, dst.data(), stream);
+    EXPECT_TRUE(out == want);
+  }
+  RESTRIDE_CHECK_CUDA(cudaGraphExecDestroy(exec));
+  RESTRIDE_CHECK_CUDA(cudaGraphDestroy(graph));
+}
+
 TEST(GpuStream, TwoStreamsAtOnce) {
   const std::vector<std::uint8_t> a = pattern(3), b = pattern(4);
   DeviceBuffer src_a(kBytes), src_b(kBytes), dst_a(kBytes), dst_b(kBytes);
@@ -177,8 +205,10 @@ TEST(GpuStream, OnePlanFromManyThreads) {
       upload(src.data(), in, stream);
       std::vector<std::uint8_t> out(kBytes);
       for (int i = 0; i < 20; ++i) {
-        if (i % 2 == 0) wrong += plan.run(dst.data(), src.data(), on(stream)) != 0;
-        else copy(Tensor{dst.data(), dense()}, ConstTensor{src.data(), transposed()}, on(stream));
+        if (i % 2 == 0)
+          wrong += plan.run(dst.data(), src.data(), on(stream)) != 0;
+        else
+          copy(Tensor{dst.data(), dense()}, ConstTensor{src.data(), transposed()}, on(stream));
         download(out, dst.data(), stream);
         wrong += out != want;
       }

@@ -14,6 +14,11 @@
 
 namespace restride::maps_test {
 
+/// The canonical form of a copy whose pointers are aligned as an allocator's are.
+inline layout::Canonical canonical(const std::string& dst, const std::string& src) {
+  return layout::canonicalize(parse_layout(dst), parse_layout(src), 256, 256);
+}
+
 /// The layouts of one copy, its canonical form, and which source offset belongs into which destination offset.
 struct Copy {
   layout::Canonical c;
@@ -55,7 +60,8 @@ class Written {
 
   void expect_complete() const {
     for (std::size_t i = 0; i < count_.size(); ++i)
-      ASSERT_EQ(count_[i], copy_.source_of[i] >= 0 ? 1 : 0) << "dst byte " << static_cast<std::int64_t>(i) + copy_.dst_first;
+      ASSERT_EQ(count_[i], copy_.source_of[i] >= 0 ? 1 : 0)
+          << "dst byte " << static_cast<std::int64_t>(i) + copy_.dst_first;
   }
 
  private:

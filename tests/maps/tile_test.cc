@@ -19,7 +19,8 @@ void replay(const Copy& copy, const plan::Candidate& tile) {
   for (std::uint32_t block = 0; block < a.tiles; ++block) {
     const maps::TilePlace place = maps::tile_place(a, block);
     const maps::Offsets batch = maps::offsets(a.batch, place.batch);
-    const std::int64_t from = a.src_offset + batch.src + (place.d - a.halo) * a.src_pitch + std::int64_t{place.s} * unit;
+    const std::int64_t from =
+        a.src_offset + batch.src + (place.d - a.halo) * a.src_pitch + std::int64_t{place.s} * unit;
     const std::int64_t low = from & 15;
     std::map<std::int64_t, std::int64_t> shared;  // byte of shared memory -> source byte
     const std::int64_t row_bytes = std::int64_t{std::min(a.tile_s, a.s_extent - place.s)} * unit;
@@ -54,12 +55,106 @@ void replay(const Copy& copy, const plan::Candidate& tile) {
   written.expect_complete();
 }
 
+/// The tile as lines of shared memory: byte of the stage -> source byte.
+using Stage = std::map<std::int64_t, std::int64_t>;
+
+/// What tile_aligned's loads put there.
+Stage staged_by_loads(const Copy& copy, const maps::TileArgs& a, const maps::TilePlace& place) {
+  const int src_unit = copy.c.src_unit, units = 16 / copy.c.dst_unit, words = a.tile_s * src_unit / 16;
+  const std::int64_t from =
+      a.src_offset + maps::offsets(a.batch, place.batch).src + place.d * a.src_pitch + std::int64_t{place.s} * src_unit;
+  Stage stage;
+  for (int item = 0; item < a.tile_d * words; ++item) {
+    const int row = item / words, byte = item % words * 16;
+    if (place.d + row >= a.d_extent) continue;
+    for (int b = 0; b < 16; ++b)
+      if (byte + b < (a.s_extent - place.s) * src_unit)
+        stage[maps::tile_stage_byte(row, byte, units, a.tile_d) + b] = from + row * a.src_pitch + byte + b;
+  }
+  return stage;
+}
+
+/// What the copy engine puts there: the boxes of the tensor, innermost mode first, with its own 128-byte swizzle.
+Stage staged_by_bulk_copies(const Copy& copy, const maps::TileArgs& a, const maps::TilePlace& place) {
+  const int src_unit = copy.c.src_unit, units = 16 / copy.c.dst_unit, groups = a.tile_d / units;
+  const maps::TileTensor tensor = maps::tile_tensor(a, src_unit, units);
+  Stage stage;
+  for (int box = 0; box < a.tile_s * src_unit / maps::kLineBytes; ++box) {
+    const maps::TileBox corner = maps::tile_box(a, place, box, src_unit, units);
+    for (int row = 0; row < units; ++row)
+      for (int group = 0; group < groups; ++group)
+        for (int byte = 0; byte < maps::kLineBytes; ++byte) {
+          const std::int64_t at[5] = {corner.at[0] + byte, corner.at[1] + group, corner.at[2] + row, corner.at[3],
+                                      corner.at[4]};
+          std::int64_t from = a.src_offset;
+          bool inside = true;
+          for (int m = 0; m < 5; ++m) {
+            inside = inside && at[m] < tensor.extent[m];
+            from += at[m] * tensor.stride_bytes[m];
+          }
+          const std::int64_t linear = (box * units * groups + row * groups + group) * maps::kLineBytes + byte;
+          if (inside) stage[linear ^ (linear / 128 % 8 * 16)] = from;
+        }
+  }
+  return stage;
+}
+
+/// Collects dst from the lines as the kernels for rows on words do.
+void replay_lines(const Copy& copy, const plan::Candidate& tile,
+                  Stage (*fill)(const Copy&, const maps::TileArgs&, const maps::TilePlace&)) {
+  const maps::TileArgs a = plan::tile_args(copy.c, tile);
+  const int unit = copy.c.dst_unit, units = 16 / unit, across = unit < 4 ? 4 / unit : 1;
+  const int steps = a.tile_d / units * a.tile_s / across / maps::kTileThreads;
+  Written written(copy);
+  std::vector<int> moved(a.tiles, 0);
+  for (std::uint32_t block = 0; block < a.blocks; ++block)
+    for (std::uint32_t number = block; number < a.tiles; number += a.blocks) {
+      ++moved[number];
+      const maps::TilePlace place = maps::tile_place(a, number);
+      Stage stage = fill(copy, a, place);
+      const std::int64_t to = a.dst_offset + maps::offsets(a.batch, place.batch).dst + place.s * a.dst_pitch;
+      for (int step = 0; step < steps; ++step)
+        for (int thread = 0; thread < maps::kTileThreads; ++thread) {
+          const maps::TileStore at = maps::tile_aligned_store(step, thread, a.tile_s / across);
+          for (int i = 0; i < across; ++i)
+            for (int j = 0; j < units; ++j) {
+              const int s = at.s * across + i, d = place.d + at.word * units + j;
+              if (place.s + s >= a.s_extent || d >= a.d_extent) continue;
+              const std::int64_t byte =
+                  maps::tile_stage_byte(at.word * units + j, at.s * across * unit, units, a.tile_d) + i * unit;
+              ASSERT_TRUE(stage.count(byte)) << "reads shared memory that no load filled";
+              written.unit(to + s * a.dst_pitch + std::int64_t{d} * unit, stage[byte], unit);
+              if (testing::Test::HasFatalFailure()) return;
+            }
+        }
+    }
+  for (const int times : moved) ASSERT_EQ(times, 1) << "a tile is moved by one block";
+  written.expect_complete();
+}
+
+/// Through every kernel that the copy allows.
 void replay(const std::string& dst, const std::string& src, std::int64_t align = 128) {
   SCOPED_TRACE(dst + " from " + src);
   const Copy copy(dst, src, align);
   const plan::Candidate tile = plan::bid_tile(copy.c, {});
   ASSERT_TRUE(tile.applies) << tile.reason;
-  replay(copy, tile);
+  if (plan::tile_on_words(copy.c, tile.get(plan::ParamId::kColMode))) replay_lines(copy, tile, staged_by_loads);
+  if (copy.c.dst_unit < 16) replay(copy, tile);
+}
+
+plan::CudaMachine tiny() {
+  plan::CudaMachine machine;
+  machine.sm_count = 0;  // nothing is small for it
+  return machine;
+}
+
+void replay_bulk(const std::string& dst, const std::string& src, std::int64_t stages = 1) {
+  SCOPED_TRACE(dst + " from " + src);
+  const Copy copy(dst, src, 128);
+  const plan::Candidate tile = plan::bid_tile_bulk(copy.c, tiny());
+  ASSERT_TRUE(tile.applies) << tile.reason;
+  EXPECT_EQ(tile.get(plan::ParamId::kStages), stages);
+  replay_lines(copy, tile, staged_by_bulk_copies);
 }
 
 TEST(TileMap, MovesEveryElementOnceWhenRowsAreAligned) {
@@ -88,11 +183,83 @@ TEST(TileMap, WalksBackwardsOnEitherMode) {
   replay("f32 (65,96)", "f32 (65,96):(1,-65)@6175");
 }
 
+TEST(TileMap, BulkCopiesBringEveryElementWhereTheGatherLooksForIt) {
+  replay_bulk("f32 (192,256)", "f32 (192,256):(1,192)");
+  replay_bulk("f32 (100,72)", "f32 (100,72):(1,160)");
+  replay_bulk("f16 (160,128)", "f16 (160,128):(1,160)");
+  replay_bulk("u8 (160,272)", "u8 (160,272):(1,160)", 2);
+  replay_bulk("u8 (160,288)", "u8 (160,288):(1,160)");
+  replay_bulk("f64 (96,64)", "f64 (96,64):(1,96)");
+  replay_bulk("c128 (40,36)", "c128 (40,36):(1,40)");
+}
+
+TEST(TileMap, BulkCopiesWalkTwoOuterModes) {
+  replay_bulk("f32 (3,5,64,96)", "f32 (3,5,64,96):(30720,6144,1,64)");
+  replay_bulk("f32 (64,5,96)", "f32 (64,5,96):(1,64,320)");
+}
+
+TEST(TileMap, ARingOfBulkCopiesMovesEveryTileOnce) {
+  const Copy copy("f16 (264,200)", "f16 (264,200):(1,264)", 128);
+  plan::Candidate tile = plan::bid_tile_bulk(copy.c, tiny());
+  ASSERT_TRUE(tile.applies) << tile.reason;
+  EXPECT_EQ(tile.get(plan::ParamId::kStages), 2) << "rows of dst that start off a sector";
+  for (auto& p : tile.params)
+    if (p.id == plan::ParamId::kBlocks) p.value = 3;
+  replay_lines(copy, tile, staged_by_bulk_copies);
+}
+
+TEST(TileMap, BulkCopiesRefuseWhatTheEngineCannotDescribe) {
+  const auto reason = [](const char* dst, const char* src) {
+    return plan::bid_tile_bulk(Copy(dst, src, 128).c, tiny()).reason;
+  };
+  EXPECT_NE(reason("f32 (131,77)", "f32 (131,77):(1,131)"), "");     // rows off words
+  EXPECT_NE(reason("f32 (64,96)", "f32 (64,96):(1,-64)@6080"), "");  // rows of src backwards
+  EXPECT_NE(reason("f32 (64,98):(100,1)", "f32 (64,98):(1,64)"),
+            "");  // a word of dst that no whole group of rows fills
+  plan::CudaMachine older;
+  older.cc_major = 8;
+  EXPECT_EQ(plan::bid_tile_bulk(Copy("f32 (192,256)", "f32 (192,256):(1,192)", 128).c, older).reason,
+            "bulk tensor copies need sm_90");
+}
+
+TEST(TileMap, FollowsTheNearOuterModesFirstWhereRowsAreWholeLines) {
+  const Copy copy("f32 (64,5,96)", "f32 (64,5,96):(1,64,320)", 128);
+  const plan::Candidate tile = plan::bid_tile(copy.c, {});
+  EXPECT_EQ(tile.get(plan::ParamId::kOrder), 1);
+  const maps::TileArgs a = plan::tile_args(copy.c, tile);
+  EXPECT_EQ(a.near_batches.divisor, 5u);
+  for (std::uint32_t number = 0; number < 5; ++number) EXPECT_EQ(maps::tile_place(a, number).batch, number);
+  replay("f32 (64,5,96)", "f32 (64,5,96):(1,64,320)");
+  replay("f32 (64,5,3,98)", "f32 (64,5,3,98):(1,64,94080,320)");
+}
+
+TEST(TileMap, LinesAreReadWithoutBankConflicts) {
+  for (const auto& [unit, d, s] : std::initializer_list<std::tuple<int, int, int>>{
+#define RESTRIDE_X(unit, d, s) {unit, d, s},
+           RESTRIDE_TILE_SHAPES(RESTRIDE_X)
+#undef RESTRIDE_X
+       }) {
+    const int units = 16 / unit, across = unit < 4 ? 4 / unit : 1, bytes = std::max(unit, 4);
+    for (int first = 0; first < 32; first += 32 / (bytes / 4))  // 8 and 16 bytes a lane take two and four turns
+      for (int j = 0; j < units; ++j) {
+        std::vector<std::uint32_t> addresses;
+        for (int lane = first; lane < first + 32 / (bytes / 4); ++lane) {
+          const maps::TileStore at = maps::tile_aligned_store(0, lane, s / across);
+          const auto byte =
+              static_cast<std::uint32_t>(maps::tile_stage_byte(at.word * units + j, at.s * across * unit, units, d));
+          for (int b = 0; b < bytes; b += 4) addresses.push_back(byte + static_cast<std::uint32_t>(b));
+        }
+        EXPECT_EQ(maps_test::bank_cycles(addresses), 1) << unit << " bytes, " << d << " x " << s << ", row " << j;
+      }
+  }
+}
+
 TEST(TileMap, CollectsWithoutBankConflicts) {
   for (const char* dtype : {"u8", "f16", "f32"})
     for (const int rows : {256, 257}) {
       const std::string n = std::to_string(rows);
-      const Copy copy(std::string(dtype) + " (" + n + "," + n + ")", std::string(dtype) + " (" + n + "," + n + "):(1," + n + ")");
+      const Copy copy(std::string(dtype) + " (" + n + "," + n + ")",
+                      std::string(dtype) + " (" + n + "," + n + "):(1," + n + ")");
       const maps::TileArgs a = plan::tile_args(copy.c, plan::bid_tile(copy.c, {}));
       const int unit = copy.c.dst_unit, units = 16 / unit;
       for (int j = 0; j < units; ++j) {
@@ -100,7 +267,8 @@ TEST(TileMap, CollectsWithoutBankConflicts) {
         std::vector<std::int64_t> stores;
         for (int lane = 0; lane < 32; ++lane) {
           const maps::TileStore at = maps::tile_store(lane, a.tile_d / units / 8, a.tile_s);
-          addresses.push_back(static_cast<std::uint32_t>(maps::tile_row_base(a, at.word * units + a.halo + j, units) + at.s * unit));
+          addresses.push_back(
+              static_cast<std::uint32_t>(maps::tile_row_base(a, at.word * units + a.halo + j, units) + at.s * unit));
           stores.push_back(at.s * 100000 * 32 + at.word * 16);
         }
         EXPECT_EQ(maps_test::bank_cycles(addresses), 1) << dtype << " " << rows << " unit " << j;

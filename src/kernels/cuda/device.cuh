@@ -148,6 +148,10 @@ __device__ inline Bits<bytes> load_shared(std::uint32_t at) {
   return v;
 }
 
+__device__ inline void store_shared(std::uint32_t at, const uint4& v) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}
+
 /// A 16-byte word from global into shared memory, past the registers (sm_80); complete after `wait_copies`.
 /// `whole_lines`: the word's 128 bytes will all be wanted, so L2 fetches them at once. Measured on H200: rows that start
 /// anywhere 0.88 -> 0.91 of a copy in f32 and 0.89 -> 0.92 in f16, but 0.84 -> 0.80 in u8, whose tiles have more halo.

@@ -3,12 +3,17 @@
 
 namespace restride::cuda {
 
-int launch(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
+int launch(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream, void* encode_tensor_map) noexcept {
   switch (args.key.family) {
     case plan::Family::kNoop: return 0;
     case plan::Family::kRun:
-    case plan::Family::kRows: return launch_rows(args, dst, src, stream);
-    case plan::Family::kTile: return launch_tile(args, dst, src, stream);
+    case plan::Family::kRows: return args.key.cast ? launch_rows_cast(args, dst, src, stream) : launch_rows(args, dst, src, stream);
+    case plan::Family::kTile:
+      switch (args.key.variant) {
+        case kTileBulk: return launch_tile_bulk(args, dst, src, stream, encode_tensor_map);
+        case kTileAligned: return launch_tile_aligned(args, dst, src, stream);
+        default: return launch_tile(args, dst, src, stream);
+      }
     case plan::Family::kPacked:
       return std::holds_alternative<maps::RecordsArgs>(args.args) ? launch_packed_records(args, dst, src, stream)
                                                                   : launch_packed(args, dst, src, stream);

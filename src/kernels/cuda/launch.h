@@ -21,6 +21,7 @@ struct KernelKey {
   plan::Family family = plan::Family::kNoop;
   std::uint8_t src_unit = 1, dst_unit = 1;
   std::uint8_t variant = 0;       ///< rows: RowsKind; tile: how words are made; gather: bits of an index
+  std::uint8_t stages = 1;        ///< tile by bulk copies: tiles in flight a block
   bool cast = false;
   DType src_dtype = DType::kU8, dst_dtype = DType::kU8;
 };
@@ -35,9 +36,11 @@ struct CudaArgs {
 CudaArgs prepare_cuda(const layout::Canonical& c, const plan::Decision& decision);
 
 /// Enqueues the copy on `stream`. `dst` and `src` are the tensors' data pointers on the current device.
+/// `encode_tensor_map` is the driver's cuTensorMapEncodeTiled, or null where the driver has none: a plan by bulk tensor
+/// copies then runs by ordinary loads, tile by tile the same.
 ///
 /// Allocates nothing, does not synchronise, may be captured in a graph, neither reads nor clears the last error.
 /// Returns a cudaError_t: 0 when enqueued.
-int launch(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
+int launch(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream, void* encode_tensor_map) noexcept;
 
 }  // namespace restride::cuda

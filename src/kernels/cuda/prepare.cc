@@ -4,6 +4,19 @@
 
 namespace restride::cuda {
 
+namespace {
+
+/// The fastest of tile's kernels that a copy allows; by bulk tensor copies only where the plan says so.
+std::uint8_t tile_variant(const layout::Canonical& c, const plan::Candidate& chosen) {
+  const std::int64_t col_mode = chosen.get(plan::ParamId::kColMode);
+  if (chosen.get(plan::ParamId::kBoundaryBytes) != 0) return kTileCollect;
+  if (chosen.get(plan::ParamId::kEngine) == 1 && plan::tile_by_bulk(c, col_mode)) return kTileBulk;
+  if (plan::tile_on_words(c, col_mode)) return kTileAligned;
+  return plan::tile_in_registers(c, col_mode) ? kTileBlock : kTileCollect;
+}
+
+}  // namespace
+
 CudaArgs prepare_cuda(const layout::Canonical& c, const plan::Decision& decision) {
   const plan::Candidate& chosen = decision.chosen;
   CudaArgs out;
@@ -21,7 +34,8 @@ CudaArgs prepare_cuda(const layout::Canonical& c, const plan::Decision& decision
       out.args = plan::rows_args(c, chosen);
       break;
     case plan::Family::kTile:
-      out.key.variant = plan::tile_in_registers(c, chosen) ? kTileBlock : kTileCollect;
+      out.key.variant = tile_variant(c, chosen);
+      out.key.stages = static_cast<std::uint8_t>(chosen.get(plan::ParamId::kStages, 1));
       out.args = plan::tile_args(c, chosen);
       break;
     case plan::Family::kPacked:

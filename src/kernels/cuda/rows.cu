@@ -5,7 +5,6 @@
 // Traffic       every byte once each way; 16-byte stores on dst's boundaries, two aligned loads a word where src is
 //               aligned otherwise (the second hits L1).
 // Source        the seeds' copy kernels; measured rows in bench/results.
-#include "src/kernels/cuda/casts.cuh"
 #include "src/kernels/cuda/device.cuh"
 #include "src/kernels/cuda/families.h"
 #include "src/maps/rows.h"
@@ -45,7 +44,7 @@ __device__ inline uint4 reversed(const uint4& v) {
 
 /// Units of dst in a word of this kind, and the bytes a word has.
 template <class Op, RowsKind kind>
-inline constexpr int kUnitsOf = kind == RowsKind::kUnit ? 1
+inline constexpr int kUnitsOf = kind == RowsKind::kUnit      ? 1
                                 : kind == RowsKind::kCollect ? 16 / (Op::kSrc > Op::kDst ? Op::kSrc : Op::kDst)
                                                              : 16 / Op::kDst;
 
@@ -57,13 +56,13 @@ struct Word {
   static constexpr int kBytes = kUnits * Op::kDst;
   static constexpr int kSkewMask = kind == RowsKind::kUnit ? 0 : kBytes - 1;
 
-  char* to;           // the word's first unit, which may lie before the row
+  char* to;  // the word's first unit, which may lie before the row
   const char* from;
   std::int64_t unit;  // its number in the row
   bool whole;
-  bool readable;      // forward and reverse: both aligned words are the source's
-  bool dense;         // collect: the units are one aligned vector
-  uint4 low, high;    // forward and reverse: the aligned words that hold it
+  bool readable;    // forward and reverse: both aligned words are the source's
+  bool dense;       // collect: the units are one aligned vector
+  uint4 low, high;  // forward and reverse: the aligned words that hold it
   Bits<Op::kSrc> in[kShift ? 1 : kUnits];
 
   __device__ void find(const RowsArgs& a, const maps::RowsItem& item, char* dst, const char* src) {
@@ -77,8 +76,8 @@ struct Word {
     if constexpr (kShift) {
       const char* const word = lowest() - nibble(lowest());
       // A word that reaches beyond the source is read unit by unit.
-      readable = word >= src + a.src_first && word + 32 <= src + a.src_last && item.row < a.row_count &&
-                 unit < a.row_units;
+      readable =
+          word >= src + a.src_first && word + 32 <= src + a.src_last && item.row < a.row_count && unit < a.row_units;
     }
     if constexpr (kind == RowsKind::kCollect)
       dense = a.src_step == Op::kSrc && (reinterpret_cast<std::uintptr_t>(from) & (kUnits * Op::kSrc - 1)) == 0;
@@ -98,6 +97,10 @@ struct Word {
     if constexpr (kShift) {
     } else if constexpr (kind == RowsKind::kUnit) {
       in[0] = load<Op::kSrc>(from);
+    } else if (a.src_step == 0) {  // a broadcast along the row
+      in[0] = load<Op::kSrc>(from);
+#pragma unroll
+      for (int j = 1; j < kUnits; ++j) in[j] = in[0];
     } else if (dense) {
       split<Op::kSrc, kUnits>(load<kUnits * Op::kSrc>(from), in);
     } else {
@@ -111,9 +114,11 @@ struct Word {
       if (readable) {
         uint4 bytes = shifted(low, high, nibble(lowest()));
         if constexpr (kind == RowsKind::kReverse) bytes = reversed<Op::kSrc>(bytes);
-        if (whole) store<16>(to, bytes);
-        else store_part<Op::kDst>(to, bytes, unit < 0 ? static_cast<int>(-unit) * Op::kDst : 0,
-                                  a.row_units - unit < kUnits ? static_cast<int>(a.row_units - unit) * Op::kDst : 16);
+        if (whole)
+          store<16>(to, bytes);
+        else
+          store_part<Op::kDst>(to, bytes, unit < 0 ? static_cast<int>(-unit) * Op::kDst : 0,
+                               a.row_units - unit < kUnits ? static_cast<int>(a.row_units - unit) * Op::kDst : 16);
         return;
       }
     } else if (whole) {
@@ -130,13 +135,13 @@ struct Word {
 };
 
 template <class Op, RowsKind kind, int kSteps>
-__global__ void __launch_bounds__(kThreads) rows_kernel(const __grid_constant__ RowsArgs a, char* dst,
-                                                        const char* src) {
+__global__ void __launch_bounds__(kThreads)
+    rows_kernel(const __grid_constant__ RowsArgs a, char* dst, const char* src) {
   Word<Op, kind> words[kSteps];
 #pragma unroll
   for (int step = 0; step < kSteps; ++step)
     words[step].find(a, maps::rows_item(a, blockIdx.x, step * kThreads + threadIdx.x), dst, src);
-  // All loads before the first use of one.
+    // All loads before the first use of one.
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) words[step].fetch(a);
 #pragma unroll
@@ -165,14 +170,6 @@ int launch_move(const RowsArgs& a, RowsKind kind, void* dst, const void* src, CU
 int launch_rows(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
   const auto& a = std::get<RowsArgs>(args.args);
   const auto kind = static_cast<RowsKind>(args.key.variant);
-  if (args.key.cast) {
-#define RESTRIDE_CAST(d, s)                                                                                 \
-  if (args.key.dst_dtype == DType::d && args.key.src_dtype == DType::s)                                     \
-    return launch_kind<Cast<base::Storage<DType::d>, base::Storage<DType::s>>, RowsKind::kCollect>(a, dst, src, stream);
-    RESTRIDE_CUDA_CASTS(RESTRIDE_CAST)
-#undef RESTRIDE_CAST
-    return static_cast<int>(cudaErrorInvalidValue);
-  }
   switch (args.key.dst_unit) {
     case 1: return launch_move<1>(a, kind, dst, src, stream);
     case 2: return launch_move<2>(a, kind, dst, src, stream);

@@ -1,10 +1,12 @@
-// Moves         two modes, one contiguous in each side, batched over the others; tiles through shared memory.
-// Applies when  dst's innermost mode and src's are different modes, both long; any pitch and alignment.
+// Moves         two modes, one contiguous in each side, batched over the others; tiles through shared memory; casts.
+// Applies when  dst's innermost mode and src's are different modes, both long; any pitch and alignment. Where all rows
+// lie
+//               on words, tile_aligned.cu or tile_bulk.cu have the same tiles faster.
 // Thread map    256 threads a tile: load, 16 bytes a lane along src's rows; store, 16 bytes a lane, 8 x 4 lanes a warp.
 // Shared memory rows as they lie in src, pitch congruent to src's modulo 16; see src/maps/tile.h. No bank conflicts.
 // Traffic       every byte once each way, plus a halo of up to 31 bytes a row of dst when dst's rows are misaligned.
 // Source        the seeds' operator-transpose ladder; measured rows in bench/results.
-#include "src/kernels/cuda/casts.cuh"
+#include "src/kernels/cuda/cast_units.cuh"
 #include "src/kernels/cuda/device.cuh"
 #include "src/kernels/cuda/families.h"
 #include "src/maps/tile.h"
@@ -40,17 +42,17 @@ __device__ inline void load_tile(const TileArgs& a, std::uint32_t tile, const ch
 }
 
 /// Words of dst collected unit by unit.
-template <class Op, int kWords, int kTileS>
-__global__ void __launch_bounds__(maps::kTileThreads, kBlocks) tile_kernel(const __grid_constant__ TileArgs a, char* dst,
-                                                                  const char* src) {
-  constexpr int kUnits = 16 / Op::kDst;
+template <int kSrc, int kDst, bool kCast, int kWords, int kTileS>
+__global__ void __launch_bounds__(maps::kTileThreads, kBlocks)
+    tile_kernel(const __grid_constant__ TileArgs a, char* dst, const char* src) {
+  constexpr int kUnits = 16 / kDst;
   extern __shared__ __align__(128) char shared[];
   const maps::TilePlace place = maps::tile_place(a, blockIdx.x);
   const maps::Offsets batch = maps::offsets(a.batch, place.batch);
-  const char* const from = src + a.src_offset + batch.src + (place.d - a.halo) * a.src_pitch +
-                           static_cast<std::int64_t>(place.s) * Op::kSrc;
+  const char* const from =
+      src + a.src_offset + batch.src + (place.d - a.halo) * a.src_pitch + static_cast<std::int64_t>(place.s) * kSrc;
   const std::uint32_t tile = shared_address(shared) + nibble(from);
-  load_tile<Op::kSrc, kUnits>(a, tile, from, src, place.d, place.s);
+  load_tile<kSrc, kUnits>(a, tile, from, src, place.d, place.s);
   // Wait for this thread's copies, then for the block's.
   wait_copies();
   __syncthreads();
@@ -58,48 +60,47 @@ __global__ void __launch_bounds__(maps::kTileThreads, kBlocks) tile_kernel(const
   char* const to = dst + a.dst_offset + batch.dst + place.s * a.dst_pitch;
   const int s_count = min(kTileS, a.s_extent - place.s);
   constexpr int kItems = kWords * kTileS;
-#pragma unroll 2
+#pragma unroll(kCast ? 1 : 2)
   for (int step = 0; step < kItems / maps::kTileThreads; ++step) {
     const maps::TileStore at = maps::tile_store(step * maps::kTileThreads + threadIdx.x, kWords / 8, kTileS);
     if (at.s >= s_count) continue;
     char* const row = to + at.s * a.dst_pitch;
-    const int skew = static_cast<int>(reinterpret_cast<std::uintptr_t>(row) & a.skew_mask) / Op::kDst;
+    const int skew = static_cast<int>(reinterpret_cast<std::uintptr_t>(row) & a.skew_mask) / kDst;
     const int local = at.word * kUnits - skew + a.halo;  // row of shared memory
     const int d = place.d + local - a.halo;
     const int group = local / kUnits, inner = local % kUnits;
-    std::uint32_t address = tile + at.s * Op::kSrc + group * (kUnits * a.row_pitch + a.group_pad) +
-                            inner * a.row_pitch;
-    Bits<Op::kDst> units[kUnits];
-    if (d >= 0 && d + kUnits <= a.d_extent) {
+    std::uint32_t address = tile + at.s * kSrc + group * (kUnits * a.row_pitch + a.group_pad) + inner * a.row_pitch;
+    Bits<kSrc> units[kUnits];
+    const auto collect = [&](auto&& wanted) {
 #pragma unroll
       for (int j = 0; j < kUnits; ++j) {
-        units[j] = Op::apply(load_shared<Op::kSrc>(address));
+        units[j] = {};
+        if (wanted(j)) units[j] = load_shared<kSrc>(address);
         address += a.row_pitch + (j + inner == kUnits - 1 ? a.group_pad : 0);
       }
-      store<16>(row + static_cast<std::int64_t>(d) * Op::kDst, join<Op::kDst, kUnits>(units));
-    } else {
-      for (int j = 0; j < kUnits; ++j) {
-        if (d + j >= 0 && d + j < a.d_extent)
-          store<Op::kDst>(row + static_cast<std::int64_t>(d + j) * Op::kDst,
-                          Op::apply(load_shared<Op::kSrc>(address)));
-        address += a.row_pitch + (j + inner == kUnits - 1 ? a.group_pad : 0);
-      }
-    }
+      return finish_word<kSrc, kDst, kCast>(a, units);
+    };
+    char* const word = row + static_cast<std::int64_t>(d) * kDst;
+    if (d >= 0 && d + kUnits <= a.d_extent)
+      store<16>(word, collect([](int) { return true; }));
+    else
+      store_part<kDst>(word, collect([&](int j) { return d + j >= 0 && d + j < a.d_extent; }), max(-d, 0) * kDst,
+                       min(a.d_extent - d, kUnits) * kDst);
   }
 }
 
 /// The same for units of 1 and 2 bytes where all rows start on words: a lane reads 4 bytes of each row of src and
 /// transposes them in registers, so shared memory moves words and not units.
 template <int kUnit, int kWords, int kTileS>
-__global__ void __launch_bounds__(maps::kTileThreads, kBlocks) tile_block_kernel(const __grid_constant__ TileArgs a, char* dst,
-                                                                        const char* src) {
-  constexpr int kUnits = 16 / kUnit;   // rows of src a word of dst needs
-  constexpr int kAcross = 4 / kUnit;   // rows of dst a word of shared memory serves
+__global__ void __launch_bounds__(maps::kTileThreads, kBlocks)
+    tile_block_kernel(const __grid_constant__ TileArgs a, char* dst, const char* src) {
+  constexpr int kUnits = 16 / kUnit;  // rows of src a word of dst needs
+  constexpr int kAcross = 4 / kUnit;  // rows of dst a word of shared memory serves
   extern __shared__ __align__(128) char shared[];
   const maps::TilePlace place = maps::tile_place(a, blockIdx.x);
   const maps::Offsets batch = maps::offsets(a.batch, place.batch);
-  const char* const from = src + a.src_offset + batch.src + place.d * a.src_pitch +
-                           static_cast<std::int64_t>(place.s) * kUnit;
+  const char* const from =
+      src + a.src_offset + batch.src + place.d * a.src_pitch + static_cast<std::int64_t>(place.s) * kUnit;
   const std::uint32_t tile = shared_address(shared) + nibble(from);
   load_tile<kUnit, kUnits>(a, tile, from, src, place.d, place.s);
   wait_copies();
@@ -109,8 +110,7 @@ __global__ void __launch_bounds__(maps::kTileThreads, kBlocks) tile_block_kernel
   constexpr int kItems = kWords * kTileS / kAcross;
 #pragma unroll 2
   for (int step = 0; step < kItems / maps::kTileThreads; ++step) {
-    const maps::TileStore at =
-        maps::tile_store(step * maps::kTileThreads + threadIdx.x, kWords / 8, kTileS / kAcross);
+    const maps::TileStore at = maps::tile_store(step * maps::kTileThreads + threadIdx.x, kWords / 8, kTileS / kAcross);
     const int d = place.d + at.word * kUnits;
     const int s = at.s * kAcross;
     if (place.s + s >= a.s_extent || d >= a.d_extent) continue;
@@ -139,10 +139,10 @@ __global__ void __launch_bounds__(maps::kTileThreads, kBlocks) tile_block_kernel
   }
 }
 
-template <class Op, int kWords, int kTileS>
+template <int kSrc, int kDst, bool kCast, int kWords, int kTileS>
 int launch_plain(const TileArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  return enqueue(tile_kernel<Op, kWords, kTileS>, a, dst, src, a.tiles, maps::kTileThreads,
-                 maps::tile_shared_bytes(a, 16 / Op::kDst), stream);
+  return enqueue(tile_kernel<kSrc, kDst, kCast, kWords, kTileS>, a, dst, src, a.tiles, maps::kTileThreads,
+                 maps::tile_shared_bytes(a, 16 / kDst), stream);
 }
 
 template <int kUnit, int kWords, int kTileS>
@@ -155,31 +155,29 @@ int launch_block(const TileArgs& a, void* dst, const void* src, CUstream_st* str
 template <int kUnit>
 int launch_move(const TileArgs& a, bool block, void* dst, const void* src, CUstream_st* stream) noexcept {
   const int words = a.tile_d * kUnit / 16;
-#define RESTRIDE_TILE(kWords, kTileS)                                                        \
-  if (words == kWords && a.tile_s == kTileS) {                                               \
-    if constexpr (kUnit < 4)                                                                 \
-      if (block) return launch_block<kUnit, kWords, kTileS>(a, dst, src, stream);            \
-    return launch_plain<Move<kUnit>, kWords, kTileS>(a, dst, src, stream);                   \
+#define RESTRIDE_TILE(kWords, kTileS)                                              \
+  if (words == kWords && a.tile_s == kTileS) {                                     \
+    if constexpr (kUnit < 4)                                                       \
+      if (block) return launch_block<kUnit, kWords, kTileS>(a, dst, src, stream);  \
+    return launch_plain<kUnit, kUnit, false, kWords, kTileS>(a, dst, src, stream); \
   }
   if constexpr (kUnit == 1) {
-    RESTRIDE_TILE(8, 128) RESTRIDE_TILE(8, 256) RESTRIDE_TILE(16, 128) RESTRIDE_TILE(16, 256)
+    RESTRIDE_TILE(8, 128) RESTRIDE_TILE(8, 256)
   } else if constexpr (kUnit == 2) {
-    RESTRIDE_TILE(8, 64) RESTRIDE_TILE(8, 128) RESTRIDE_TILE(16, 128) RESTRIDE_TILE(32, 64)
+    RESTRIDE_TILE(8, 64) RESTRIDE_TILE(8, 128)
   } else if constexpr (kUnit == 4) {
-    RESTRIDE_TILE(8, 32) RESTRIDE_TILE(16, 64) RESTRIDE_TILE(32, 64) RESTRIDE_TILE(16, 128) RESTRIDE_TILE(32, 32)
-  } else if constexpr (kUnit == 8) {
-    RESTRIDE_TILE(16, 32) RESTRIDE_TILE(16, 64) RESTRIDE_TILE(32, 32) RESTRIDE_TILE(32, 64)
+    RESTRIDE_TILE(8, 32) RESTRIDE_TILE(16, 64) RESTRIDE_TILE(16, 128)
   } else {
-    RESTRIDE_TILE(16, 16) RESTRIDE_TILE(32, 32) RESTRIDE_TILE(16, 64) RESTRIDE_TILE(16, 32) RESTRIDE_TILE(32, 16) RESTRIDE_TILE(32, 64)
+    RESTRIDE_TILE(16, 32) RESTRIDE_TILE(16, 64)
   }
 #undef RESTRIDE_TILE
   return static_cast<int>(cudaErrorInvalidValue);
 }
 
-template <class Op>
+template <int kSrc, int kDst>
 int launch_cast(const TileArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  constexpr maps::TileShape kShape = maps::tile_cast_shape(Op::kDst, Op::kSrc);
-  return launch_plain<Op, kShape.d * Op::kDst / 16, kShape.s>(a, dst, src, stream);
+  constexpr maps::TileShape kShape = maps::tile_cast_shape(kDst, kSrc);
+  return launch_plain<kSrc, kDst, true, kShape.d * kDst / 16, kShape.s>(a, dst, src, stream);
 }
 
 }  // namespace
@@ -187,10 +185,9 @@ int launch_cast(const TileArgs& a, void* dst, const void* src, CUstream_st* stre
 int launch_tile(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
   const auto& a = std::get<TileArgs>(args.args);
   if (args.key.cast) {
-#define RESTRIDE_X(d, s)                                                \
-  if (args.key.dst_dtype == DType::d && args.key.src_dtype == DType::s) \
-    return launch_cast<Cast<base::Storage<DType::d>, base::Storage<DType::s>>>(a, dst, src, stream);
-    RESTRIDE_CUDA_CASTS(RESTRIDE_X)
+#define RESTRIDE_X(kSrc, kDst) \
+  if (args.key.src_unit == kSrc && args.key.dst_unit == kDst) return launch_cast<kSrc, kDst>(a, dst, src, stream);
+    RESTRIDE_TILE_CASTS(RESTRIDE_X)
 #undef RESTRIDE_X
     return static_cast<int>(cudaErrorInvalidValue);
   }
@@ -199,8 +196,7 @@ int launch_tile(const CudaArgs& args, void* dst, const void* src, CUstream_st* s
     case 1: return launch_move<1>(a, block, dst, src, stream);
     case 2: return launch_move<2>(a, block, dst, src, stream);
     case 4: return launch_move<4>(a, block, dst, src, stream);
-    case 8: return launch_move<8>(a, block, dst, src, stream);
-    default: return launch_move<16>(a, block, dst, src, stream);
+    default: return launch_move<8>(a, block, dst, src, stream);  // units of 16 bytes lie on words
   }
 }
 

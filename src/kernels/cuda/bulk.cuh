@@ -1,0 +1,51 @@
+// Hopper's bulk copies: the few instructions that kernels need. sm_90 and later; nothing below.
+//
+// A barrier in shared memory counts the bytes that have yet to arrive. One thread announces them and starts the copies;
+// all wait for the barrier's phase, a bit that flips when the count reaches zero.
+#pragma once
+
+#include "src/kernels/cuda/device.cuh"
+
+namespace restride::cuda {
+
+/// Before anybody uses the barrier; a block barrier must follow.
+__device__ inline void init_arrival(std::uint32_t barrier) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
+  // The copy engine sees shared memory through another proxy than the threads' own stores.
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+__device__ inline void expect_bytes(std::uint32_t barrier, int bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+#endif
+}
+
+__device__ inline void wait_arrival(std::uint32_t barrier, unsigned phase) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra again;\n"
+      "}\n" ::"r"(barrier),
+      "r"(phase)
+      : "memory");
+#endif
+}
+
+/// One box of a tensor of five modes, coordinates innermost first; what lies outside the tensor arrives as zeros.
+__device__ inline void copy_box(std::uint32_t to, const void* tensor_map, const int (&at)[5], std::uint32_t barrier) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5, %6}], "
+      "[%7];" ::"r"(to),
+      "l"(tensor_map), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]), "r"(barrier)
+      : "memory");
+#endif
+}
+
+}  // namespace restride::cuda

@@ -1,0 +1,92 @@
+// A staged tile on its way into dst, for the kernels whose rows all lie on words: from lines of shared memory
+// (src/maps/tile.h) to whole words.
+#pragma once
+
+#include "src/kernels/cuda/cast_units.cuh"
+#include "src/kernels/cuda/device.cuh"
+#include "src/maps/tile.h"
+
+namespace restride::cuda {
+
+/// A tile kernel's instance: bytes of a unit on each side, and units of the tile.
+template <int src_unit, int dst_unit, int tile_d, int tile_s>
+struct TileOf {
+  static constexpr int kSrc = src_unit, kDst = dst_unit, kD = tile_d, kS = tile_s;
+  static constexpr int kUnits = maps::kWordBytes / kDst;   ///< rows of src a word of dst needs
+  static constexpr int kAcross = kSrc < 4 ? 4 / kSrc : 1;  ///< rows of dst a lane makes at once
+  static constexpr int kRowBytes = kS * kSrc, kRowWords = kRowBytes / maps::kWordBytes;
+  static constexpr int kGroups = kD / kUnits;
+  static constexpr int kBoxes = kRowBytes / maps::kLineBytes, kBoxBytes = kD * maps::kLineBytes;
+  static constexpr int kStageBytes = kD * kRowBytes;
+  static constexpr int kLoads = kD * kRowWords / maps::kTileThreads;
+  static constexpr int kStores = kGroups * kS / kAcross / maps::kTileThreads;
+  static_assert(kRowBytes % maps::kLineBytes == 0 && kGroups % 8 == 0);
+  static_assert(kLoads * maps::kTileThreads == kD * kRowWords &&
+                kStores * maps::kTileThreads == kGroups * kS / kAcross);
+};
+
+/// Stores the word at unit `d` of the row at `row`, as far as the row reaches.
+template <int kUnit>
+__device__ inline void store_word(char* row, int d, int d_extent, const uint4& word) {
+  char* const to = row + static_cast<std::int64_t>(d) * kUnit;
+  if ((d + maps::kWordBytes / kUnit) <= d_extent)
+    store<16>(to, word);
+  else
+    store_part<kUnit>(to, word, 0, (d_extent - d) * kUnit);
+}
+
+/// Writes the tile in `stage` to dst; `to` is unit 0 along d of the tile's first row of dst.
+template <class Tile, bool kCast>
+__device__ inline void write_tile(const maps::TileArgs& a, std::uint32_t stage, const maps::TilePlace& place,
+                                  char* to) {
+  constexpr int kUnits = Tile::kUnits, kAcross = Tile::kAcross;
+  constexpr int kRowsApart = Tile::kGroups * maps::kLineBytes;  // from a row of src to the next of its group
+#pragma unroll(kCast ? 1 : Tile::kStores)
+  for (int step = 0; step < Tile::kStores; ++step) {
+    const maps::TileStore at = maps::tile_aligned_store(step, threadIdx.x, Tile::kS / kAcross);
+    const int s = at.s * kAcross, d = place.d + at.word * kUnits;
+    if (d >= a.d_extent || place.s + s >= a.s_extent) continue;
+    const std::uint32_t address = stage + maps::tile_stage_byte(at.word * kUnits, s * Tile::kSrc, kUnits, Tile::kD);
+    char* row = to + s * a.dst_pitch;
+    if constexpr (kAcross == 1) {
+      Bits<Tile::kSrc> units[kUnits];
+#pragma unroll
+      for (int j = 0; j < kUnits; ++j) units[j] = load_shared<Tile::kSrc>(address + j * kRowsApart);
+      store_word<Tile::kDst>(row, d, a.d_extent, finish_word<Tile::kSrc, Tile::kDst, kCast>(a, units));
+    } else if constexpr (kCast) {
+      // A lane reads 4 bytes of each row of src: units of several rows of dst.
+      std::uint32_t in[kUnits];
+#pragma unroll
+      for (int j = 0; j < kUnits; ++j) in[j] = load_shared<4>(address + j * kRowsApart);
+#pragma unroll 1
+      for (int i = 0; i < kAcross && place.s + s + i < a.s_extent; ++i, row += a.dst_pitch) {
+        Bits<Tile::kSrc> units[kUnits];
+#pragma unroll
+        for (int j = 0; j < kUnits; ++j) {
+          units[j] = static_cast<Bits<Tile::kSrc>>(in[j]);
+          in[j] >>= 8 * Tile::kSrc;
+        }
+        store_word<Tile::kDst>(row, d, a.d_extent, finish_word<Tile::kSrc, Tile::kDst, true>(a, units));
+      }
+    } else {
+      // The same, transposed in registers.
+      std::uint32_t out[kAcross][4];
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        std::uint32_t in[kAcross], column[kAcross];
+#pragma unroll
+        for (int j = 0; j < kAcross; ++j) in[j] = load_shared<4>(address + (w * kAcross + j) * kRowsApart);
+        transpose_words<Tile::kDst>(in, column);
+#pragma unroll
+        for (int i = 0; i < kAcross; ++i) out[i][w] = column[i];
+      }
+#pragma unroll
+      for (int i = 0; i < kAcross; ++i, row += a.dst_pitch) {
+        if (place.s + s + i >= a.s_extent) break;
+        store_word<Tile::kDst>(row, d, a.d_extent, make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]));
+      }
+    }
+  }
+}
+
+}  // namespace restride::cuda

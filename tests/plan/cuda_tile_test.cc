@@ -1,0 +1,75 @@
+// Which of tile's kernels the CUDA planner chooses, and that explain can show why not the other.
+#include <gtest/gtest.h>
+
+#include "src/plan/cuda_planner.h"
+#include "tests/maps/replay.h"
+
+namespace restride {
+namespace {
+
+using maps_test::canonical;
+
+const plan::Candidate* other_tile(const plan::Decision& decision) {
+  for (const plan::Candidate& k : decision.others)
+    if (k.family == plan::Family::kTile) return &k;
+  return nullptr;
+}
+
+TEST(CudaTilePlan, LargeTransposesGoByBulkTensorCopies) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"}) {
+    const plan::Decision decision = plan::plan_cuda(
+        canonical(std::string(dtype) + " (8192,4096)", std::string(dtype) + " (8192,4096):(1,8192)"), {});
+    EXPECT_EQ(decision.chosen.family, plan::Family::kTile);
+    EXPECT_EQ(decision.chosen.get(plan::ParamId::kEngine), 1) << dtype;
+    const plan::Candidate* loads = other_tile(decision);
+    ASSERT_NE(loads, nullptr);
+    EXPECT_TRUE(loads->applies);
+    EXPECT_EQ(loads->get(plan::ParamId::kEngine), 0);
+  }
+}
+
+TEST(CudaTilePlan, OlderGpusLoadAsEver) {
+  plan::CudaMachine older;
+  older.cc_major = 8;
+  const plan::Decision decision = plan::plan_cuda(canonical("f32 (8192,4096)", "f32 (8192,4096):(1,8192)"), older);
+  EXPECT_EQ(decision.chosen.get(plan::ParamId::kEngine), 0);
+  ASSERT_NE(other_tile(decision), nullptr);
+  EXPECT_EQ(other_tile(decision)->reason, "bulk tensor copies need sm_90");
+}
+
+TEST(CudaTilePlan, ShortRowsOfSrcAreNotWorthWhatTheEngineFetches) {
+  const plan::Decision decision =
+      plan::plan_cuda(canonical("f16 (12,75,96,608)", "f16 (12,75,96,608):(96,700416,1,1152)"), {});
+  EXPECT_EQ(decision.chosen.family, plan::Family::kTile);
+  EXPECT_EQ(decision.chosen.get(plan::ParamId::kEngine), 0);
+  ASSERT_NE(other_tile(decision), nullptr);
+  EXPECT_EQ(other_tile(decision)->reason, "slower by prediction");
+}
+
+TEST(CudaTilePlan, RowsThatStartOffSectorsGetARingWithFewTilesUnderWay) {
+  const plan::Decision decision = plan::plan_cuda(canonical("u8 (8192,16400)", "u8 (8192,16400):(1,8192)"), {});
+  EXPECT_EQ(decision.chosen.get(plan::ParamId::kEngine), 1);
+  EXPECT_EQ(decision.chosen.get(plan::ParamId::kStages), 2);
+  EXPECT_EQ(decision.chosen.get(plan::ParamId::kBlocks), plan::CudaMachine{}.sm_count);
+}
+
+TEST(CudaTilePlan, WideningCastsGoByBulkTensorCopiesAndNarrowingOnesDoNot) {
+  EXPECT_EQ(
+      plan::plan_cuda(canonical("f32 (8192,4096)", "f16 (8192,4096):(1,8192)"), {}).chosen.get(plan::ParamId::kEngine),
+      1);
+  EXPECT_EQ(
+      plan::plan_cuda(canonical("f16 (8192,4096)", "f32 (8192,4096):(1,8192)"), {}).chosen.get(plan::ParamId::kEngine),
+      0);
+}
+
+TEST(CudaTilePlan, EveryPairOfRealDtypesIsConvertedInATile) {
+  for (const char* to : {"u8", "f16", "i32", "f64", "bool", "f8e4m3"})
+    for (const char* from : {"i8", "bf16", "f32", "i64", "f8e5m2", "u16"})
+      EXPECT_EQ(plan::plan_cuda(canonical(std::string(to) + " (512,700)", std::string(from) + " (512,700):(1,512)"), {})
+                    .chosen.family,
+                plan::Family::kTile)
+          << from << " to " << to;
+}
+
+}  // namespace
+}  // namespace restride
