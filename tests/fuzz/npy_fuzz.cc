@@ -23,6 +23,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   again.append(static_cast<std::size_t>(entry.layout.bytes()), '\0');
   const io::MemorySource written(io::Bytes(reinterpret_cast<const std::uint8_t*>(again.data()), again.size()));
   const Layout back = io::parse_npy(written).layout;
-  if (back.element != entry.layout.element || back.elements() != entry.layout.elements()) std::abort();
+  // bf16 and f8e4m3 have no name in NumPy: they are written as the bytes that ml_dtypes writes.
+  const bool named = descr.find('V') == std::string::npos;
+  if (named ? back.element != entry.layout.element : back.element.size_bytes != entry.layout.element.size_bytes) std::abort();
+  if (back.elements() != entry.layout.elements()) std::abort();
   return 0;
 }
