@@ -38,6 +38,7 @@ CpuArgs prepare_run(const Canonical& c, const plan::Candidate& k) {
   CpuArgs a = common(c);
   a.kernel = kernels::cpu::run_kernel();
   a.tasks = c.units;
+  a.row_src_stride = c.src_unit;
   a.align_tasks = 128;
   a.stream = k.get(ParamId::kStream) != 0;
   return a;

@@ -64,11 +64,6 @@ HWY_INLINE void cast_block(std::byte* dst, const std::byte* src) {
     Narrow<Dst>::store(From::load(src), dst);
 }
 
-// A run this long is taken for a piece of a longer one: its source is fetched ahead, also past the run's end.
-// Measured on a Xeon of 2023, one thread, f32 -> bf16: 0.53 of a plain copy without, 0.80 with; 1 and 2 KiB are worse.
-constexpr std::size_t kLongRunBytes = 2048;
-constexpr std::size_t kAheadBytes = 4096;
-
 template <class Dst, class Src>
 void cast_through_float(void* dst_data, const void* src_data, std::size_t n) {
   auto* dst = static_cast<std::byte*>(dst_data);
@@ -84,13 +79,10 @@ void cast_through_float(void* dst_data, const void* src_data, std::size_t n) {
     std::memcpy(dst, out, n * sizeof(Dst));
     return;
   }
-  const std::size_t ahead = n * sizeof(Src) >= kLongRunBytes ? kAheadBytes : 0;
   constexpr std::size_t kVectors = vectors_at_once<Dst>();
   std::size_t i = 0;
-  for (const std::size_t block = kVectors * lanes; i + block <= n; i += block) {
-    for (std::size_t v = 0; v < kVectors; ++v) hwy::Prefetch(src + (i + v * lanes) * sizeof(Src) + ahead);
+  for (const std::size_t block = kVectors * lanes; i + block <= n; i += block)
     cast_block<Dst, Src, kVectors>(dst + i * sizeof(Dst), src + i * sizeof(Src));
-  }
   if constexpr (kVectors > 1)
     for (; i + lanes <= n; i += lanes) cast_block<Dst, Src, 1>(dst + i * sizeof(Dst), src + i * sizeof(Src));
   // The rest is the last whole vector, which writes some elements a second time with the same bits.

@@ -5,8 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/kernels/cpu/rows.cc"
 #include <hwy/foreach_target.h>
-#include "src/kernels/cpu/pick-inl.h"
-#include "src/kernels/cpu/writer-inl.h"
+#include "src/kernels/cpu/strands-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace restride::kernels::cpu {
@@ -35,9 +34,25 @@ struct Batch {
   }
 };
 
+/// Rows long enough to take in turns.
+void long_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
+  NestCursor walk(a.nest, begin);
+  std::int64_t left = end - begin;
+  Batch batch;
+  for (batch.fill(a, walk, &left); batch.n > 0; batch.fill(a, walk, &left))
+    for (std::int64_t i = 0; i < batch.n; i += strands_at_once(a)) {
+      Strand strands[kStrands];
+      const auto count = static_cast<int>(std::min<std::int64_t>(strands_at_once(a), batch.n - i));
+      for (int k = 0; k < count; ++k) strands[k] = {dst + batch.dst[i + k], src + batch.src[i + k], batch.units[i + k]};
+      move_strands(a, strands, count);
+    }
+  hwy::FlushStream();
+}
+
 void rows(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin, std::int64_t end) noexcept {
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
+  if (a.stream && a.units * a.dst_unit >= kStrandFromBytes) return long_rows(a, dst, src, begin, end);
   const bool dense = a.row_src_stride == a.src_unit;
   const std::int64_t ask_bytes = std::min<std::int64_t>(a.units * static_cast<std::int64_t>(a.src_unit), 1024);
   alignas(64) std::uint8_t buffer[2048];

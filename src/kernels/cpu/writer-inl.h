@@ -55,16 +55,17 @@ class Writer {
 
   HWY_INLINE void finish() {
     leave();
-    next_ = nullptr;
     if (stream_) hwy::FlushStream();
   }
 
- private:
-  /// Writes what is in the open line by ordinary stores.
+  /// Writes what is in the open line by ordinary stores; the next piece starts afresh.
   HWY_INLINE void leave() {
     if (fill_ > first_) std::memcpy(next_ - (fill_ - first_), line_ + first_, fill_ - first_);
     fill_ = first_ = 0;
+    next_ = nullptr;
   }
+
+ private:
   HWY_INLINE void restart(std::uint8_t* to) {
     leave();
     next_ = to;
