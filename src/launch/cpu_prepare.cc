@@ -153,7 +153,7 @@ CpuArgs prepare_packed(const Canonical& c, const plan::Candidate& k) {
   const std::int64_t run = k.get(ParamId::kRunBytes);
   const std::int64_t max_units = std::min<std::int64_t>(plan::kPackedUnits, plan::kPackedBytes / c.dst_unit);
   static_assert(plan::kPackedUnits <= kernels::cpu::kMaxPackedUnits && plan::kPackedBytes <= kernels::cpu::kMaxPackedBytes &&
-                plan::kPackedModes <= kernels::cpu::Packed::kCapacity);
+                plan::kPackedRuns <= kernels::cpu::kMaxPackedRuns && plan::kPackedModes <= kernels::cpu::Packed::kCapacity);
   if (run < 1 || run > plan::kPackedRunBytes || !plan::packed_sets(c, run, max_units, plan::kPackedModes, &sets)) refuse(k, c);
   CpuArgs a = common(c);
   a.kernel = kernels::cpu::packed_kernel(c.dst_unit);

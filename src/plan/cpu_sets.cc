@@ -82,6 +82,9 @@ bool packed_sets(const layout::Canonical& c, std::int64_t run_bytes, std::int64_
   s.dst_run_units = 1;
   for (int m = 0; m < s.dst_run; ++m) s.dst_run_units *= s.points[static_cast<std::size_t>(m)];
   if (s.src_run.empty() || inside > max_modes) return false;
+  std::int64_t src_run_units = 1;
+  for (std::uint8_t m : s.src_run) src_run_units *= s.points[m];
+  if (s.units > kPackedRuns * std::min(s.dst_run_units, src_run_units)) return false;
   const std::uint8_t fast = s.src_run.front();
   s.woven = fast != 0 && (c.modes[0].src_stride > 0 || !s.in_src_run(0)) && (c.modes[fast].src_stride > 0 || fast >= s.dst_run);
   *out = s;

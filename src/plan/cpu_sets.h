@@ -51,6 +51,7 @@ struct PackedSets {
 inline constexpr std::int64_t kPackedRunBytes = 2048;  ///< what runs aim for; halved until the tile fits
 inline constexpr std::int64_t kPackedUnits = 8192;
 inline constexpr std::int64_t kPackedBytes = 16 << 10;
+inline constexpr std::int64_t kPackedRuns = 2048;      ///< on either side
 inline constexpr int kPackedModes = 16;
 
 /// Sets whose runs reach `run_bytes` on both sides where the modes allow it; false when a side has no dense mode or

@@ -5,16 +5,18 @@
 // Buffers: the tile's source runs (converted if there is a cast), a table of where in it each unit of dst lies (built
 //   once a call, and again when a block is cut short), and a piece of destination on its way out.
 // Traffic: source runs and destination runs of at least a few lines each; every line once.
-// Source and measured: tile sets as in cuTT's packed kernels (Hynninen, Lyakh 2017), as a table for any set.
+// Source and measured: tile sets as in cuTT's packed kernels (Hynninen, Lyakh 2017), as a table for any set; or, where
+//   the instruction set permutes two registers, as the list of shuffles in shuffles-inl.h.
 #pragma once
 
 #include "src/kernels/cpu/args.h"
 
 namespace restride::kernels::cpu {
 
-/// The largest tile: units of it, bytes of it.
+/// The largest tile: units of it, bytes of it, runs of it on either side.
 inline constexpr std::int64_t kMaxPackedUnits = 8192;
 inline constexpr std::int64_t kMaxPackedBytes = 16 << 10;
+inline constexpr std::int64_t kMaxPackedRuns = 2048;
 
 /// Expects packed, nest (outer modes, blocks included), stream, cast_run.
 CpuKernel packed_kernel(int dst_unit) noexcept;
