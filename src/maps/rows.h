@@ -18,6 +18,7 @@ enum class RowsKind : std::uint8_t {
   kForward,  ///< a 16-byte word of dst, from two aligned words of src; src_step = unit
   kReverse,  ///< the same, units in opposite order; src_step = -unit
   kCollect,  ///< a word of dst collected from units; any src_step
+  kRepeat,   ///< a word of dst that holds one unit again and again; src_step = 0
   kDense,    ///< casts: a vector of units from a vector of units; rows of both sides start on vectors
 };
 

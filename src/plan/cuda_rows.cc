@@ -100,6 +100,7 @@ RowsKind rows_kind(const Canonical& c, std::int64_t vector_bytes) {
   }
   if (vector_bytes == c.dst_unit) return RowsKind::kUnit;
   if (src_step(c) == c.src_unit) return RowsKind::kForward;
+  if (src_step(c) == 0) return RowsKind::kRepeat;
   return src_step(c) == -c.src_unit ? RowsKind::kReverse : RowsKind::kCollect;
 }
 

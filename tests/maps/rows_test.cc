@@ -51,6 +51,43 @@ TEST(RowsMap, FollowsFlipsStepsAndBroadcasts) {
   replay_rows("f32 (30,100)", "f32 (30,100):(0,1)");
 }
 
+/// Casts have units of two sizes, so units are counted, not bytes.
+void replay_cast(const std::string& dst, const std::string& src, maps::RowsKind expected) {
+  SCOPED_TRACE(dst + " from " + src);
+  const layout::Canonical c = maps_test::canonical(dst, src);
+  const plan::Candidate rows = plan::bid_rows(c, {});
+  ASSERT_TRUE(rows.applies) << rows.reason;
+  const maps::RowsKind kind = plan::rows_kind(c, rows.get(plan::ParamId::kVectorBytes));
+  EXPECT_EQ(kind, expected);
+  const maps::RowsArgs a = plan::rows_args(c, rows);
+  const int units = 16 / std::max(c.dst_unit, c.src_unit);
+  std::vector<int> times(static_cast<std::size_t>(a.row_count * a.row_units), 0);
+  for (std::uint32_t block = 0; block < a.blocks; ++block)
+    for (std::uint32_t index = 0; index < a.block_words; ++index) {
+      const maps::RowsItem item = maps::rows_item(a, block, index);
+      if (item.row >= a.row_count) continue;
+      const maps::Offsets at = maps::offsets(a.rows, item.row);
+      const std::int64_t row = a.dst_offset + at.dst;
+      const int skew = static_cast<int>(row & (units * c.dst_unit - 1)) / c.dst_unit;
+      if (kind == maps::RowsKind::kDense) {
+        ASSERT_EQ(skew, 0) << "a row of dst off its vectors";
+        ASSERT_EQ((a.src_offset + at.src) % (units * c.src_unit), 0) << "a row of src off its vectors";
+      }
+      const std::int64_t first = maps::rows_first_unit(item.word, units, skew);
+      for (std::int64_t u = std::max<std::int64_t>(first, 0); u < std::min(first + units, a.row_units); ++u)
+        ++times[static_cast<std::size_t>(item.row * a.row_units + u)];
+    }
+  for (const int n : times) ASSERT_EQ(n, 1);
+}
+
+TEST(RowsMap, CastsTakeEveryUnitOnce) {
+  replay_cast("f32 (5003)", "f16 (5003)", maps::RowsKind::kDense);
+  replay_cast("u8 (30,100):(112,1)", "f32 (30,100):(104,1)", maps::RowsKind::kDense);
+  replay_cast("f32 (30,100):(100,1)", "u8 (30,100):(104,1)@4", maps::RowsKind::kDense);
+  replay_cast("f32 (30,99):(101,1)", "u8 (30,99):(103,1)", maps::RowsKind::kCollect);
+  replay_cast("f16 (7,9,33):(297,33,1)@3", "f64 (7,9,33):(1,-231,7)@2100", maps::RowsKind::kCollect);
+}
+
 TEST(GatherMap, MovesAnyLayoutOnce) {
   const Copy copy("f32 (3,4,5,6):(-120,5,1,20)@240", "f32 (3,4,5,6):(2,-30,6,120)@90");
   const maps::GatherArgs a = plan::gather_args(copy.c, plan::bid_gather(copy.c, {}));
@@ -67,7 +104,8 @@ TEST(GatherMap, MovesAnyLayoutOnce) {
 
 TEST(FastDiv, AgreesWithDivision) {
   for (const std::int64_t d : {1ll, 2ll, 3ll, 5ll, 7ll, 641ll, 65535ll, 65536ll, 65537ll, 0x40000001ll, 0x7fffffffll})
-    for (const std::uint32_t n : {0u, 1u, 2u, 640u, 65535u, 65536u, 0x3fffffffu, 0x40000000u, 0x7ffffffeu, 0x7fffffffu}) {
+    for (const std::uint32_t n :
+         {0u, 1u, 2u, 640u, 65535u, 65536u, 0x3fffffffu, 0x40000000u, 0x7ffffffeu, 0x7fffffffu}) {
       EXPECT_EQ(base::FastDiv(d).quotient(n), n / static_cast<std::uint32_t>(d)) << n << " / " << d;
       EXPECT_EQ(base::FastDiv64(d).quotient(n), n / static_cast<std::uint64_t>(d));
     }

@@ -42,35 +42,28 @@ __device__ inline uint4 reversed(const uint4& v) {
   return r;
 }
 
-/// Units of dst in a word of this kind, and the bytes a word has.
-template <class Op, RowsKind kind>
-inline constexpr int kUnitsOf = kind == RowsKind::kUnit      ? 1
-                                : kind == RowsKind::kCollect ? 16 / (Op::kSrc > Op::kDst ? Op::kSrc : Op::kDst)
-                                                             : 16 / Op::kDst;
-
 /// One word on its way: where its units lie, what was loaded for it, and whether it is whole.
-template <class Op, RowsKind kind>
+template <int kUnit, RowsKind kind>
 struct Word {
   static constexpr bool kShift = kind == RowsKind::kForward || kind == RowsKind::kReverse;
-  static constexpr int kUnits = kUnitsOf<Op, kind>;
-  static constexpr int kBytes = kUnits * Op::kDst;
+  static constexpr int kUnits = kind == RowsKind::kUnit ? 1 : 16 / kUnit;
+  static constexpr int kBytes = kUnits * kUnit;
   static constexpr int kSkewMask = kind == RowsKind::kUnit ? 0 : kBytes - 1;
 
   char* to;  // the word's first unit, which may lie before the row
   const char* from;
   std::int64_t unit;  // its number in the row
   bool whole;
-  bool readable;    // forward and reverse: both aligned words are the source's
-  bool dense;       // collect: the units are one aligned vector
-  uint4 low, high;  // forward and reverse: the aligned words that hold it
-  Bits<Op::kSrc> in[kShift ? 1 : kUnits];
+  bool readable;                                            // forward and reverse: both aligned words are the source's
+  uint4 low, high;                                          // forward and reverse: the aligned words that hold it
+  Bits<kUnit> in[kind == RowsKind::kCollect ? kUnits : 1];  // repeat: the one unit of the row
 
   __device__ void find(const RowsArgs& a, const maps::RowsItem& item, char* dst, const char* src) {
     const maps::Offsets at = maps::offsets(a.rows, item.row);
     char* const row = dst + a.dst_offset + at.dst;
-    const int skew = static_cast<int>(reinterpret_cast<std::uintptr_t>(row) & kSkewMask) / Op::kDst;
+    const int skew = static_cast<int>(reinterpret_cast<std::uintptr_t>(row) & kSkewMask) / kUnit;
     unit = item.row < a.row_count ? maps::rows_first_unit(item.word, kUnits, skew) : a.row_units;
-    to = row + unit * Op::kDst;
+    to = row + unit * kUnit;
     from = src + a.src_offset + at.src + unit * a.src_step;
     whole = unit >= 0 && unit + kUnits <= a.row_units;
     if constexpr (kShift) {
@@ -79,11 +72,9 @@ struct Word {
       readable =
           word >= src + a.src_first && word + 32 <= src + a.src_last && item.row < a.row_count && unit < a.row_units;
     }
-    if constexpr (kind == RowsKind::kCollect)
-      dense = a.src_step == Op::kSrc && (reinterpret_cast<std::uintptr_t>(from) & (kUnits * Op::kSrc - 1)) == 0;
   }
 
-  __device__ const char* lowest() const { return kind == RowsKind::kReverse ? from - (kUnits - 1) * Op::kSrc : from; }
+  __device__ const char* lowest() const { return kind == RowsKind::kReverse ? from - (kUnits - 1) * kUnit : from; }
 
   __device__ void fetch(const RowsArgs& a) {
     if constexpr (kShift) {
@@ -95,17 +86,11 @@ struct Word {
     }
     if (!whole) return;
     if constexpr (kShift) {
-    } else if constexpr (kind == RowsKind::kUnit) {
-      in[0] = load<Op::kSrc>(from);
-    } else if (a.src_step == 0) {  // a broadcast along the row
-      in[0] = load<Op::kSrc>(from);
-#pragma unroll
-      for (int j = 1; j < kUnits; ++j) in[j] = in[0];
-    } else if (dense) {
-      split<Op::kSrc, kUnits>(load<kUnits * Op::kSrc>(from), in);
+    } else if constexpr (kind != RowsKind::kCollect) {
+      in[0] = load<kUnit>(from);
     } else {
 #pragma unroll
-      for (int j = 0; j < kUnits; ++j) in[j] = load<Op::kSrc>(from + j * a.src_step);
+      for (int j = 0; j < kUnits; ++j) in[j] = load<kUnit>(from + j * a.src_step);
     }
   }
 
@@ -113,31 +98,30 @@ struct Word {
     if constexpr (kShift) {
       if (readable) {
         uint4 bytes = shifted(low, high, nibble(lowest()));
-        if constexpr (kind == RowsKind::kReverse) bytes = reversed<Op::kSrc>(bytes);
+        if constexpr (kind == RowsKind::kReverse) bytes = reversed<kUnit>(bytes);
         if (whole)
           store<16>(to, bytes);
         else
-          store_part<Op::kDst>(to, bytes, unit < 0 ? static_cast<int>(-unit) * Op::kDst : 0,
-                               a.row_units - unit < kUnits ? static_cast<int>(a.row_units - unit) * Op::kDst : 16);
+          store_part<kUnit>(to, bytes, unit < 0 ? static_cast<int>(-unit) * kUnit : 0,
+                            a.row_units - unit < kUnits ? static_cast<int>(a.row_units - unit) * kUnit : 16);
         return;
       }
     } else if (whole) {
-      Bits<Op::kDst> out[kUnits];
+      Bits<kUnit> out[kUnits];
 #pragma unroll
-      for (int j = 0; j < kUnits; ++j) out[j] = Op::apply(in[j]);
-      store<kBytes>(to, join<Op::kDst, kUnits>(out));
+      for (int j = 0; j < kUnits; ++j) out[j] = in[kind == RowsKind::kCollect ? j : 0];
+      store<kBytes>(to, join<kUnit, kUnits>(out));
       return;
     }
     for (int j = 0; j < kUnits; ++j)
-      if (unit + j >= 0 && unit + j < a.row_units)
-        store<Op::kDst>(to + j * Op::kDst, Op::apply(load<Op::kSrc>(from + j * a.src_step)));
+      if (unit + j >= 0 && unit + j < a.row_units) store<kUnit>(to + j * kUnit, load<kUnit>(from + j * a.src_step));
   }
 };
 
-template <class Op, RowsKind kind, int kSteps>
+template <int kUnit, RowsKind kind, int kSteps>
 __global__ void __launch_bounds__(kThreads)
     rows_kernel(const __grid_constant__ RowsArgs a, char* dst, const char* src) {
-  Word<Op, kind> words[kSteps];
+  Word<kUnit, kind> words[kSteps];
 #pragma unroll
   for (int step = 0; step < kSteps; ++step)
     words[step].find(a, maps::rows_item(a, blockIdx.x, step * kThreads + threadIdx.x), dst, src);
@@ -148,20 +132,21 @@ __global__ void __launch_bounds__(kThreads)
   for (int step = 0; step < kSteps; ++step) words[step].write(a);
 }
 
-template <class Op, RowsKind kind>
+template <int kUnit, RowsKind kind>
 int launch_kind(const RowsArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  if (a.block_words == kThreads) return enqueue(rows_kernel<Op, kind, 1>, a, dst, src, a.blocks, kThreads, 0, stream);
-  return enqueue(rows_kernel<Op, kind, 4>, a, dst, src, a.blocks, kThreads, 0, stream);
+  if (a.block_words == kThreads)
+    return enqueue(rows_kernel<kUnit, kind, 1>, a, dst, src, a.blocks, kThreads, 0, stream);
+  return enqueue(rows_kernel<kUnit, kind, 4>, a, dst, src, a.blocks, kThreads, 0, stream);
 }
 
 template <int kUnit>
 int launch_move(const RowsArgs& a, RowsKind kind, void* dst, const void* src, CUstream_st* stream) noexcept {
-  using Op = Move<kUnit>;
   switch (kind) {
-    case RowsKind::kUnit: return launch_kind<Op, RowsKind::kUnit>(a, dst, src, stream);
-    case RowsKind::kForward: return launch_kind<Move<1>, RowsKind::kForward>(a, dst, src, stream);
-    case RowsKind::kReverse: return launch_kind<Op, RowsKind::kReverse>(a, dst, src, stream);
-    default: return launch_kind<Op, RowsKind::kCollect>(a, dst, src, stream);
+    case RowsKind::kUnit: return launch_kind<kUnit, RowsKind::kUnit>(a, dst, src, stream);
+    case RowsKind::kForward: return launch_kind<1, RowsKind::kForward>(a, dst, src, stream);
+    case RowsKind::kReverse: return launch_kind<kUnit, RowsKind::kReverse>(a, dst, src, stream);
+    case RowsKind::kRepeat: return launch_kind<kUnit, RowsKind::kRepeat>(a, dst, src, stream);
+    default: return launch_kind<kUnit, RowsKind::kCollect>(a, dst, src, stream);
   }
 }
 
