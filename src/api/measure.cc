@@ -120,6 +120,7 @@ void measure(const Plan::Impl& p, const Options& options, std::vector<Candidate>
 
 std::vector<MeasuredCandidate> record_of(const std::vector<Candidate>& all) {
   std::vector<MeasuredCandidate> out;
+  out.reserve(all.size());
   for (const Candidate& k : all) out.push_back({std::string(plan::name(k.family)), params_of(k), k.measured_ns});
   return out;
 }

@@ -30,6 +30,7 @@ constexpr std::uint64_t magnitude(std::int64_t a) noexcept {
 /// sum goes by integers, where it may wrap.
 template <class T>
 T* moved(T* p, std::int64_t bytes) noexcept {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): once a copy, and the point of this function
   return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(bytes));
 }
 
