@@ -16,25 +16,37 @@ namespace restride::maps {
 
 inline constexpr int kMaxPackedModes = 20;
 inline constexpr int kPackedThreads = 256;
+inline constexpr std::int32_t kNoSwizzle = 31, kNoTurn = 5;
 
 /// Modes of one group, innermost first, and what a step along each adds.
 struct PackedModes {
   std::int32_t rank = 0;
-  std::uint32_t extent[kMaxPackedModes] = {};
+  base::FastDiv extent[kMaxPackedModes];
   std::int64_t dst_stride[kMaxPackedModes] = {};  ///< bytes
   std::int64_t src_stride[kMaxPackedModes] = {};  ///< bytes
   std::uint32_t piece_step[kMaxPackedModes] = {}; ///< pieces a step advances by; 0 for modes inside a piece
 };
 
-/// How a word of dst is collected from shared memory.
+/// How words of dst are collected from shared memory.
 enum class PackedKind : std::uint8_t {
-  kPlain,   ///< unit by unit
+  kFixed,   ///< every run of a tile starts alike, so a lane keeps its place in the run, in registers, for all its rows
   kSpread,  ///< the same, with a swizzle or with lanes that take turns
+  kLoose,   ///< runs start anywhere: a lane looks its place up for every word
+  kFlat,    ///< the runs of a tile follow each other: words pass from one to the next, and only a tile has ends
   kBlock,   ///< units of 1 and 2 bytes: 4 bytes at a time, which are as many rows; transposed in registers
 };
 
+/// How a block's threads lie over the words of lines (rows, groups of rows, or pieces): `across` words of each of
+/// kPackedThreads / across lines. Steps are numbered along the lines first, so a thread seldom changes its words.
+struct PackedLattice {
+  base::FastDiv across;      ///< words side by side
+  std::int32_t lines = 1;    ///< lines a step takes
+  base::FastDiv blocks;      ///< steps along the lines
+  std::int32_t steps = 0;
+};
+
 struct PackedArgs {
-  PackedKind kind = PackedKind::kPlain;
+  PackedKind kind = PackedKind::kLoose;
   Walk batch;                       ///< modes outside the tile
   std::uint32_t tiles = 0;          ///< cuts of both cut modes times the batch
   base::FastDiv cuts_d, cuts_s;     ///< tiles along the cut mode of the runs, of the pieces (1 when they are the same)
@@ -48,18 +60,18 @@ struct PackedArgs {
   /// count does not depend on the cut.
   std::int32_t run_per_d = 0, pieces_per_d = 0, rows_per_s = 0, piece_per_s = 0;
   std::int64_t dst_offset = 0, src_offset = 0, src_first = 0, src_last = 0;
+  std::int64_t tile_first = 0, tile_last = 0;   ///< bytes of src that a whole tile spans, from its first piece's start
   PackedModes run_modes;            ///< the modes of a run
   PackedModes row_modes;            ///< the tile's other modes, seen from dst
   PackedModes piece_modes;          ///< the tile's other modes, seen from src
   std::int32_t run_inside = 0, row_inside = 0;  ///< bytes inside a piece at index 0, where modes run backwards
   std::int32_t piece_pitch = 0;     ///< bytes from piece to piece in shared memory, a multiple of 16
-  std::int32_t swizzle_shift = 0;   ///< bits from here on are added to the place of a 16-byte word among eight; see below
-  std::int32_t warp_words = 0;      ///< words of a row that a warp's lanes have side by side (4 or 8); 0: all of a row
-  bool rotate = false;              ///< lanes collect the 4-byte words of a dst word in different orders
-  base::FastDiv piece_words;        ///< aligned words that cover a piece
-  base::FastDiv run_words;          ///< 16-byte words that cover a run
-  base::FastDiv run_groups;         ///< groups of warp_words that cover a run; run_words where a warp has whole rows
-  bool on_words = false;            ///< every run starts on a word of dst
+  std::int32_t swizzle_shift = kNoSwizzle;  ///< see packed_swizzle
+  std::int32_t turn_shift = kNoTurn;  ///< lanes collect the parts of a dst word in different orders; see packed_turn
+  PackedLattice load;               ///< over the words of pieces
+  PackedLattice store;              ///< over the words of rows, or of groups of rows in blocks
+  base::FastDiv flat_run;           ///< units of a run, where runs are flat
+  std::int32_t flat_step = 0;       ///< bytes of src from run to run there
   std::int32_t run_copies = 1;      ///< run tables, each shifted by a unit, so that four entries are one access
   std::int32_t tile_bytes = 0;      ///< shared memory of the pieces of one tile
   std::int32_t shared_bytes = 0;    ///< with the tables
@@ -71,6 +83,7 @@ struct PackedArgs {
 struct PackedPlace {
   std::int64_t dst = 0, src = 0;
   std::int32_t run_units = 0, rows = 0, pieces = 0, piece_bytes = 0;
+  bool inside = false;  ///< every aligned word that covers a piece lies in the source
 };
 
 RESTRIDE_HD constexpr std::int32_t least(std::int32_t a, std::int32_t b) { return a < b ? a : b; }
@@ -90,6 +103,7 @@ RESTRIDE_HD constexpr PackedPlace packed_place(const PackedArgs& a, std::uint32_
   p.piece_bytes = a.piece_per_s * valid_s;
   p.rows = a.rows_per_s != 0 ? a.rows_per_s * valid_s : a.rows;
   p.pieces = a.pieces_per_d != 0 ? a.pieces_per_d * valid_d : a.pieces;
+  p.inside = p.src + a.tile_first - 15 >= a.src_first && p.src + a.tile_last + 15 <= a.src_last;
   return p;
 }
 
@@ -103,8 +117,8 @@ struct PackedSum {
 RESTRIDE_HD constexpr PackedSum packed_sum(const PackedModes& modes, std::uint32_t n) {
   PackedSum sum;
   for (int m = 0; m < modes.rank; ++m) {
-    const std::uint32_t rest = n / modes.extent[m];
-    const std::uint32_t digit = n - rest * modes.extent[m];
+    const std::uint32_t rest = m + 1 < modes.rank ? modes.extent[m].quotient(n) : 0;
+    const std::uint32_t digit = n - rest * modes.extent[m].divisor;
     n = rest;
     const std::int64_t src = static_cast<std::int64_t>(digit) * modes.src_stride[m];
     sum.dst += static_cast<std::int64_t>(digit) * modes.dst_stride[m];
@@ -122,40 +136,29 @@ RESTRIDE_HD constexpr std::int32_t packed_piece_base(const PackedArgs& a, std::i
   return piece * a.piece_pitch + static_cast<std::int32_t>(piece_src & 15);
 }
 
-/// Spreads what lies a power of two apart over the banks: exclusive-or of a word's number among eight with higher
-/// address bits. Shift 0 leaves addresses alone.
+/// Spreads what lies a power of two apart over the banks: exclusive-or of a 16-byte word's number among eight with the
+/// address bits from `shift` + 4 on.
 RESTRIDE_HD constexpr std::uint32_t packed_swizzle(std::uint32_t address, std::int32_t shift) {
-  return shift == 0 ? address : address ^ (address >> (shift - 4) & 0x70u);
+  return address ^ (address >> shift & 0x70u);
 }
 
-/// The word of a row, and the row (or group of rows, in blocks), that item number `item` of a tile's stores is.
-/// With warp_words, 32 items are warp_words words of 32 / warp_words rows: rows lie side by side in shared memory, words
-/// do not, and both together spread over the banks.
-struct PackedStore {
-  std::int32_t row = 0, word = 0;
+struct PackedStep {
+  std::int32_t word = 0, line = 0;
 };
-RESTRIDE_HD constexpr PackedStore packed_store(const PackedArgs& a, std::uint32_t item) {
-  if (a.warp_words == 0) {
-    const std::uint32_t row = a.run_words.quotient(item);
-    return {static_cast<std::int32_t>(row), static_cast<std::int32_t>(item - row * a.run_words.divisor)};
-  }
-  const int bits = a.warp_words == 8 ? 3 : 2;
-  const std::uint32_t low = item & ((1u << bits) - 1), line = (item & 31) >> bits;
-  const std::uint32_t rows = a.run_groups.quotient(item >> 5);
-  const std::uint32_t group = (item >> 5) - rows * a.run_groups.divisor;
-  return {static_cast<std::int32_t>((rows << (5 - bits)) + line), static_cast<std::int32_t>((group << bits) + low)};
+
+/// What a thread moves in step `step`; some words and lines may lie outside, and those of threads without work do.
+RESTRIDE_HD constexpr PackedStep packed_step(const PackedLattice& l, std::uint32_t step, std::uint32_t thread) {
+  constexpr std::int32_t kOutside = 1 << 24;
+  const std::uint32_t group = l.blocks.quotient(step), block = step - group * l.blocks.divisor;
+  const std::uint32_t row = l.across.quotient(thread), column = thread - row * l.across.divisor;
+  const auto line = static_cast<std::int32_t>(row);
+  return {static_cast<std::int32_t>(group * l.across.divisor + column),
+          line < l.lines ? static_cast<std::int32_t>(block) * l.lines + line : kOutside};
 }
 
-/// How many items that are, for `rows` rows or groups of rows; some may lie outside.
-RESTRIDE_HD constexpr std::int32_t packed_stores(const PackedArgs& a, std::int32_t rows) {
-  if (a.warp_words == 0) return rows * static_cast<std::int32_t>(a.run_words.divisor);
-  const std::int32_t lines = 32 / a.warp_words;
-  return (rows + lines - 1) / lines * static_cast<std::int32_t>(a.run_groups.divisor) * 32;
-}
-
-/// Which 4-byte word of its dst word a lane collects at step i of `steps` (a power of two).
-RESTRIDE_HD constexpr int packed_turn(int lane, int i, int steps, bool rotate) {
-  return rotate ? (i + (lane >> 3)) & (steps - 1) : i;
+/// Which part of its dst word a lane collects at step i of `steps` (a power of two).
+RESTRIDE_HD constexpr int packed_turn(int lane, int i, int steps, int turn_shift) {
+  return (i + (lane >> turn_shift)) & (steps - 1);
 }
 
 /// Entries of padding on both sides of a run table: what a word reaches beyond its run.
@@ -166,10 +169,16 @@ RESTRIDE_HD constexpr std::int32_t packed_run_table(std::int32_t run_units) {
   return (run_units + 2 * kRunPad + 7) / 8 * 8;
 }
 
-/// Entry p of the run table.
+/// Entry p of the run table; flat runs go on into the next ones.
 RESTRIDE_HD constexpr std::int32_t packed_run_entry(const PackedArgs& a, std::uint32_t p) {
+  std::int32_t next = 0;
+  if (a.kind == PackedKind::kFlat) {
+    const std::uint32_t run = a.flat_run.quotient(p);
+    p -= run * a.flat_run.divisor;
+    next = static_cast<std::int32_t>(run) * a.flat_step;
+  }
   const PackedSum sum = packed_sum(a.run_modes, p);
-  return packed_piece_base(a, sum.piece, sum.piece_src) + sum.inside + a.run_inside;
+  return packed_piece_base(a, sum.piece, sum.piece_src) + sum.inside + a.run_inside + next;
 }
 
 /// Entry r of the row table.

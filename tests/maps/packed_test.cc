@@ -12,6 +12,14 @@ namespace {
 using maps_test::Copy;
 using maps_test::Written;
 
+/// Calls `move` for every step of every thread.
+template <class Move>
+void every_step(const maps::PackedLattice& l, Move move) {
+  for (std::int32_t step = 0; step < l.steps; ++step)
+    for (std::uint32_t thread = 0; thread < maps::kPackedThreads; ++thread)
+      move(maps::packed_step(l, static_cast<std::uint32_t>(step), thread));
+}
+
 void replay(const std::string& dst, const std::string& src, std::int64_t align = 128) {
   SCOPED_TRACE(dst + " from " + src);
   const Copy copy(dst, src, align);
@@ -19,44 +27,56 @@ void replay(const std::string& dst, const std::string& src, std::int64_t align =
   ASSERT_TRUE(packed.applies) << packed.reason;
   const maps::PackedArgs a = plan::packed_args(copy.c, packed);
   const int unit = copy.c.dst_unit, units = 16 / unit;
+  const bool flat = a.kind == maps::PackedKind::kFlat;
   const int across = a.kind == maps::PackedKind::kBlock ? 4 / unit : 1;
   Written written(copy);
   for (std::uint32_t tile = 0; tile < a.tiles; ++tile) {
     const maps::PackedPlace place = maps::packed_place(a, tile);
     const std::int64_t low = place.src & 15;
     std::map<std::uint32_t, std::int64_t> shared;  // byte of shared memory -> source byte
-    for (std::uint32_t item = 0; item < static_cast<std::uint32_t>(place.pieces) * a.piece_words.divisor; ++item) {
-      const std::uint32_t piece = a.piece_words.quotient(item);
-      const auto word = static_cast<std::int64_t>(item - piece * a.piece_words.divisor);
-      const maps::PackedSum sum = maps::packed_sum(a.piece_modes, piece);
+    every_step(a.load, [&](const maps::PackedStep& step) {
+      if (step.line >= place.pieces) return;
+      const maps::PackedSum sum = maps::packed_sum(a.piece_modes, static_cast<std::uint32_t>(step.line));
       const std::int64_t at = place.src + sum.src;
-      const std::int64_t off = word * 16 - (at & 15);
-      if (off >= place.piece_bytes) continue;
-      const std::int64_t linear = low + maps::packed_piece_base(a, static_cast<std::int32_t>(piece), sum.src) + off;
+      const std::int64_t off = step.word * 16 - (at & 15);
+      if (off >= place.piece_bytes) return;
+      ASSERT_TRUE(!place.inside || (at + off >= a.src_first && at + off + 16 <= a.src_last));
+      const std::int64_t linear = low + maps::packed_piece_base(a, step.line, sum.src) + off;
       ASSERT_EQ(linear % 16, 0) << "an aligned word must land on an aligned word";
       const std::uint32_t to = maps::packed_swizzle(static_cast<std::uint32_t>(linear), a.swizzle_shift);
       ASSERT_LE(to + 16, static_cast<std::uint32_t>(a.tile_bytes));
       for (std::uint32_t b = 0; b < 16; ++b) shared[to + b] = at + off + b;
+    });
+    // Unit `p` of the run at `to`, found at `linear` bytes of shared memory.
+    const auto collect = [&](std::int64_t to, std::int32_t p, std::int64_t linear) {
+      const std::uint32_t byte = maps::packed_swizzle(static_cast<std::uint32_t>(linear), a.swizzle_shift);
+      ASSERT_TRUE(shared.count(byte)) << "reads shared memory that no load filled";
+      written.unit(to + p * unit, shared[byte], unit);
+    };
+    if (flat) {
+      for (std::int32_t p = 0; p < place.rows * a.run_units && !testing::Test::HasFatalFailure(); ++p) {
+        const std::uint32_t run = a.flat_run.quotient(static_cast<std::uint32_t>(p / units * units));
+        const auto rest = static_cast<std::uint32_t>(p) - run * a.flat_run.divisor;
+        collect(place.dst, p, low + maps::packed_run_entry(a, rest) + static_cast<std::int64_t>(run) * a.flat_step);
+      }
+      continue;
     }
-    const std::int32_t lines = (place.rows + across - 1) / across;
-    for (std::int32_t item = 0; item < maps::packed_stores(a, lines); ++item) {
-      const maps::PackedStore at = maps::packed_store(a, static_cast<std::uint32_t>(item));
+    every_step(a.store, [&](const maps::PackedStep& step) {
       for (int i = 0; i < across; ++i) {
-        const std::int32_t row = at.row * across + i;
+        const std::int32_t row = step.line * across + i;
         if (row >= place.rows) continue;
         const maps::PackedSum entry = maps::packed_row_entry(a, static_cast<std::uint32_t>(row));
         const std::int64_t to = place.dst + entry.dst;
+        // Lanes of a tile whose runs start alike take the tile's own start.
+        const std::int64_t start = a.kind == maps::PackedKind::kLoose ? to : place.dst;
         for (int j = 0; j < units; ++j) {
-          const auto p = static_cast<std::int32_t>(at.word * units - (to & 15) / unit + j);
-          if (p < 0 || p >= place.run_units) continue;
-          const std::int64_t linear = low + maps::packed_run_entry(a, static_cast<std::uint32_t>(p)) + entry.inside;
-          const std::uint32_t byte = maps::packed_swizzle(static_cast<std::uint32_t>(linear), a.swizzle_shift);
-          ASSERT_TRUE(shared.count(byte)) << "reads shared memory that no load filled";
-          written.unit(to + p * unit, shared[byte], unit);
-          if (testing::Test::HasFatalFailure()) return;
+          const auto p = static_cast<std::int32_t>(step.word * units - (start & 15) / unit + j);
+          if (p < 0 || p >= place.run_units || testing::Test::HasFatalFailure()) continue;
+          collect(to, p, low + maps::packed_run_entry(a, static_cast<std::uint32_t>(p)) + entry.inside);
         }
       }
-    }
+    });
+    if (testing::Test::HasFatalFailure()) return;
   }
   written.expect_complete();
 }
@@ -88,6 +108,21 @@ TEST(PackedMap, TransposesBytesInBlocksWhereRowsAllowIt) {
   replay("f16 (96,5,48,32)", "f16 (96,5,48,32):(1,147456,96,4608)");
 }
 
+TEST(PackedMap, RunsThatFollowEachOtherAreOneFlatRun) {
+  for (const auto& [rows, columns] : {std::pair{2, 2}, {3, 3}, {5, 7}, {13, 29}}) {
+    const auto layout = [rows = rows, columns = columns](const std::string& dtype, int count) {
+      return dtype + " (" + std::to_string(count) + "," + std::to_string(rows) + "," + std::to_string(columns) + ")";
+    };
+    const std::string strides =
+        ":(" + std::to_string(rows * columns) + ",1," + std::to_string(rows) + ")";
+    const Copy copy(layout("f32", 20000), layout("f32", 20000) + strides);
+    EXPECT_EQ(plan::packed_args(copy.c, plan::bid_packed(copy.c, {})).kind, maps::PackedKind::kFlat) << rows;
+    for (const std::string dtype : {"u8", "f16", "f32"})
+      for (const int align : {128, dtype == "u8" ? 1 : dtype == "f16" ? 2 : 4})
+        replay(layout(dtype, 400), layout(dtype, 400) + strides, align);
+  }
+}
+
 TEST(PackedMap, FollowsPitchesFlipsAndPointersOffTheirWords) {
   replay("f32 (10,12,7):(200,10,1)", "f32 (10,12,7):(1,10,-120)@720");
   replay("u8 (31,12,7)", "u8 (31,12,7):(1,40,481)@3", 1);
@@ -95,7 +130,7 @@ TEST(PackedMap, FollowsPitchesFlipsAndPointersOffTheirWords) {
 }
 
 TEST(PackedMap, SwizzleKeepsAWordInItsGroupOfEight) {
-  for (const int shift : {0, 7, 9, 13}) {
+  for (const int shift : {maps::kNoSwizzle, 3, 5, 9}) {
     std::set<std::uint32_t> seen;
     for (std::uint32_t at = 0; at < 4096; at += 16) {
       const std::uint32_t to = maps::packed_swizzle(at, shift);

@@ -1,10 +1,11 @@
 // Moves         tensors whose innermost modes are short on a side or both; the tile is a set of modes.
 // Applies when  leading modes of dst and leading modes of src each make up a dense run worth moving whole.
 // Thread map    256 threads a tile: load, aligned 16-byte words of src's pieces; store, words of dst's runs collected
-//               from shared memory by two tables that serve every tile of the block.
+//               from shared memory. A thread keeps its word of the run, so its units' places stay in registers.
 // Shared memory pieces as they lie in src, congruent to their addresses modulo 16; tables of 2 bytes a unit of a run.
 // Traffic       every byte once each way; partly used sectors at the ends of pieces and runs only.
-// Source        generalises structs-to-arrays, pixel and qubit kernels; measured rows in bench/results.
+// Source        structs to arrays, pixel and qubit kernels, generalised. Measured on H200 with counters: bound by
+//               instructions at 250 a 512 bytes and warp, 0.64-0.90 of a copy on small matrices; at half, 0.93-0.99.
 #include "src/kernels/cuda/casts.cuh"
 #include "src/kernels/cuda/device.cuh"
 #include "src/kernels/cuda/families.h"
@@ -16,11 +17,11 @@ namespace {
 using maps::PackedArgs;
 using maps::PackedKind;
 
-struct RowEntry {
+struct alignas(16) RowEntry {
   std::int64_t dst;
   std::int32_t shared;
 };
-struct PieceEntry {
+struct alignas(16) PieceEntry {
   std::int64_t src;
   std::int32_t shared;
 };
@@ -34,16 +35,17 @@ struct Tables {
 
   __device__ Tables(const PackedArgs& a, char* shared) {
     char* at = shared + a.tile_bytes;
-    rows = reinterpret_cast<RowEntry*>(at);
-    at += a.rows * sizeof(RowEntry);
     pieces = reinterpret_cast<PieceEntry*>(at);
     at += a.pieces * sizeof(PieceEntry);
+    rows = reinterpret_cast<RowEntry*>(at);
+    if (a.kind != PackedKind::kFlat) at += a.rows * sizeof(RowEntry);
     run = reinterpret_cast<std::uint16_t*>(at);
     run_size = maps::packed_run_table(a.run_units);
   }
 
   /// What loading needs.
   __device__ void fill_pieces(const PackedArgs& a) const {
+#pragma unroll 1
     for (int i = threadIdx.x; i < a.pieces; i += maps::kPackedThreads) {
       const maps::PackedSum sum = maps::packed_sum(a.piece_modes, i);
       pieces[i] = {sum.src, maps::packed_piece_base(a, i, sum.src)};
@@ -51,181 +53,315 @@ struct Tables {
   }
 
   /// What storing needs.
+  template <PackedKind kind>
   __device__ void fill_runs(const PackedArgs& a) const {
-    for (int i = threadIdx.x; i < a.rows; i += maps::kPackedThreads) {
-      const maps::PackedSum sum = maps::packed_row_entry(a, i);
-      rows[i] = {sum.dst, sum.inside};
+    if constexpr (kind != PackedKind::kFlat) {
+#pragma unroll 1
+      for (int i = threadIdx.x; i < a.rows; i += maps::kPackedThreads) {
+        const maps::PackedSum sum = maps::packed_row_entry(a, i);
+        rows[i] = {sum.dst, sum.inside};
+      }
     }
+    const int known = a.run_units + (kind == PackedKind::kFlat ? maps::kRunPad : 0);
+#pragma unroll 1
     for (int i = threadIdx.x; i < run_size; i += maps::kPackedThreads) {
       const int unit = i - maps::kRunPad;
-      const bool real = unit >= 0 && unit < a.run_units;
-      const auto entry = static_cast<std::uint16_t>(real ? maps::packed_run_entry(a, unit) : 0);
+      const auto entry = static_cast<std::uint16_t>(unit >= 0 && unit < known ? maps::packed_run_entry(a, unit) : 0);
+#pragma unroll 1
       for (int copy = 0; copy < a.run_copies; ++copy)
         if (i >= copy) run[copy * run_size + i - copy] = entry;
     }
   }
 
-  /// Entries of the units of an aligned word, as few accesses.
-  template <int count>
-  __device__ void word_entries(int unit, std::uint32_t (&entry)[count]) const {
-    constexpr int kAtOnce = count < 8 ? count : 8;
-#pragma unroll
-    for (int i = 0; i < count; i += kAtOnce) {
-      Bits<2> part[kAtOnce];
-      split<2, kAtOnce>(load<2 * kAtOnce>(run + unit + maps::kRunPad + i), part);
-#pragma unroll
-      for (int j = 0; j < kAtOnce; ++j) entry[i + j] = part[j];
-    }
-  }
-
-  /// Entries of `count` units from `unit` on; with more than one, as one access.
-  template <int count>
+  /// Entries of `count` units from `unit` on; with up to 4 bytes of units as one access.
+  template <int count, bool copies>
   __device__ void entries(const PackedArgs& a, int unit, std::uint32_t (&entry)[count]) const {
-    const int copy = unit & (a.run_copies - 1);
-    const std::uint16_t* const at = run + copy * run_size + (unit - copy + maps::kRunPad);
-    Bits<2> part[count];
-    split<2, count>(load<2 * count>(at), part);
+    if constexpr (copies) {
+      const int copy = unit & (a.run_copies - 1);
+      const std::uint16_t* const at = run + copy * run_size + (unit - copy + maps::kRunPad);
+      Bits<2> part[count];
+      split<2, count>(load<2 * count>(at), part);
 #pragma unroll
-    for (int j = 0; j < count; ++j) entry[j] = part[j];
+      for (int j = 0; j < count; ++j) entry[j] = part[j];
+    } else {
+      const std::uint16_t* const at = run + (unit + maps::kRunPad);
+#pragma unroll
+      for (int j = 0; j < count; ++j) entry[j] = at[j];
+    }
   }
 };
 
-/// The tile's pieces on their way into shared memory at `base`, which is `from` modulo 16.
-template <PackedKind kind>
+/// Runs `body(line)` for this thread's lines, and `begin(word)` whenever the word is another one.
+template <class Begin, class Body>
+__device__ inline void walk(const maps::PackedLattice& l, Begin begin, Body body) {
+  const maps::PackedStep at = maps::packed_step(l, 0, threadIdx.x);
+  const int blocks = static_cast<int>(l.blocks.divisor), lines = l.lines;
+  int word = at.word;
+#pragma unroll 1
+  for (int step = 0; step < l.steps; step += blocks, word += static_cast<int>(l.across.divisor)) {
+    begin(word);
+    int line = at.line;
+#pragma unroll 2
+    for (int block = 0; block < blocks; ++block, line += lines) body(line);
+  }
+}
+
+/// A word of which bytes outside [first, last) must not be read.
+__device__ __noinline__ void stage_edge(std::uint32_t to, const char* from, const char* first, const char* last) {
+#pragma unroll 1
+  for (int i = 0; i < 16; ++i)
+    if (from + i >= first && from + i < last) {
+      const std::uint32_t byte = *reinterpret_cast<const unsigned char*>(from + i);
+      asm volatile("st.shared.u8 [%0], %1;" ::"r"(to + i), "r"(byte) : "memory");
+    }
+}
+
+/// Keeps the compiler from working an address out again from its terms at every use.
+template <class T>
+__device__ inline T* settled(T* p) {
+  asm volatile("" : "+l"(p));
+  return p;
+}
+
+/// An entry as one access.
+template <class Entry>
+__device__ inline Entry look(const Entry* table, int i) {
+  const uint4 v = reinterpret_cast<const uint4*>(table)[i];
+  return {static_cast<std::int64_t>(static_cast<std::uint64_t>(v.y) << 32 | v.x), static_cast<std::int32_t>(v.z)};
+}
+
+template <bool swizzled, bool inside>
+__device__ inline void load_pieces(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
+                                   std::uint32_t buffer, const char* src) {
+  const char* const from = settled(src + place.src);
+  const int low = nibble(from);
+  const int piece_bytes = place.piece_bytes, pieces = place.pieces;
+  int start = 0;
+  walk(a.load, [&](int word) { start = word * 16; },
+       [&](int line) {
+         if (line >= pieces) return;
+         const PieceEntry entry = look(tables.pieces, line);
+         const int off = start - ((low + static_cast<int>(entry.src)) & 15);
+         if (off >= piece_bytes) return;
+         const std::uint32_t linear = buffer + low + entry.shared + off;
+         const std::uint32_t to = swizzled ? maps::packed_swizzle(linear, a.swizzle_shift) : linear;
+         const char* const at = from + (entry.src + off);
+         if (inside || (at >= src + a.src_first && at + 16 <= src + a.src_last)) copy_word<true>(to, at);
+         else stage_edge(to, at, src + a.src_first, src + a.src_last);
+       });
+}
+
+/// The tile's pieces on their way into shared memory, each congruent to its address modulo 16.
+template <bool swizzled>
 __device__ inline void load_tile(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
                                  std::uint32_t buffer, const char* src) {
-  const char* const from = src + place.src;
-  const char* const first = src + a.src_first;
-  const char* const last = src + a.src_last;
-  const std::uint32_t base = buffer + nibble(from);
-  const int piece_bytes = place.piece_bytes;
-  const int words = place.pieces * static_cast<int>(a.piece_words.divisor);
-#pragma unroll 2
-  for (int item = threadIdx.x; item < words; item += maps::kPackedThreads) {
-    const int piece = static_cast<int>(a.piece_words.quotient(item));
-    const int word = item - piece * static_cast<int>(a.piece_words.divisor);
-    const PieceEntry entry = tables.pieces[piece];
-    const char* const at = from + entry.src;
-    const int off = word * 16 - nibble(at);
-    if (off >= piece_bytes) continue;
-    const std::uint32_t to = base + entry.shared + off;
-    stage_word<true>(kind == PackedKind::kPlain ? to : maps::packed_swizzle(to, a.swizzle_shift), at + off, first, last);
+  if (place.inside) load_pieces<swizzled, true>(a, tables, place, buffer, src);
+  else load_pieces<swizzled, false>(a, tables, place, buffer, src);
+}
+
+/// Bytes [first, last) of a 16-byte word at `to`, as few accesses: up to 4 bytes at either end are less than words.
+template <int kUnit>
+__device__ inline void store_ends(char* to, const uint4& v, int first, int last) {
+  const std::uint32_t words[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+  for (int w = 0; w < 4; ++w)
+    if (first <= 4 * w && 4 * w + 4 <= last) store<4>(to + 4 * w, words[w]);
+  if constexpr (kUnit < 4) {
+    const auto word_of = [&](int byte) {
+      const std::uint32_t low = (byte & 4) != 0 ? v.y : v.x, high = (byte & 4) != 0 ? v.w : v.z;
+      return (byte & 8) != 0 ? high : low;
+    };
+    const bool one_word = first >> 2 == last >> 2;
+    const auto rest = [&](int begin, int end) {  // inside one word
+      const std::uint32_t word = word_of(begin);
+#pragma unroll
+      for (int b = 0; b < 4; b += kUnit) {
+        const int byte = (begin & ~3) + b;
+        if (byte >= begin && byte < end) store<kUnit>(to + byte, static_cast<Bits<kUnit>>(word >> (8 * b)));
+      }
+    };
+    if ((first & 3) != 0) rest(first, one_word ? last : (first | 3) + 1);
+    if ((last & 3) != 0 && !(one_word && (first & 3) != 0)) rest(last & ~3, last);
+  }
+}
+
+/// Units of a word of dst, and how they are collected: in steps, each of which makes up to 4 bytes at once.
+template <class Op>
+struct Shape {
+  static constexpr int kUnits = 16 / Op::kDst;
+  static constexpr int kSteps = Op::kDst <= 4 ? 4 : kUnits;
+  static constexpr int kPart = kUnits / kSteps;
+};
+
+/// The places of a word's units, in the order in which this lane collects them.
+template <class Op, bool copies>
+__device__ inline void look_up(const PackedArgs& a, const Tables& tables, int unit, int turn_shift,
+                               std::uint32_t (&places)[Shape<Op>::kUnits]) {
+  using S = Shape<Op>;
+#pragma unroll
+  for (int i = 0; i < S::kSteps; ++i) {
+    const int turn = maps::packed_turn(threadIdx.x & 31, i, S::kSteps, turn_shift);
+    std::uint32_t part[S::kPart];
+    tables.entries<S::kPart, copies && (S::kPart > 1)>(a, unit + turn * S::kPart, part);
+#pragma unroll
+    for (int j = 0; j < S::kPart; ++j) places[i * S::kPart + j] = part[j];
   }
 }
 
 /// One word of dst, collected unit by unit; `base` is where entry 0 of the run lies.
-template <class Op, PackedKind kind>
-__device__ inline Bits<16> collect(const PackedArgs& a, const Tables& tables, std::uint32_t base, int unit) {
-  constexpr int kUnits = 16 / Op::kDst;
-  constexpr int kSteps = Op::kDst <= 4 ? 4 : kUnits;  // pieces of a word, each collected at once
-  constexpr int kPart = kUnits / kSteps;
-  const int lane = threadIdx.x & 31;
-  if constexpr (kind == PackedKind::kPlain) {
-    if (a.on_words) {  // the word's entries are aligned, too
-      std::uint32_t entry[kUnits];
-      tables.word_entries<kUnits>(unit, entry);
-      Bits<Op::kDst> units[kUnits];
+template <class Op, bool swizzled>
+__device__ inline Bits<16> collect(const PackedArgs& a, std::uint32_t base, int turn_shift,
+                                   const std::uint32_t (&places)[Shape<Op>::kUnits]) {
+  using S = Shape<Op>;
+  Bits<Op::kDst * S::kPart> parts[S::kSteps];
 #pragma unroll
-      for (int j = 0; j < kUnits; ++j) units[j] = Op::apply(load_shared<Op::kSrc>(base + entry[j]));
-      return join<Op::kDst, kUnits>(units);
+  for (int i = 0; i < S::kSteps; ++i) {
+    Bits<Op::kDst> units[S::kPart];
+#pragma unroll
+    for (int j = 0; j < S::kPart; ++j) {
+      const std::uint32_t at = base + places[i * S::kPart + j];
+      units[j] = Op::apply(load_shared<Op::kSrc>(swizzled ? maps::packed_swizzle(at, a.swizzle_shift) : at));
     }
+    parts[i] = join<Op::kDst, S::kPart>(units);
   }
-  Bits<Op::kDst * kPart> parts[kSteps];
-#pragma unroll
-  for (int i = 0; i < kSteps; ++i) {
-    const int turn = kind == PackedKind::kPlain ? i : maps::packed_turn(lane, i, kSteps, a.rotate);
-    std::uint32_t entry[kPart];
-    tables.entries<kPart>(a, unit + turn * kPart, entry);
-    Bits<Op::kDst> units[kPart];
-#pragma unroll
-    for (int j = 0; j < kPart; ++j) {
-      const std::uint32_t at = base + entry[j];
-      units[j] = Op::apply(
-          load_shared<Op::kSrc>(kind == PackedKind::kPlain ? at : maps::packed_swizzle(at, a.swizzle_shift)));
-    }
-    parts[i] = join<Op::kDst, kPart>(units);
-  }
-  if constexpr (kind != PackedKind::kPlain && kSteps > 1) {  // back into order: part i is number i + lane / 8
-    const int by = a.rotate ? lane >> 3 & (kSteps - 1) : 0;
-    if constexpr (kSteps == 4) {
+  if (turn_shift != maps::kNoTurn) {  // back into order
+    const int by = (threadIdx.x & 31) >> turn_shift & (S::kSteps - 1);
+    if constexpr (S::kSteps == 4) {
       rotate_words(parts, by);
-    } else if (by != 0) {
-      const auto first = parts[0];
-      parts[0] = parts[kSteps - 1];
-      parts[kSteps - 1] = first;
+    } else if constexpr (S::kSteps == 2) {
+      const auto first = parts[0], second = parts[1];
+      parts[0] = by != 0 ? second : first;
+      parts[1] = by != 0 ? first : second;
     }
   }
-  return join<Op::kDst * kPart, kSteps>(parts);
+  return join<Op::kDst * S::kPart, S::kSteps>(parts);
 }
 
-template <class Op, PackedKind kind>
-__device__ inline void store_tile(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
-                                  std::uint32_t buffer, char* dst, const char* src) {
-  constexpr int kUnits = 16 / Op::kDst;
+template <class Op>
+__device__ inline void store_word(char* at, const Bits<16>& value, int unit, int units) {
+  constexpr int kUnits = Shape<Op>::kUnits;
+  if (unit >= 0 && unit + kUnits <= units) store<16>(at, value);
+  else store_ends<Op::kDst>(at, value, max(0, -unit) * Op::kDst, min(kUnits, units - unit) * Op::kDst);
+}
+
+/// A tile whose runs all start alike: a lane's places in its run serve all its rows.
+template <class Op, bool swizzled>
+__device__ inline void store_fixed(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
+                                   std::uint32_t buffer, char* dst, const char* src) {
+  constexpr int kUnits = Shape<Op>::kUnits;
   const std::uint32_t base = buffer + nibble(src + place.src);
-  char* const to = dst + place.dst;
-  const int run_units = place.run_units;
-  const int stores = maps::packed_stores(a, place.rows);
-  for (int item = threadIdx.x; item < stores; item += maps::kPackedThreads) {
-    const maps::PackedStore store_at = maps::packed_store(a, item);
-    if (store_at.row >= place.rows) continue;
-    const RowEntry entry = tables.rows[store_at.row];
-    char* const row = to + entry.dst;
-    const int unit = store_at.word * kUnits - nibble(row) / Op::kDst;
-    if (unit >= run_units) continue;
-    const Bits<16> value = collect<Op, kind>(a, tables, base + entry.shared, unit);
-    char* const at = row + unit * Op::kDst;
-    if (unit >= 0 && unit + kUnits <= run_units) store<16>(at, value);
-    else store_part<Op::kDst>(at, value, max(0, -unit) * Op::kDst, min(kUnits, run_units - unit) * Op::kDst);
+  char* const to = settled(dst + place.dst);
+  const int run_units = place.run_units, rows = place.rows;
+  const int turn_shift = swizzled ? a.turn_shift : maps::kNoTurn;
+  int unit = 0;
+  char* mine = to;
+  std::uint32_t places[kUnits];
+  walk(a.store,
+       [&](int word) {
+         unit = word * kUnits - nibble(to) / Op::kDst;
+         mine = settled(to + unit * Op::kDst);
+         if (unit < run_units) look_up<Op, false>(a, tables, unit, turn_shift, places);
+       },
+       [&](int row) {
+         if (row >= rows || unit >= run_units) return;
+         const RowEntry entry = look(tables.rows, row);
+         const Bits<16> value = collect<Op, swizzled>(a, base + entry.shared, turn_shift, places);
+         store_word<Op>(mine + entry.dst, value, unit, run_units);
+       });
+}
+
+/// A tile whose runs start anywhere.
+template <class Op>
+__device__ inline void store_loose(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
+                                   std::uint32_t buffer, char* dst, const char* src) {
+  constexpr int kUnits = Shape<Op>::kUnits;
+  const std::uint32_t base = buffer + nibble(src + place.src);
+  char* const to = settled(dst + place.dst);
+  const int run_units = place.run_units, rows = place.rows;
+  int start = 0;
+  walk(a.store, [&](int word) { start = word * kUnits; },
+       [&](int row) {
+         if (row >= rows) return;
+         const RowEntry entry = look(tables.rows, row);
+         const int unit = start - nibble(to + entry.dst) / Op::kDst;
+         if (unit >= run_units) return;
+         std::uint32_t places[kUnits];
+         look_up<Op, true>(a, tables, unit, a.turn_shift, places);
+         const Bits<16> value = collect<Op, true>(a, base + entry.shared, a.turn_shift, places);
+         store_word<Op>(to + (entry.dst + unit * Op::kDst), value, unit, run_units);
+       });
+}
+
+/// A tile whose runs follow each other.
+template <class Op>
+__device__ inline void store_flat(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
+                                  std::uint32_t buffer, char* dst, const char* src) {
+  constexpr int kUnits = Shape<Op>::kUnits;
+  const std::uint32_t base = buffer + nibble(src + place.src);
+  char* const to = settled(dst + place.dst);
+  const int units = place.rows * a.run_units;
+  const int turn_shift = a.turn_shift;
+#pragma unroll 2
+  for (int unit = static_cast<int>(threadIdx.x) * kUnits - nibble(to) / Op::kDst; unit < units;
+       unit += maps::kPackedThreads * kUnits) {
+    const int run = static_cast<int>(a.flat_run.quotient(max(unit, 0)));
+    std::uint32_t places[kUnits];
+    look_up<Op, true>(a, tables, unit - run * static_cast<int>(a.flat_run.divisor), turn_shift, places);
+    const Bits<16> value = collect<Op, false>(a, base + run * a.flat_step, turn_shift, places);
+    store_word<Op>(to + unit * Op::kDst, value, unit, units);
   }
 }
 
-/// The same for 4 / kUnit rows at once, which lie side by side in every piece and start alike in dst.
+/// 4 / kUnit rows at once, which lie side by side in every piece and start alike in dst.
 template <int kUnit>
 __device__ inline void store_blocks(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
                                     std::uint32_t buffer, char* dst, const char* src) {
   constexpr int kUnits = 16 / kUnit;
   constexpr int kAcross = 4 / kUnit;
   const std::uint32_t base = buffer + nibble(src + place.src);
-  char* const to = dst + place.dst;
-  const int run_units = place.run_units;
+  char* const to = settled(dst + place.dst);
+  const int run_units = place.run_units, rows = place.rows;
   const int lane = threadIdx.x & 31;
-  const int stores = maps::packed_stores(a, (place.rows + kAcross - 1) / kAcross);
-  for (int item = threadIdx.x; item < stores; item += maps::kPackedThreads) {
-    const maps::PackedStore store_at = maps::packed_store(a, item);
-    const int r = store_at.row * kAcross;
-    if (r >= place.rows) continue;
-    const RowEntry entry = tables.rows[r];
-    const int unit = store_at.word * kUnits - nibble(to + entry.dst) / kUnit;
-    if (unit >= run_units) continue;
-    std::uint32_t out[kAcross][4];
+  int unit = 0;
+  char* mine = to;
+  std::uint32_t places[kUnits];
+  walk(a.store,
+       [&](int word) {
+         unit = word * kUnits - nibble(to) / kUnit;
+         mine = settled(to + unit * kUnit);
+         if (unit < run_units) look_up<Move<kUnit>, false>(a, tables, unit, a.turn_shift, places);
+       },
+       [&](int line) {
+         const int r = line * kAcross;
+         if (r >= rows || unit >= run_units) return;
+         const std::uint32_t row_base = base + tables.rows[r].shared;
+         std::uint32_t out[kAcross][4];
 #pragma unroll
-    for (int w = 0; w < 4; ++w) {
-      std::uint32_t offset[kAcross], in[kAcross], column[kAcross];
-      tables.entries<kAcross>(a, unit + maps::packed_turn(lane, w, 4, a.rotate) * kAcross, offset);
+         for (int w = 0; w < 4; ++w) {
+           std::uint32_t in[kAcross], column[kAcross];
 #pragma unroll
-      for (int j = 0; j < kAcross; ++j)
-        in[j] = load_shared<4>(maps::packed_swizzle(base + entry.shared + offset[j], a.swizzle_shift));
-      transpose_words<kUnit>(in, column);
+           for (int j = 0; j < kAcross; ++j)
+             in[j] = load_shared<4>(maps::packed_swizzle(row_base + places[w * kAcross + j], a.swizzle_shift));
+           transpose_words<kUnit>(in, column);
 #pragma unroll
-      for (int i = 0; i < kAcross; ++i) out[i][w] = column[i];
-    }
-    const bool whole = unit >= 0 && unit + kUnits <= run_units;
-    const int first = max(0, -unit) * kUnit, last = min(kUnits, run_units - unit) * kUnit;
+           for (int i = 0; i < kAcross; ++i) out[i][w] = column[i];
+         }
 #pragma unroll
-    for (int i = 0; i < kAcross; ++i) {
-      if (r + i >= place.rows) break;
-      if (a.rotate) rotate_words(out[i], lane >> 3 & 3);
-      char* const at = to + tables.rows[r + i].dst + unit * kUnit;
-      const uint4 value = make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]);
-      if (whole) store<16>(at, value);
-      else store_part<kUnit>(at, value, first, last);
-    }
-  }
+         for (int i = 0; i < kAcross; ++i) {
+           if (r + i >= rows) break;
+           if (a.turn_shift != maps::kNoTurn) rotate_words(out[i], lane >> a.turn_shift & 3);
+           const uint4 value = make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]);
+           store_word<Move<kUnit>>(mine + tables.rows[r + i].dst, value, unit, run_units);
+         }
+       });
 }
 
+/// Blocks of a multiprocessor: lanes that keep 16 places in registers leave room for 4.
+template <class Op>
+constexpr int kPackedResident = Op::kDst < 4 ? 4 : 6;
+
 template <class Op, PackedKind kind>
-__global__ void __launch_bounds__(maps::kPackedThreads, kind == PackedKind::kBlock ? 4 : 6)
+__global__ void __launch_bounds__(maps::kPackedThreads, kPackedResident<Op>)
     packed_kernel(const __grid_constant__ PackedArgs a, char* dst, const char* src) {
   extern __shared__ __align__(128) char shared[];
   __shared__ maps::PackedPlace places[2];
@@ -235,17 +371,22 @@ __global__ void __launch_bounds__(maps::kPackedThreads, kind == PackedKind::kBlo
   tables.fill_pieces(a);
   __syncthreads();
 
+  constexpr bool kSwizzled = kind != PackedKind::kFixed && kind != PackedKind::kFlat;
   int current = 0;
+#pragma unroll 1
   for (std::uint32_t tile = blockIdx.x; tile < a.tiles; tile += gridDim.x, current ^= 1) {
-    load_tile<kind>(a, tables, places[current], buffer, src);
+    const maps::PackedPlace place = places[current];
+    load_tile<kSwizzled>(a, tables, place, buffer, src);
     // While the copies are under way, one thread works out where the block's next tile lies.
     if (threadIdx.x == 0 && tile + gridDim.x < a.tiles)
       places[current ^ 1] = maps::packed_place(a, tile + gridDim.x);
-    if (tile == blockIdx.x) tables.fill_runs(a);
+    if (tile == blockIdx.x) tables.template fill_runs<kind>(a);
     wait_copies();
     __syncthreads();
-    if constexpr (kind == PackedKind::kBlock) store_blocks<Op::kDst>(a, tables, places[current], buffer, dst, src);
-    else store_tile<Op, kind>(a, tables, places[current], buffer, dst, src);
+    if constexpr (kind == PackedKind::kFlat) store_flat<Op>(a, tables, place, buffer, dst, src);
+    else if constexpr (kind == PackedKind::kLoose) store_loose<Op>(a, tables, place, buffer, dst, src);
+    else if constexpr (kind == PackedKind::kBlock) store_blocks<Op::kDst>(a, tables, place, buffer, dst, src);
+    else store_fixed<Op, kSwizzled>(a, tables, place, buffer, dst, src);
     __syncthreads();
   }
 }
@@ -257,8 +398,19 @@ int launch_kind(const PackedArgs& a, void* dst, const void* src, CUstream_st* st
 
 template <class Op>
 int launch_one(const PackedArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  return a.kind == PackedKind::kPlain ? launch_kind<Op, PackedKind::kPlain>(a, dst, src, stream)
-                                      : launch_kind<Op, PackedKind::kSpread>(a, dst, src, stream);
+  switch (a.kind) {
+    case PackedKind::kFixed: return launch_kind<Op, PackedKind::kFixed>(a, dst, src, stream);
+    case PackedKind::kSpread: return launch_kind<Op, PackedKind::kSpread>(a, dst, src, stream);
+    case PackedKind::kFlat: return launch_kind<Op, PackedKind::kFlat>(a, dst, src, stream);
+    default: return launch_kind<Op, PackedKind::kLoose>(a, dst, src, stream);
+  }
+}
+
+/// Casts have kernels for half of the kinds; loose runs cover the others.
+template <class Op>
+int launch_cast(const PackedArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
+  return a.kind == PackedKind::kFlat ? launch_kind<Op, PackedKind::kFlat>(a, dst, src, stream)
+                                     : launch_kind<Op, PackedKind::kLoose>(a, dst, src, stream);
 }
 
 template <int kUnit>
@@ -274,7 +426,7 @@ int launch_packed(const CudaArgs& args, void* dst, const void* src, CUstream_st*
   if (args.key.cast) {
 #define RESTRIDE_X(d, s)                                                    \
   if (args.key.dst_dtype == DType::d && args.key.src_dtype == DType::s)     \
-    return launch_one<Cast<base::Storage<DType::d>, base::Storage<DType::s>>>(a, dst, src, stream);
+    return launch_cast<Cast<base::Storage<DType::d>, base::Storage<DType::s>>>(a, dst, src, stream);
     RESTRIDE_CUDA_CASTS(RESTRIDE_X)
 #undef RESTRIDE_X
     return static_cast<int>(cudaErrorInvalidValue);

@@ -1,0 +1,65 @@
+// What the parts of packed's planning on CUDA share: a tile as a set of modes, and the steps from it to the arguments.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "src/plan/cuda_families.h"
+
+namespace restride::plan::packed {
+
+inline constexpr int kMaxSet = 63;  // modes a bit mask can name
+inline constexpr int kNone = -1;
+inline constexpr std::int32_t kMostShared = (48 << 10) - 256;  // what a kernel has without asking, less its own
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// A tile as a choice: how many indices of each mode are inside (0: the mode is outside).
+struct Set {
+  std::array<std::int32_t, kMaxSet> chunk{};
+  std::uint64_t dst = 0, src = 0;   ///< modes of the run, modes of the piece
+  int d_cut = kNone, s_cut = kNone; ///< modes with fewer indices inside than they have
+  std::int64_t run_units = 1, piece_units = 1, tile_units = 1;
+};
+
+using Order = detail::FixedVector<std::uint8_t, kMaxSet>;
+
+using Order = detail::FixedVector<std::uint8_t, kMaxSet>;
+
+// ---- cuda_packed_set.cc: which modes a tile takes ----
+
+/// Mode numbers by |src_stride|, those that repeat (stride 0) left out.
+Order by_src_stride(const layout::Canonical& c);
+
+/// Takes leading modes of dst, numbered by `dst_order`, until a run has about `target` bytes.
+void take_runs(const layout::Canonical& c, const Order& dst_order, std::int64_t target, Set& set);
+
+/// Takes leading modes of src for the pieces, and counts all that the tile then holds.
+void take_pieces(const layout::Canonical& c, const Order& src_order, std::int64_t target, Set& set);
+
+/// The set that a candidate's parameters name.
+Set set_of(const layout::Canonical& c, const Candidate& chosen);
+
+/// True when every run starts on a multiple of `alignment` in dst.
+bool runs_on(const layout::Canonical& c, const Set& set, std::int64_t alignment);
+
+/// True when 4 bytes of a piece are units of rows that lie side by side and start alike: see PackedKind::kBlock.
+bool in_blocks(const layout::Canonical& c, const Set& set);
+
+// ---- cuda_packed_args.cc: the kernel's arguments but for the lanes' places ----
+
+maps::PackedArgs geometry(const layout::Canonical& c, const Set& set);
+
+/// The store's side of the arguments, and the shared memory a tile takes.
+void finish(const layout::Canonical& c, const Set& set, maps::PackedArgs& a);
+
+// ---- cuda_packed_lanes.cc: which thread moves what ----
+
+/// The lattice over the words of pieces: the fewest steps, and of those the one with most words side by side.
+maps::PackedLattice load_lattice(std::int64_t words, std::int64_t pieces);
+
+/// Chooses the lattice over rows of `words` words, the swizzle and the turns so that a word of dst costs the fewest
+/// cycles.
+void spread(const layout::Canonical& c, maps::PackedArgs& a, std::int64_t words);
+
+}  // namespace restride::plan::packed

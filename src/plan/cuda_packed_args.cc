@@ -1,0 +1,197 @@
+// From a tile of packed to its kernel's arguments on CUDA: offsets, counts, and where things lie in shared memory.
+#include <algorithm>
+#include <array>
+
+#include "src/plan/cuda_packed.h"
+
+namespace restride::plan {
+
+using layout::Canonical;
+using layout::CopyMode;
+using maps::PackedArgs;
+using maps::PackedKind;
+using maps::PackedModes;
+
+namespace packed {
+namespace {
+
+void append(PackedModes& modes, std::uint32_t extent, std::int64_t dst, std::int64_t src, std::uint32_t step) {
+  const auto at = static_cast<std::size_t>(modes.rank++);
+  modes.extent[at] = base::FastDiv(extent);
+  modes.dst_stride[at] = dst;
+  modes.src_stride[at] = src;
+  modes.piece_step[at] = step;
+}
+
+/// Puts the modes first along which the tile's runs, then its pieces, go on in memory: tiles that run side by side then
+/// share the sectors at their ends.
+void neighbours_first(const Canonical& c, const Set& set, const Order& src_order, maps::Walk& walk) {
+  int front = 0;
+  const auto bring = [&](std::int64_t dst_stride, std::int64_t src_stride) {
+    for (int i = front; i < walk.rank; ++i) {
+      if (walk.dst_stride[i] != dst_stride || walk.src_stride[i] != src_stride) continue;
+      std::rotate(walk.extent + front, walk.extent + i, walk.extent + i + 1);
+      std::rotate(walk.dst_stride + front, walk.dst_stride + i, walk.dst_stride + i + 1);
+      std::rotate(walk.src_stride + front, walk.src_stride + i, walk.src_stride + i + 1);
+      ++front;
+      return;
+    }
+  };
+  const auto outside = [&](std::size_t m) { return m >= kMaxSet || set.chunk[m] == 0; };
+  if (set.d_cut == kNone)
+    for (std::size_t m = 0; m < c.modes.size(); ++m)
+      if (outside(m)) {
+        bring(c.modes[m].dst_stride, c.modes[m].src_stride);
+        break;
+      }
+  if (set.s_cut == kNone)
+    for (const std::uint8_t m : src_order)
+      if (outside(m)) {
+        bring(c.modes[m].dst_stride, c.modes[m].src_stride);
+        break;
+      }
+}
+
+/// True when all runs of a tile start alike: a lane then keeps its place in them.
+bool starts_alike(const PackedArgs& a) {
+  std::int64_t bits = 0;
+  for (int i = 0; i < a.row_modes.rank; ++i) bits |= a.row_modes.dst_stride[i];
+  return bits % 16 == 0;
+}
+
+/// True when the runs of a tile make up one, in the order of the rows.
+bool flat(const Canonical& c, const Set& set, const PackedArgs& a) {
+  return set.d_cut == kNone && a.row_modes.rank == 1 && a.row_modes.src_stride[0] > 0 &&
+         a.row_modes.src_stride[0] <= 4096 && a.row_modes.dst_stride[0] == std::int64_t{a.run_units} * c.dst_unit;
+}
+
+/// Words that cover a run, wherever it starts.
+std::int64_t run_words(const Canonical& c, const Set& set, const PackedArgs& a) {
+  const std::int32_t units = 16 / c.dst_unit;
+  return ceil_div(a.run_units + (runs_on(c, set, 16) ? 0 : units - 1), units);
+}
+
+}  // namespace
+
+PackedArgs geometry(const Canonical& c, const Set& set) {
+  PackedArgs a;
+  const std::uint64_t inside = set.dst | set.src;
+  std::int64_t batch = 0;
+  outer_walk(c, inside, &a.batch, &batch);
+  const Order src_order = by_src_stride(c);
+  neighbours_first(c, set, src_order, a.batch);
+  const ByteRange range = source_range(c);
+  a.src_first = range.first;
+  a.src_last = range.last;
+  a.dst_offset = c.dst_offset;
+  a.src_offset = c.src_offset;
+  a.same_cut = set.d_cut != kNone && set.d_cut == set.s_cut;
+
+  const auto in = [](std::uint64_t mask, std::size_t m) { return (mask >> m & 1) != 0; };
+  const auto step_inside = [&](std::size_t m) {
+    const CopyMode& mode = c.modes[m];
+    if (mode.src_stride >= 0 || !in(set.src, m)) return;
+    // A piece that runs backwards starts at its last index.
+    const std::int64_t reach = (set.chunk[m] - 1) * mode.src_stride;
+    a.src_offset += reach;
+    (in(set.dst, m) ? a.run_inside : a.row_inside) -= static_cast<std::int32_t>(reach);
+  };
+  for (std::size_t m = 0; m < c.modes.size() && m < kMaxSet; ++m)
+    if (set.chunk[m] != 0) step_inside(m);
+
+  // Pieces are numbered in dst's order, so that neighbours in a run are neighbours in number.
+  std::uint32_t pieces = 1;
+  std::array<std::uint32_t, kMaxSet> piece_step{};
+  for (std::size_t m = 0; m < c.modes.size() && m < kMaxSet; ++m)
+    if (in(set.dst & ~set.src, m)) {
+      piece_step[m] = pieces;
+      pieces *= static_cast<std::uint32_t>(set.chunk[m]);
+      append(a.piece_modes, static_cast<std::uint32_t>(set.chunk[m]), 0, c.modes[m].src_stride, piece_step[m]);
+    }
+  a.run_units = 1;
+  for (std::size_t m = 0; m < c.modes.size() && m < kMaxSet; ++m)
+    if (in(set.dst, m)) {
+      append(a.run_modes, static_cast<std::uint32_t>(set.chunk[m]), c.modes[m].dst_stride, c.modes[m].src_stride,
+             piece_step[m]);
+      a.run_units *= set.chunk[m];
+    }
+  a.rows = 1;
+  std::int64_t piece_bytes = c.src_unit;
+  for (const std::uint8_t m : src_order) {
+    if (in(set.src, m)) piece_bytes *= set.chunk[m];
+    if (!in(set.src & ~set.dst, m)) continue;
+    append(a.row_modes, static_cast<std::uint32_t>(set.chunk[m]), c.modes[m].dst_stride, c.modes[m].src_stride, 0);
+    a.rows *= set.chunk[m];
+  }
+  a.pieces = static_cast<std::int32_t>(pieces);
+  a.piece_bytes = static_cast<std::int32_t>(piece_bytes);
+
+  const auto cut = [&](int mode, std::int32_t* extent, std::int32_t* chunk, std::int64_t* dst, std::int64_t* src) {
+    if (mode == kNone) return base::FastDiv(1);
+    const auto m = static_cast<std::size_t>(mode);
+    *extent = static_cast<std::int32_t>(c.modes[m].extent);
+    *chunk = set.chunk[m];
+    *dst = set.chunk[m] * c.modes[m].dst_stride;
+    *src = set.chunk[m] * c.modes[m].src_stride;
+    return base::FastDiv(ceil_div(*extent, *chunk));
+  };
+  a.cuts_d = cut(set.d_cut, &a.d_extent, &a.d_chunk, &a.d_dst_step, &a.d_src_step);
+  if (!a.same_cut) a.cuts_s = cut(set.s_cut, &a.s_extent, &a.s_chunk, &a.s_dst_step, &a.s_src_step);
+  a.run_per_d = a.run_units / a.d_chunk;
+  const std::int32_t s_chunk = a.same_cut ? a.d_chunk : a.s_chunk;
+  a.piece_per_s = a.piece_bytes / s_chunk;
+  if (set.d_cut != kNone && !in(set.src, static_cast<std::size_t>(set.d_cut))) a.pieces_per_d = a.pieces / a.d_chunk;
+  if (set.s_cut != kNone && !in(set.dst, static_cast<std::size_t>(set.s_cut))) a.rows_per_s = a.rows / a.s_chunk;
+  a.tiles = static_cast<std::uint32_t>(std::int64_t{a.cuts_d.divisor} * a.cuts_s.divisor * batch);
+
+  // Pieces all start on a word, or may start anywhere, within the tile and with the tile, and take a word more.
+  for (int i = 0; i < a.piece_modes.rank; ++i) {
+    const std::int64_t reach = (std::int64_t{a.piece_modes.extent[i].divisor} - 1) * a.piece_modes.src_stride[i];
+    (reach < 0 ? a.tile_first : a.tile_last) += reach;
+  }
+  a.tile_last += piece_bytes;
+  std::int64_t bits = c.src_align | a.d_src_step | a.s_src_step | (a.src_offset - c.src_offset);
+  for (int i = 0; i < a.piece_modes.rank; ++i) bits |= a.piece_modes.src_stride[i];
+  for (int i = 0; i < a.batch.rank; ++i) bits |= a.batch.src_stride[i];
+  const bool on_words = (bits & 15) == 0;
+  const std::int32_t words = static_cast<std::int32_t>(ceil_div(piece_bytes, 16)) + (on_words ? 0 : 1);
+  a.load = load_lattice(words, a.pieces);
+  a.piece_pitch = on_words ? words * 16 : static_cast<std::int32_t>(ceil_div(piece_bytes + 45, 16)) * 16;
+  a.dst_dtype = static_cast<std::uint8_t>(c.dst_dtype);
+  a.src_dtype = static_cast<std::uint8_t>(c.src_dtype);
+  return a;
+}
+
+void finish(const Canonical& c, const Set& set, PackedArgs& a) {
+  const std::int32_t units = 16 / c.dst_unit;
+  const std::int64_t run_bytes = std::int64_t{a.run_units} * c.dst_unit;
+  a.tile_bytes = a.pieces * a.piece_pitch + 32;
+  if (in_blocks(c, set)) {
+    a.kind = PackedKind::kBlock;
+  } else if (flat(c, set, a) && (run_bytes % 16 != 0 || run_bytes <= 32)) {
+    a.kind = PackedKind::kFlat;
+    a.flat_run = base::FastDiv(a.run_units);
+    a.flat_step = static_cast<std::int32_t>(a.row_modes.src_stride[0]);
+    a.tile_bytes += a.flat_step * (units / a.run_units + 2);  // what the last word looks up beyond the last run
+  } else if (!c.cast && starts_alike(a)) {
+    a.kind = PackedKind::kFixed;
+  }
+  a.tile_bytes = (a.tile_bytes + 127) / 128 * 128;
+  const bool tables = a.kind == PackedKind::kLoose || a.kind == PackedKind::kFlat;
+  a.run_copies = tables ? std::max(1, 4 / c.dst_unit) : 1;
+  a.shared_bytes = a.tile_bytes + (a.pieces + (a.kind == PackedKind::kFlat ? 0 : a.rows)) * 16 +
+                   maps::packed_run_table(a.run_units) * 2 * a.run_copies;
+}
+
+}  // namespace packed
+
+maps::PackedArgs packed_args(const Canonical& c, const Candidate& chosen) {
+  const packed::Set set = packed::set_of(c, chosen);
+  PackedArgs a = packed::geometry(c, set);
+  packed::finish(c, set, a);
+  packed::spread(c, a, packed::run_words(c, set, a));
+  a.blocks = static_cast<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
+  return a;
+}
+
+}  // namespace restride::plan

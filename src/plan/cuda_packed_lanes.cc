@@ -1,0 +1,151 @@
+// Which thread of packed's CUDA kernels moves which words, so that accesses are wide and shared memory's banks even.
+#include <algorithm>
+#include <array>
+
+#include "src/plan/cuda_packed.h"
+
+namespace restride::plan::packed {
+
+using layout::Canonical;
+using maps::PackedArgs;
+using maps::PackedKind;
+
+namespace {
+
+maps::PackedLattice lattice(std::int64_t words, std::int64_t lines, std::int64_t across) {
+  maps::PackedLattice l;
+  l.across = base::FastDiv(across);
+  l.lines = static_cast<std::int32_t>(maps::kPackedThreads / across);
+  const std::int64_t blocks = ceil_div(lines, l.lines);
+  l.blocks = base::FastDiv(blocks);
+  l.steps = static_cast<std::int32_t>(ceil_div(words, across) * blocks);
+  return l;
+}
+
+/// Lattices by how many words lie side by side: all of a line, or parts of whole 128 bytes.
+struct Across {
+  std::int64_t words, groups = 1;
+  explicit Across(std::int64_t line_words) : words(line_words) {}
+  /// The next narrower one; 0 at the end.
+  std::int64_t next() {
+    for (; groups <= 64; ++groups) {
+      const std::int64_t across = groups == 1 ? words : (ceil_div(words, groups) + 7) / 8 * 8;
+      if (across > maps::kPackedThreads || (groups > 1 && ceil_div(words, across) != groups)) continue;
+      if (groups > 1 && across >= words) return 0;
+      ++groups;
+      return across;
+    }
+    return 0;
+  }
+};
+
+/// Where the lanes of a warp find a unit: shared-memory addresses at one step of collecting their words.
+struct Lanes {
+  std::array<std::uint32_t, 32> at{};
+  int count = 0;
+};
+
+/// Cycles one such access takes: lanes that want different words of one bank wait for each other.
+int cycles(const Lanes& lanes, std::int32_t shift) {
+  std::array<std::uint32_t, 32> word_of{};
+  std::array<std::uint8_t, 32> words{};
+  int worst = 1;
+  for (int lane = 0; lane < lanes.count; ++lane) {
+    const std::uint32_t word = maps::packed_swizzle(lanes.at[static_cast<std::size_t>(lane)], shift) / 4;
+    const std::size_t bank = word & 31;
+    if (words[bank] != 0 && word_of[bank] == word) continue;
+    word_of[bank] = word;
+    worst = std::max<int>(worst, ++words[bank]);
+  }
+  return worst;
+}
+
+/// Addresses of the first warp's lanes at step `step`, sub-unit `part` of a word.
+Lanes lanes_of(const PackedArgs& a, int across, int units, int steps, int step, int part) {
+  Lanes lanes;
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    const int turn = maps::packed_turn(static_cast<int>(lane), step, steps, a.turn_shift);
+    const int inside = turn * (units / steps) + part;
+    if (a.kind == PackedKind::kFlat) {
+      const std::uint32_t unit = lane * static_cast<std::uint32_t>(units), run = a.flat_run.quotient(unit);
+      const std::uint32_t place = unit - run * a.flat_run.divisor + static_cast<std::uint32_t>(inside);
+      lanes.at[static_cast<std::size_t>(lanes.count++)] =
+          run * static_cast<std::uint32_t>(a.flat_step) + static_cast<std::uint32_t>(maps::packed_run_entry(a, place));
+      continue;
+    }
+    const maps::PackedStep at = maps::packed_step(a.store, 0, lane);
+    const std::int32_t unit = at.word * units + inside, row = at.line * across;
+    if (unit >= a.run_units || row >= a.rows) continue;
+    lanes.at[static_cast<std::size_t>(lanes.count++)] = static_cast<std::uint32_t>(
+        maps::packed_run_entry(a, static_cast<std::uint32_t>(unit)) +
+        maps::packed_row_entry(a, static_cast<std::uint32_t>(row)).inside);
+  }
+  return lanes;
+}
+
+/// Lanes' places in a run table at one look-up, for runs that lie one after the other: 8 bytes every 32 of units of 1.
+Lanes look_ups(int units, int steps, std::int32_t turn_shift) {
+  Lanes lanes;
+  for (int lane = 0; lane < 16; ++lane) {
+    const int unit = lane * units + maps::packed_turn(lane, 0, steps, turn_shift) * (units / steps);
+    lanes.at[static_cast<std::size_t>(lanes.count++)] = static_cast<std::uint32_t>(unit * 2);
+  }
+  return lanes;
+}
+
+}  // namespace
+
+maps::PackedLattice load_lattice(std::int64_t words, std::int64_t pieces) {
+  maps::PackedLattice best;
+  Across sizes(words);
+  while (const std::int64_t across = sizes.next()) {
+    const maps::PackedLattice l = lattice(words, pieces, across);
+    if (best.steps == 0 || l.steps < best.steps) best = l;
+  }
+  return best;
+}
+
+void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
+  const int units = 16 / c.dst_unit;
+  const int steps = c.dst_unit <= 4 ? 4 : units;
+  const bool block = a.kind == PackedKind::kBlock, flat = a.kind == PackedKind::kFlat;
+  const int across = block ? 4 / c.dst_unit : 1;
+  const std::int64_t lines = ceil_div(a.rows, across);
+  const double accesses = block ? 4 : units;  // a word of dst
+  const double turn_cost = 2.5, swizzle_cost = a.kind == PackedKind::kFixed ? 0.5 * accesses : 0.0;
+  PackedArgs best = a;
+  double best_cost = 1e9;
+  Across sizes(words);
+  while (const std::int64_t side_by_side = flat ? 32 : sizes.next()) {
+    a.store = lattice(words, lines, std::min<std::int64_t>(side_by_side, maps::kPackedThreads));
+    const double threads = static_cast<double>(maps::kPackedThreads) * a.store.steps;
+    const double waste = flat ? 1.0 : threads / (static_cast<double>(words) * static_cast<double>(lines));
+    if ((accesses + 8.0) * waste < best_cost) {
+      for (const std::int32_t turn_shift : {maps::kNoTurn, 3, 2}) {
+        if (turn_shift != maps::kNoTurn && steps == 1) break;
+        a.turn_shift = turn_shift;
+        const Lanes first = lanes_of(a, across, units, steps, 0, 0);
+        const Lanes second = lanes_of(a, across, units, steps, steps / 2, units / steps - 1);
+        const double tables = flat ? 2.0 * steps * cycles(look_ups(units, steps, turn_shift), maps::kNoSwizzle) : 0.0;
+        for (const std::int32_t shift : {maps::kNoSwizzle, 3, 4, 5, 6, 7, 8, 9}) {
+          if (flat && shift != maps::kNoSwizzle) break;
+          const int met = cycles(first, shift) + cycles(second, shift);
+          const double cost = (accesses * 0.5 * met + tables + 8.0 + (shift != maps::kNoSwizzle ? swizzle_cost : 0.0) +
+                               (turn_shift != maps::kNoTurn ? turn_cost : 0.0)) * waste;
+          if (cost < best_cost) {
+            best_cost = cost;
+            a.swizzle_shift = shift;
+            best = a;
+          }
+          if (met == 2) break;
+        }
+      }
+    }
+    if (flat) break;
+  }
+  a = best;
+  if (a.kind == PackedKind::kFixed && (a.turn_shift != maps::kNoTurn || a.swizzle_shift != maps::kNoSwizzle))
+    a.kind = PackedKind::kSpread;
+}
+
+}  // namespace restride::plan::packed

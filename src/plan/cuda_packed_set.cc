@@ -1,0 +1,132 @@
+// Which modes a tile of packed takes on CUDA, and how much of the cut ones.
+#include <algorithm>
+#include <cstdlib>
+
+#include "src/plan/cuda_packed.h"
+
+namespace restride::plan::packed {
+
+using layout::Canonical;
+using layout::CopyMode;
+
+namespace {
+
+/// Indices of a cut mode: enough for `need`, evenly many a tile, whole sectors where that is cheap.
+std::int32_t chunk_of(std::int64_t extent, std::int64_t need, std::int64_t run_bytes) {
+  std::int64_t chunk = ceil_div(extent, ceil_div(extent, need));
+  std::int64_t step = 32;
+  while (step > 1 && run_bytes * step / 2 % 32 == 0) step /= 2;
+  if (chunk >= 4 * step) chunk = ceil_div(chunk, step) * step;
+  return static_cast<std::int32_t>(std::min(chunk, extent));
+}
+
+/// Takes leading modes of one side until they make up `target` bytes. `stride` and `unit` are that side's.
+template <class StrideOf>
+void take(const Canonical& c, const Order& order, std::int64_t unit, std::int64_t target, StrideOf stride, Set& set,
+          std::uint64_t& mask, int& cut, std::int64_t& run) {
+  std::int64_t bytes = unit;
+  for (const std::uint8_t m : order) {
+    const std::int64_t extent = c.modes[m].extent;
+    if (std::abs(stride(c.modes[m])) != bytes) break;
+    const bool backwards = stride(c.modes[m]) < 0;
+    std::int32_t& chunk = set.chunk[m];
+    if (chunk == 0) {
+      if (bytes * 4 >= target * 3) break;
+      const std::int64_t need = ceil_div(target, bytes);
+      // A run that goes backwards is taken whole, so that its lowest address is known beforehand.
+      chunk = extent <= need + need / 2 ? static_cast<std::int32_t>(std::min<std::int64_t>(extent, 1 << 20))
+                                        : chunk_of(extent, need, bytes);
+      if (backwards && chunk != extent) {
+        chunk = 0;
+        break;
+      }
+    } else if (backwards && chunk != extent) {
+      break;
+    }
+    mask |= std::uint64_t{1} << m;
+    bytes *= chunk;
+    if (chunk != extent) {
+      cut = m;
+      break;
+    }
+  }
+  run = bytes / unit;
+}
+
+}  // namespace
+
+Order by_src_stride(const Canonical& c) {
+  Order order;
+  for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i) {
+    if (c.modes[i].src_stride == 0) continue;
+    std::size_t at = order.size();
+    while (at > 0 && std::abs(c.modes[order[at - 1]].src_stride) > std::abs(c.modes[i].src_stride)) --at;
+    order.insert(at, static_cast<std::uint8_t>(i));
+  }
+  return order;
+}
+
+void take_runs(const Canonical& c, const Order& dst_order, std::int64_t target, Set& set) {
+  take(c, dst_order, c.dst_unit, target, [](const CopyMode& m) { return m.dst_stride; }, set, set.dst, set.d_cut,
+       set.run_units);
+}
+
+void take_pieces(const Canonical& c, const Order& src_order, std::int64_t target, Set& set) {
+  take(c, src_order, c.src_unit, target, [](const CopyMode& m) { return m.src_stride; }, set, set.src, set.s_cut,
+       set.piece_units);
+  for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i)
+    if (set.chunk[i] != 0) set.tile_units *= set.chunk[i];
+}
+
+Set set_of(const Canonical& c, const Candidate& chosen) {
+  Set set;
+  set.dst = static_cast<std::uint64_t>(chosen.get(ParamId::kDstSet));
+  set.src = static_cast<std::uint64_t>(chosen.get(ParamId::kSrcSet));
+  set.d_cut = static_cast<int>(chosen.get(ParamId::kRowMode, kNone));
+  set.s_cut = static_cast<int>(chosen.get(ParamId::kColMode, kNone));
+  for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i)
+    if (((set.dst | set.src) >> i & 1) != 0) set.chunk[i] = static_cast<std::int32_t>(c.modes[i].extent);
+  const auto cut = [&](int mode, ParamId size) {
+    if (mode != kNone) set.chunk[static_cast<std::size_t>(mode)] = static_cast<std::int32_t>(chosen.get(size));
+  };
+  cut(set.d_cut, ParamId::kTileRows);
+  cut(set.s_cut, ParamId::kTileCols);
+  for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i) {
+    if ((set.dst >> i & 1) != 0) set.run_units *= set.chunk[i];
+    if ((set.src >> i & 1) != 0) set.piece_units *= set.chunk[i];
+    if (set.chunk[i] != 0) set.tile_units *= set.chunk[i];
+  }
+  return set;
+}
+
+bool runs_on(const Canonical& c, const Set& set, std::int64_t alignment) {
+  std::int64_t bits = row_alignment(c, set.dst);
+  if (set.d_cut != kNone) {
+    const auto m = static_cast<std::size_t>(set.d_cut);
+    bits |= set.chunk[m] * c.modes[m].dst_stride;
+  }
+  return (bits & (alignment - 1)) == 0;
+}
+
+bool in_blocks(const Canonical& c, const Set& set) {
+  if (c.cast || c.dst_unit > 2) return false;
+  // Rows in groups of `across` lie side by side where src's innermost mode counts rows, and evenly many.
+  const std::int32_t across = 4 / c.dst_unit;
+  bool side_by_side = false;
+  for (std::size_t m = 0; m < c.modes.size() && m < kMaxSet; ++m)
+    if (c.modes[m].src_stride == c.src_unit && (set.src & ~set.dst) >> m & 1)
+      side_by_side = (set.dst & set.src) == 0 || set.chunk[m] % across == 0;
+  if (!side_by_side) return false;
+  std::int64_t src_bits = c.src_align, dst_bits = 16;
+  for (std::size_t m = 0; m < c.modes.size(); ++m) {
+    const CopyMode& mode = c.modes[m];
+    const bool row = m < kMaxSet && ((set.src & ~set.dst) >> m & 1) != 0;
+    if (m < kMaxSet && (set.src >> m & 1) != 0 && mode.src_stride < 0) return false;
+    if (row) dst_bits |= mode.dst_stride;
+    else src_bits |= mode.src_stride;
+    if (row && static_cast<int>(m) == set.s_cut) src_bits |= set.chunk[m] * mode.src_stride;
+  }
+  return src_bits % 4 == 0 && dst_bits % 16 == 0 && set.piece_units >= across;
+}
+
+}  // namespace restride::plan::packed
