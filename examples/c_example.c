@@ -8,7 +8,7 @@
 #define COLS 4
 #define PITCH 6 /* floats from one row to the next */
 
-static int failed(const char *what, restride_status status) {
+static int failed(const char* what, restride_status status) {
   fprintf(stderr, "%s: %s: %s\n", what, restride_status_name(status), restride_last_error());
   return 1;
 }
@@ -39,7 +39,7 @@ int main(void) {
       if (out[c * ROWS + r] != in[r * PITCH + c]) return 1;
 
   /* The same as a plan, which can be run on other memory of these layouts. */
-  restride_plan *plan = NULL;
+  restride_plan* plan = NULL;
   status = restride_plan_create(&plan, &dst, &src, NULL);
   if (status != RESTRIDE_OK) return failed("plan", status);
   char text[2048];

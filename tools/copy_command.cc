@@ -97,8 +97,11 @@ void print_report(const CopyArguments& a, const io::OpenArray& in, const CopyReq
 /// Neither side can be a stream: the input is read in whatever order the output asks for, and the output is renamed
 /// into place when it is whole.
 void refuse_streams(const CopyArguments& a) {
-  if (a.in == "-") throw UsageError("standard input cannot be read in any order; save it to a file and name that (a file called - is ./-)");
-  if (a.out == "-") throw UsageError("standard output cannot appear whole or not at all; name a file (one called - is ./-)");
+  if (a.in == "-")
+    throw UsageError(
+        "standard input cannot be read in any order; save it to a file and name that (a file called - is ./-)");
+  if (a.out == "-")
+    throw UsageError("standard output cannot appear whole or not at all; name a file (one called - is ./-)");
 }
 
 void run_copy(CopyArguments& a) {

@@ -57,10 +57,10 @@ struct Options {
   /// may use; never more than pay.
   int threads = 0;
   const Executor* executor = nullptr;  ///< CPU: run on the caller's pool instead of ours; must outlive the run
-  void* stream = nullptr; ///< CUDA: a cudaStream_t; null is the legacy default stream
+  void* stream = nullptr;              ///< CUDA: a cudaStream_t; null is the legacy default stream
   /// Force a family by name ("tile"), for tests and measurements. Errors: ArgumentError when it does not apply.
   std::string_view family = {};
-  bool measure = false;   ///< time the candidates once and keep the best (allocates scratch, synchronises; opt-in)
+  bool measure = false;  ///< time the candidates once and keep the best (allocates scratch, synchronises; opt-in)
   Measurements* measurements = nullptr;  ///< plan by these records; with `measure`, add to them (measurements.hpp)
 };
 

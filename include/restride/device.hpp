@@ -23,11 +23,11 @@ struct CudaDevice {
 
 /// What the GPU part of the library found on this machine.
 struct CudaStatus {
-  bool built = false;        ///< the library holds GPU code
-  int runtime_version = 0;   ///< 13000 is CUDA 13.0; 0 when not built
-  int driver_version = 0;    ///< the newest CUDA the driver serves; 0 without a driver
-  std::string architectures; ///< "80 90 100 + PTX"; empty when not built
-  std::string reason;        ///< why there is no device; empty when there is one
+  bool built = false;         ///< the library holds GPU code
+  int runtime_version = 0;    ///< 13000 is CUDA 13.0; 0 when not built
+  int driver_version = 0;     ///< the newest CUDA the driver serves; 0 without a driver
+  std::string architectures;  ///< "80 90 100 + PTX"; empty when not built
+  std::string reason;         ///< why there is no device; empty when there is one
   std::vector<CudaDevice> devices;
 };
 

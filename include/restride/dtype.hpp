@@ -17,23 +17,23 @@ namespace restride RESTRIDE_PUBLIC {
 enum class DTypeKind : std::uint8_t { kBool, kUnsigned, kSigned, kFloat, kComplex, kBytes };
 
 // X(enumerator, name, size_bytes, kind)
-#define RESTRIDE_DTYPES(X)              \
-  X(kBool, "bool", 1, kBool)            \
-  X(kU8, "u8", 1, kUnsigned)            \
-  X(kU16, "u16", 2, kUnsigned)          \
-  X(kU32, "u32", 4, kUnsigned)          \
-  X(kU64, "u64", 8, kUnsigned)          \
-  X(kI8, "i8", 1, kSigned)              \
-  X(kI16, "i16", 2, kSigned)            \
-  X(kI32, "i32", 4, kSigned)            \
-  X(kI64, "i64", 8, kSigned)            \
-  X(kF16, "f16", 2, kFloat)             \
-  X(kBF16, "bf16", 2, kFloat)           \
-  X(kF32, "f32", 4, kFloat)             \
-  X(kF64, "f64", 8, kFloat)             \
-  X(kF8E4M3, "f8e4m3", 1, kFloat)       \
-  X(kF8E5M2, "f8e5m2", 1, kFloat)       \
-  X(kC64, "c64", 8, kComplex)           \
+#define RESTRIDE_DTYPES(X)        \
+  X(kBool, "bool", 1, kBool)      \
+  X(kU8, "u8", 1, kUnsigned)      \
+  X(kU16, "u16", 2, kUnsigned)    \
+  X(kU32, "u32", 4, kUnsigned)    \
+  X(kU64, "u64", 8, kUnsigned)    \
+  X(kI8, "i8", 1, kSigned)        \
+  X(kI16, "i16", 2, kSigned)      \
+  X(kI32, "i32", 4, kSigned)      \
+  X(kI64, "i64", 8, kSigned)      \
+  X(kF16, "f16", 2, kFloat)       \
+  X(kBF16, "bf16", 2, kFloat)     \
+  X(kF32, "f32", 4, kFloat)       \
+  X(kF64, "f64", 8, kFloat)       \
+  X(kF8E4M3, "f8e4m3", 1, kFloat) \
+  X(kF8E5M2, "f8e5m2", 1, kFloat) \
+  X(kC64, "c64", 8, kComplex)     \
   X(kC128, "c128", 16, kComplex)
 
 /// The dtypes of the library. The numeric values are part of the C ABI (restride.h) and never change.

@@ -18,8 +18,8 @@ enum class ErrorCode : int {
   kRange = 6,            ///< sizes whose product or byte count does not fit 63 bits
   kDevice = 7,           ///< wrong device, no device, or a device and host mixture
   kOutOfMemory = 8,
-  kIo = 9,               ///< a file that cannot be read or written
-  kUnsupported = 10,     ///< valid, but not built into this library
+  kIo = 9,            ///< a file that cannot be read or written
+  kUnsupported = 10,  ///< valid, but not built into this library
   kInternal = 11,
 };
 
@@ -33,10 +33,10 @@ class Error : public std::runtime_error {
   ErrorCode code_;
 };
 
-#define RESTRIDE_DEFINE_ERROR(Name, Code)                                   \
-  class Name : public Error {                                               \
-   public:                                                                  \
-    explicit Name(const std::string& message) : Error(Code, message) {}     \
+#define RESTRIDE_DEFINE_ERROR(Name, Code)                               \
+  class Name : public Error {                                           \
+   public:                                                              \
+    explicit Name(const std::string& message) : Error(Code, message) {} \
   };
 RESTRIDE_DEFINE_ERROR(ArgumentError, ErrorCode::kInvalidArgument)
 RESTRIDE_DEFINE_ERROR(ShapeError, ErrorCode::kShape)

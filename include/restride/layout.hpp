@@ -116,8 +116,8 @@ Layout reinterpret(const Layout& layout, Element element);
 /// A pair of views over one rearrangement, in einops notation: "b h w c -> b c h w",
 /// "(b1 b2) c -> b1 c b2" with sizes {{"b2", 4}}, "b c 1 -> b c".
 struct Rearrangement {
-  Layout source;       ///< the source split and permuted into the order of the right side
-  Modes merged;        ///< extents of the result after its parentheses are merged (strides contiguous)
+  Layout source;  ///< the source split and permuted into the order of the right side
+  Modes merged;   ///< extents of the result after its parentheses are merged (strides contiguous)
 };
 /// Errors: ParseError for the pattern, ShapeError when it does not fit the layout.
 Rearrangement rearrange(const Layout& layout, std::string_view pattern,

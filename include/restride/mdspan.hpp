@@ -61,7 +61,9 @@ Layout layout_of(const M& m) {
   using T = std::remove_cv_t<std::remove_pointer_t<std::remove_cvref_t<decltype(m.data_handle())>>>;
   constexpr std::size_t kRank = M::rank();
   static_assert(kRank <= kMaxRank, "restride takes ranks up to 64");
-  if constexpr (requires { { m.is_strided() } -> std::convertible_to<bool>; }) {
+  if constexpr (requires {
+                  { m.is_strided() } -> std::convertible_to<bool>;
+                }) {
     if (!m.is_strided()) throw ArgumentError("the mdspan's mapping is not strided: copy it element by element");
   }
   std::int64_t extents[kRank == 0 ? 1 : kRank] = {};
@@ -70,7 +72,8 @@ Layout layout_of(const M& m) {
   for (std::size_t r = 0; r < kRank; ++r) {
     extents[r] = static_cast<std::int64_t>(m.extents().extent(r));
     const auto stride = static_cast<std::int64_t>(m.stride(r));
-    if (stride > std::numeric_limits<std::int64_t>::max() / kSize || stride < std::numeric_limits<std::int64_t>::min() / kSize)
+    if (stride > std::numeric_limits<std::int64_t>::max() / kSize ||
+        stride < std::numeric_limits<std::int64_t>::min() / kSize)
       throw RangeError("mode " + std::to_string(r) + ": the stride in bytes does not fit 63 bits");
     strides_bytes[r] = stride * kSize;
   }

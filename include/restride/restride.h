@@ -73,24 +73,25 @@ typedef enum restride_device {
  * may live on the caller's stack. */
 typedef struct restride_tensor {
   size_t struct_size;           /* sizeof(restride_tensor) */
-  void *data;                   /* any alignment; NULL only where there is nothing to copy, or to make a plan */
+  void* data;                   /* any alignment; NULL only where there is nothing to copy, or to make a plan */
   int32_t dtype;                /* a restride_dtype */
   int32_t rank;                 /* 0 to 64 */
-  const int64_t *extents;       /* `rank` values >= 0 */
-  const int64_t *strides_bytes; /* `rank` values in bytes, any sign, 0 in a source only; NULL: contiguous, C order */
+  const int64_t* extents;       /* `rank` values >= 0 */
+  const int64_t* strides_bytes; /* `rank` values in bytes, any sign, 0 in a source only; NULL: contiguous, C order */
   int64_t element_bytes;        /* RESTRIDE_BYTES: bytes of one element; others: 0, or the dtype's own size */
   int64_t offset_bytes;         /* of element (0, ..., 0) from `data` */
   int64_t align_bytes;          /* for plans: a power of two that divides every `data` to come; 0: nothing on the CPU,
                                    on CUDA the largest power of two up to 16 that divides the element's size */
 } restride_tensor;
 
-#define RESTRIDE_TENSOR_INIT {sizeof(restride_tensor), NULL, RESTRIDE_F32, 0, NULL, NULL, 0, 0, 0}
+#define RESTRIDE_TENSOR_INIT \
+  { sizeof(restride_tensor), NULL, RESTRIDE_F32, 0, NULL, NULL, 0, 0, 0 }
 
 /* A thread pool of the caller's. `parallel(context, tasks, body, body_arg)` calls body(body_arg, i) once for every i
  * in [0, tasks), on any threads, and returns when all are done. It must not throw or longjmp. */
 typedef struct restride_executor {
-  void (*parallel)(void *context, int tasks, void (*body)(void *body_arg, int task), void *body_arg);
-  void *context;
+  void (*parallel)(void* context, int tasks, void (*body)(void* body_arg, int task), void* body_arg);
+  void* context;
   int threads; /* how many tasks it runs side by side, >= 1 */
 } restride_executor;
 
@@ -101,28 +102,29 @@ typedef struct restride_options {
   int32_t cuda_device;               /* for a plan, which has no pointers: a number, or a RESTRIDE_*_DEVICE below */
   int32_t threads;                   /* CPU; 0: RESTRIDE_NUM_THREADS, then the cores this process may use */
   int32_t measure;                   /* not 0: time the candidates once and keep the best (allocates scratch) */
-  void *stream;                      /* CUDA: a cudaStream_t; NULL: the legacy default stream */
-  const char *family;                /* force a family by name, for tests and measurements; NULL: the planner's */
-  const restride_executor *executor; /* CPU: run on the caller's pool; must outlive the run; NULL: ours */
+  void* stream;                      /* CUDA: a cudaStream_t; NULL: the legacy default stream */
+  const char* family;                /* force a family by name, for tests and measurements; NULL: the planner's */
+  const restride_executor* executor; /* CPU: run on the caller's pool; must outlive the run; NULL: ours */
 } restride_options;
 
 #define RESTRIDE_CURRENT_DEVICE (-1) /* the calling thread's current device */
 #define RESTRIDE_MODEL_DEVICE (-2)   /* a model of an H200: plans without a GPU, to explain; running fails */
 
-#define RESTRIDE_OPTIONS_INIT {sizeof(restride_options), RESTRIDE_DEVICE_AUTO, RESTRIDE_CURRENT_DEVICE, 0, 0, NULL, NULL, NULL}
+#define RESTRIDE_OPTIONS_INIT \
+  { sizeof(restride_options), RESTRIDE_DEVICE_AUTO, RESTRIDE_CURRENT_DEVICE, 0, 0, NULL, NULL, NULL }
 
 /* A decision made once. Immutable: run it from any number of threads at once. */
 typedef struct restride_plan restride_plan;
 
 /* The version of the library, "0.1.0". Static storage. */
-RESTRIDE_API const char *restride_version(void);
+RESTRIDE_API const char* restride_version(void);
 
 /* "ok", "invalid argument", ...: the words for a status; "unknown status" for other values. Static storage. */
-RESTRIDE_API const char *restride_status_name(restride_status status);
+RESTRIDE_API const char* restride_status_name(restride_status status);
 
 /* What the last call that failed on this thread had to say: what is wrong and the remedy; "" before the first.
  * Valid until the next failing call on the same thread; long messages are cut at 1023 bytes. */
-RESTRIDE_API const char *restride_last_error(void);
+RESTRIDE_API const char* restride_last_error(void);
 
 /* Bytes of one element of `dtype`; 0 for RESTRIDE_BYTES and for values that are no dtype. */
 RESTRIDE_API int64_t restride_dtype_size(int32_t dtype);
@@ -136,57 +138,57 @@ RESTRIDE_API int64_t restride_dtype_size(int32_t dtype);
  * Stream: on CUDA ordered on options->stream and not synchronised; on the CPU done on return.
  * Errors: as their statuses say; all but RESTRIDE_DEVICE from a failed launch are found before a byte is written.
  * Cost: one read and one write of every byte; planning is cached. Source: restride::copy in <restride/copy.hpp>. */
-RESTRIDE_API restride_status restride_copy(const restride_tensor *dst, const restride_tensor *src,
-                                           const restride_options *options);
+RESTRIDE_API restride_status restride_copy(const restride_tensor* dst, const restride_tensor* src,
+                                           const restride_options* options);
 
 /* Makes a plan for these layouts; the `data` of both are ignored. On failure *plan is NULL.
  * Errors: as restride_copy, except overlap of src and dst, which is a matter of pointers.
  * Cost: microseconds. Destroy it with restride_plan_destroy. */
-RESTRIDE_API restride_status restride_plan_create(restride_plan **plan, const restride_tensor *dst,
-                                                  const restride_tensor *src, const restride_options *options);
+RESTRIDE_API restride_status restride_plan_create(restride_plan** plan, const restride_tensor* dst,
+                                                  const restride_tensor* src, const restride_options* options);
 
 /* Runs a plan on memory. Never allocates, prints or synchronises. `options` NULL takes the threads, stream and
  * executor that the plan was made with; otherwise those of `options`.
  * The caller promises what restride_copy checks: alignment as promised, no overlap of dst and src.
  * Errors: RESTRIDE_INVALID_ARGUMENT (NULL), RESTRIDE_DEVICE (the launch failed). */
-RESTRIDE_API restride_status restride_plan_run(const restride_plan *plan, void *dst, const void *src,
-                                               const restride_options *options);
+RESTRIDE_API restride_status restride_plan_run(const restride_plan* plan, void* dst, const void* src,
+                                               const restride_options* options);
 
 /* Frees a plan that no thread is running any more. NULL is fine. */
-RESTRIDE_API void restride_plan_destroy(restride_plan *plan);
+RESTRIDE_API void restride_plan_destroy(restride_plan* plan);
 
 /* The four functions below write text into `buffer` as snprintf does: at most `capacity` bytes with the ending NUL,
  * cut where it does not fit; *length (may be NULL) gets the length of the whole text without the NUL. `buffer` may be
  * NULL when capacity is 0. */
 
 /* Canonical form, choice, parameters, predicted bytes, sectors and time, and what lost and why. */
-RESTRIDE_API restride_status restride_plan_explain(const restride_plan *plan, char *buffer, size_t capacity,
-                                                   size_t *length);
+RESTRIDE_API restride_status restride_plan_explain(const restride_plan* plan, char* buffer, size_t capacity,
+                                                   size_t* length);
 
 /* One JSON object; restride_plan_deserialize makes the same plan from it. */
-RESTRIDE_API restride_status restride_plan_serialize(const restride_plan *plan, char *buffer, size_t capacity,
-                                                     size_t *length);
+RESTRIDE_API restride_status restride_plan_serialize(const restride_plan* plan, char* buffer, size_t capacity,
+                                                     size_t* length);
 
 /* The family that won, "tile". */
-RESTRIDE_API restride_status restride_plan_family(const restride_plan *plan, char *buffer, size_t capacity,
-                                                  size_t *length);
+RESTRIDE_API restride_status restride_plan_family(const restride_plan* plan, char* buffer, size_t capacity,
+                                                  size_t* length);
 
 /* A tensor's layout in the notation, "f32 (8,64):(64,1)". */
-RESTRIDE_API restride_status restride_layout_print(const restride_tensor *tensor, char *buffer, size_t capacity,
-                                                   size_t *length);
+RESTRIDE_API restride_status restride_layout_print(const restride_tensor* tensor, char* buffer, size_t capacity,
+                                                   size_t* length);
 
 /* On failure *plan is NULL. Errors: RESTRIDE_PARSE, and those of restride_plan_create. */
-RESTRIDE_API restride_status restride_plan_deserialize(restride_plan **plan, const char *json);
+RESTRIDE_API restride_status restride_plan_deserialize(restride_plan** plan, const char* json);
 
 /* Reads a layout in the notation into *tensor, whose extents and strides_bytes then point to the two arrays given
  * here, of `capacity` values each; `data` and `align_bytes` become NULL and 0.
  * Errors: RESTRIDE_PARSE (the message names the column), RESTRIDE_SHAPE when the rank exceeds `capacity`. */
-RESTRIDE_API restride_status restride_layout_parse(const char *text, restride_tensor *tensor, int64_t *extents,
-                                                   int64_t *strides_bytes, int32_t capacity);
+RESTRIDE_API restride_status restride_layout_parse(const char* text, restride_tensor* tensor, int64_t* extents,
+                                                   int64_t* strides_bytes, int32_t capacity);
 
 /* The bytes that a tensor's elements occupy, [*first, *last) relative to its `data`; 0 and 0 when it is empty.
  * Errors: RESTRIDE_RANGE and whatever else is wrong with the layout. */
-RESTRIDE_API restride_status restride_byte_range(const restride_tensor *tensor, int64_t *first, int64_t *last);
+RESTRIDE_API restride_status restride_byte_range(const restride_tensor* tensor, int64_t* first, int64_t* last);
 
 #ifdef __cplusplus
 }

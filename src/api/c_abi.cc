@@ -174,8 +174,7 @@ struct restride_plan {
 
   explicit restride_plan(restride::Plan p) : plan(std::move(p)) {}
   restride_plan(const restride_tensor* dst, const restride_tensor* src, const restride_options* o)
-      : options(options_of(o, executor)),
-        plan(layout_of(dst), layout_of(src), options, align_of(dst), align_of(src)) {
+      : options(options_of(o, executor)), plan(layout_of(dst), layout_of(src), options, align_of(dst), align_of(src)) {
     options.family = {};  // the caller's text may go now
   }
   restride_plan(const restride_plan&) = delete;
@@ -300,8 +299,15 @@ restride_status restride_layout_parse(const char* text, restride_tensor* tensor,
       strides_bytes[i] = layout.modes[i].stride_bytes;
     }
     const bool opaque = layout.element.dtype == restride::DType::kBytes;
-    *tensor = {sizeof(restride_tensor), nullptr, static_cast<int32_t>(layout.element.dtype), layout.rank(), extents,
-               strides_bytes, opaque ? layout.element.size_bytes : 0, layout.offset_bytes, 0};
+    *tensor = {sizeof(restride_tensor),
+               nullptr,
+               static_cast<int32_t>(layout.element.dtype),
+               layout.rank(),
+               extents,
+               strides_bytes,
+               opaque ? layout.element.size_bytes : 0,
+               layout.offset_bytes,
+               0};
   });
 }
 

@@ -38,8 +38,9 @@ Options on_target(const Options& asked, const void* dst, const void* src) {
   if (target.device < 0) options.cuda_device = launch::current_device();
   const int of_stream = launch::device_of_stream(asked.stream);
   if (of_stream >= 0 && of_stream != options.cuda_device)
-    throw DeviceError(fmt::format("the stream is one of cuda:{}, the memory is on cuda:{}; make a stream while the memory's device is current",
-                                  of_stream, options.cuda_device));
+    throw DeviceError(fmt::format(
+        "the stream is one of cuda:{}, the memory is on cuda:{}; make a stream while the memory's device is current",
+        of_stream, options.cuda_device));
   return options;
 }
 
@@ -48,15 +49,16 @@ Options on_target(const Options& asked, const void* dst, const void* src) {
 void copy(const Tensor& dst, const ConstTensor& src, const Options& asked) {
   const Options options = on_target(asked, first_element(dst.data, dst.layout), first_element(src.data, src.layout));
   std::shared_ptr<const Plan::Impl> keep_alive;
-  const Plan::Impl& plan = api::cached_plan(dst.layout, src.layout, options, alignment_of(dst.data), alignment_of(src.data), &keep_alive);
+  const Plan::Impl& plan =
+      api::cached_plan(dst.layout, src.layout, options, alignment_of(dst.data), alignment_of(src.data), &keep_alive);
   if (plan.canonical.units == 0) return;
   if (dst.data == nullptr || src.data == nullptr)
-    throw ArgumentError(fmt::format("{} is null but holds {} elements; give it memory", dst.data == nullptr ? "dst.data" : "src.data",
-                                    dst.layout.elements()));
+    throw ArgumentError(fmt::format("{} is null but holds {} elements; give it memory",
+                                    dst.data == nullptr ? "dst.data" : "src.data", dst.layout.elements()));
   if (layout::may_overlap(dst.data, dst.layout, src.data, src.layout)) {
     if (identical(plan.canonical, dst.data, src.data)) return;
-    throw OverlapError(fmt::format("dst {} overlaps src {}; copy through a temporary, or give dst other memory", to_string(dst.layout),
-                                   to_string(src.layout)));
+    throw OverlapError(fmt::format("dst {} overlaps src {}; copy through a temporary, or give dst other memory",
+                                   to_string(dst.layout), to_string(src.layout)));
   }
   const int status = api::run_plan(plan, dst.data, src.data, options.executor, plan.threads, options.stream);
   if (status != 0)

@@ -15,7 +15,8 @@ constexpr int kFormat = 1;
 
 std::string params_of(const Candidate& k) {
   std::string out;
-  for (const plan::Param& p : k.params) out += fmt::format("{}{}={}", out.empty() ? "" : " ", plan::name(p.id), p.value);
+  for (const plan::Param& p : k.params)
+    out += fmt::format("{}{}={}", out.empty() ? "" : " ", plan::name(p.id), p.value);
   return out;
 }
 
@@ -65,15 +66,11 @@ std::string Plan::serialize() const {
   const Impl& p = *impl_;
   json params = json::object();
   for (const plan::Param& q : p.decision.chosen.params) params[std::string(plan::name(q.id))] = q.value;
-  json out = {{"restride_plan", kFormat},
-                    {"dst", to_string(p.dst)},
-                    {"src", to_string(p.src)},
-                    {"dst_align", p.dst_align},
-                    {"src_align", p.src_align},
-                    {"device", name(p.decision.device)},
-                    {"threads", p.threads},
-                    {"family", plan::name(p.decision.chosen.family)},
-                    {"params", params}};
+  json out = {{"restride_plan", kFormat}, {"dst", to_string(p.dst)},
+              {"src", to_string(p.src)},  {"dst_align", p.dst_align},
+              {"src_align", p.src_align}, {"device", name(p.decision.device)},
+              {"threads", p.threads},     {"family", plan::name(p.decision.chosen.family)},
+              {"params", params}};
   if (p.cuda_device == kModelDevice) out["model"] = true;
   return out.dump();
 }
@@ -92,7 +89,8 @@ Plan Plan::deserialize(std::string_view text) {
     if (!in.contains(key) || !in[key].is_string()) throw fail(fmt::format("no text '{}'", key));
     return in[key].get<std::string>();
   };
-  if (integer("restride_plan") != kFormat) throw fail(fmt::format("format {} is not {}", integer("restride_plan"), kFormat));
+  if (integer("restride_plan") != kFormat)
+    throw fail(fmt::format("format {} is not {}", integer("restride_plan"), kFormat));
   const Layout dst = parse_layout(string("dst"));
   const Layout src = parse_layout(string("src"));
   const auto family = by_name<plan::Family>(string("family"), static_cast<int>(plan::Family::kGather) + 1);
@@ -103,7 +101,8 @@ Plan Plan::deserialize(std::string_view text) {
   plan::Params params;
   for (const auto& [key, value] : in["params"].items()) {
     const auto id = by_name<plan::ParamId>(key, plan::kParamCount);
-    if (!id || !value.is_number_integer() || params.full()) throw fail(fmt::format("'{}' is no integer parameter", key));
+    if (!id || !value.is_number_integer() || params.full())
+      throw fail(fmt::format("'{}' is no integer parameter", key));
     params.push_back({*id, value.get<std::int64_t>()});
   }
   Options options;

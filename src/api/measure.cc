@@ -14,9 +14,9 @@ namespace {
 using plan::Candidate;
 using plan::Decision;
 
-constexpr int kRounds = 7;               // the median of so many samples counts
-constexpr double kSampleNs = 100e3;      // one sample lasts about so long
-constexpr double kWorthIt = 0.98;        // the planner's choice stays unless another takes less than this share of its time
+constexpr int kRounds = 7;           // the median of so many samples counts
+constexpr double kSampleNs = 100e3;  // one sample lasts about so long
+constexpr double kWorthIt = 0.98;    // the planner's choice stays unless another takes less than this share of its time
 
 /// What a record is valid for: the machine as planning sees it, and the two sides.
 std::string key_of(const Plan::Impl& p) {
@@ -27,7 +27,8 @@ std::string key_of(const Plan::Impl& p) {
   } else {
     machine = fmt::format("cpu {} thread{}", p.threads, p.threads == 1 ? "" : "s");
   }
-  return fmt::format("{} | {} -> {} | align {} -> {}", machine, to_string(p.src), to_string(p.dst), p.src_align, p.dst_align);
+  return fmt::format("{} | {} -> {} | align {} -> {}", machine, to_string(p.src), to_string(p.dst), p.src_align,
+                     p.dst_align);
 }
 
 std::map<std::string, std::int64_t> params_of(const Candidate& k) {
@@ -50,7 +51,8 @@ Decision reordered(const Decision& decision, std::vector<Candidate> all, std::si
   out.chosen = all[winner];
   out.chosen.reason = "fastest when measured";
   all.erase(all.begin() + static_cast<std::ptrdiff_t>(winner));
-  std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) { return a.measured_ns < b.measured_ns; });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.measured_ns < b.measured_ns; });
   out.others.clear();
   for (Candidate& k : all) {
     k.reason = "slower when measured";
@@ -72,8 +74,9 @@ std::size_t fastest(const std::vector<Candidate>& all) {
 bool recall(std::vector<Candidate>& all, const std::vector<MeasuredCandidate>& record) {
   for (Candidate& k : all) {
     const auto params = params_of(k);
-    const auto found = std::find_if(record.begin(), record.end(),
-                                    [&](const MeasuredCandidate& r) { return r.family == plan::name(k.family) && r.params == params; });
+    const auto found = std::find_if(record.begin(), record.end(), [&](const MeasuredCandidate& r) {
+      return r.family == plan::name(k.family) && r.params == params;
+    });
     if (found == record.end()) return false;
     k.measured_ns = found->time_ns;
   }
@@ -89,12 +92,14 @@ launch::ScratchSide side(const Layout& layout, std::int64_t align) {
 void measure(const Plan::Impl& p, const Options& options, std::vector<Candidate>& all) {
   const launch::ScratchSide dst = side(p.dst, p.dst_align);
   const launch::ScratchSide src = side(p.src, p.src_align);
-  const auto scratch = p.decision.device == DeviceKind::kCuda ? launch::cuda_scratch(p.cuda_device, dst, src) : launch::cpu_scratch(dst, src);
+  const auto scratch = p.decision.device == DeviceKind::kCuda ? launch::cuda_scratch(p.cuda_device, dst, src)
+                                                              : launch::cpu_scratch(dst, src);
   std::vector<launch::Scratch::Copy> copies;
   for (const Candidate& k : all) {
     Decision d = p.decision;
     d.chosen = k;
-    copies.push_back([plan = with_decision(p, d), to = scratch->dst(), from = scratch->src(), executor = options.executor](void* stream) {
+    copies.push_back([plan = with_decision(p, d), to = scratch->dst(), from = scratch->src(),
+                      executor = options.executor](void* stream) {
       return run_plan(*plan, to, from, executor, plan->threads, stream);
     });
   }
@@ -102,8 +107,9 @@ void measure(const Plan::Impl& p, const Options& options, std::vector<Candidate>
   const std::uint64_t right = scratch->fingerprint(copies[0]);
   for (std::size_t i = 1; i < all.size(); ++i)
     if (scratch->fingerprint(copies[i]) != right)
-      throw InternalError(fmt::format("families '{}' and '{}' write different bytes for {} -> {}; please report this", plan::name(all[0].family),
-                                      plan::name(all[i].family), to_string(p.src), to_string(p.dst)));
+      throw InternalError(fmt::format("families '{}' and '{}' write different bytes for {} -> {}; please report this",
+                                      plan::name(all[0].family), plan::name(all[i].family), to_string(p.src),
+                                      to_string(p.dst)));
   std::vector<std::vector<double>> samples(all.size());
   std::vector<int> repeats(all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -128,7 +134,8 @@ std::vector<MeasuredCandidate> record_of(const std::vector<Candidate>& all) {
 }  // namespace
 
 void choose_by_time(Plan::Impl& p, const Options& options) {
-  if ((!options.measure && options.measurements == nullptr) || !options.family.empty() || p.canonical.units == 0) return;
+  if ((!options.measure && options.measurements == nullptr) || !options.family.empty() || p.canonical.units == 0)
+    return;
   if (p.decision.device == DeviceKind::kCuda && p.cuda_device == kModelDevice) return;  // a model has no clock
   std::vector<Candidate> all = candidates_of(p.decision);
   if (all.size() < 2) return;

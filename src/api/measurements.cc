@@ -23,12 +23,14 @@ using nlohmann::json;
 constexpr int kFormat = 1;
 
 ParseError broken(const std::string& what) {
-  return ParseError(fmt::format("measurements: {}; use the text that Measurements::to_json made, or measure again", what));
+  return ParseError(
+      fmt::format("measurements: {}; use the text that Measurements::to_json made, or measure again", what));
 }
 
 MeasuredCandidate candidate_from(const json& in) {
   MeasuredCandidate out;
-  if (!in.is_object() || !in.contains("family") || !in["family"].is_string()) throw broken("a candidate without a family");
+  if (!in.is_object() || !in.contains("family") || !in["family"].is_string())
+    throw broken("a candidate without a family");
   if (!in.contains("time_ns") || !in["time_ns"].is_number()) throw broken("a candidate without a time_ns");
   if (!in.contains("params") || !in["params"].is_object()) throw broken("a candidate without params");
   out.family = in["family"].get<std::string>();
@@ -56,7 +58,8 @@ std::string Measurements::to_json() const {
     const std::lock_guard lock(state_->mutex);
     for (const auto& [key, candidates] : state_->records) {
       json list = json::array();
-      for (const MeasuredCandidate& k : candidates) list.push_back({{"family", k.family}, {"params", k.params}, {"time_ns", k.time_ns}});
+      for (const MeasuredCandidate& k : candidates)
+        list.push_back({{"family", k.family}, {"params", k.params}, {"time_ns", k.time_ns}});
       records[key] = list;
     }
   }
@@ -66,7 +69,8 @@ std::string Measurements::to_json() const {
 Measurements Measurements::from_json(std::string_view text) {
   const json in = json::parse(text, nullptr, false);
   if (in.is_discarded() || !in.is_object()) throw broken("no JSON object");
-  if (!in.contains("restride_measurements") || in["restride_measurements"] != kFormat) throw broken(fmt::format("not format {}", kFormat));
+  if (!in.contains("restride_measurements") || in["restride_measurements"] != kFormat)
+    throw broken(fmt::format("not format {}", kFormat));
   if (!in.contains("records") || !in["records"].is_object()) throw broken("no object 'records'");
   Measurements out;
   for (const auto& [key, list] : in["records"].items()) {
@@ -96,7 +100,9 @@ void Measurements::save(const std::string& path) const {
 Measurements Measurements::load(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) throw IoError(fmt::format("cannot read {}: {}; name a file that Measurements::save made", path, std::strerror(errno)));
+  if (!file || !(text << file.rdbuf()))
+    throw IoError(
+        fmt::format("cannot read {}: {}; name a file that Measurements::save made", path, std::strerror(errno)));
   return from_json(text.str());
 }
 

@@ -49,14 +49,17 @@ int cuda_device_of(const Options& options) {
 
 /// From the decision to the kernel's arguments.
 void prepare(Plan::Impl& p) {
-  if (p.decision.device == DeviceKind::kCuda) p.cuda = cuda::prepare_cuda(p.canonical, p.decision);
-  else p.cpu = launch::prepare_cpu(p.canonical, p.decision);
+  if (p.decision.device == DeviceKind::kCuda)
+    p.cuda = cuda::prepare_cuda(p.canonical, p.decision);
+  else
+    p.cpu = launch::prepare_cpu(p.canonical, p.decision);
 }
 
 }  // namespace
 
 int threads_that_pay(const layout::Canonical& c, int allowed) noexcept {
-  const double bytes = static_cast<double>(c.dst_bytes()) + static_cast<double>(c.src_bytes());  // 63 bits may not hold it
+  const double bytes =
+      static_cast<double>(c.dst_bytes()) + static_cast<double>(c.src_bytes());  // 63 bits may not hold it
   return static_cast<int>(std::clamp(bytes / plan::kBytesPerThread, 1.0, static_cast<double>(allowed)));
 }
 
@@ -72,9 +75,10 @@ std::shared_ptr<Plan::Impl> with_decision(const Plan::Impl& like, const plan::De
   return p;
 }
 
-std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align,
-                                      std::int64_t src_align) {
-  if (options.threads < 0) throw ArgumentError(fmt::format("threads = {}; use 0 for the default or a positive count", options.threads));
+std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, const Options& options,
+                                      std::int64_t dst_align, std::int64_t src_align) {
+  if (options.threads < 0)
+    throw ArgumentError(fmt::format("threads = {}; use 0 for the default or a positive count", options.threads));
   auto p = std::make_shared<Plan::Impl>();
   p->dst = dst;
   p->src = src;
@@ -95,10 +99,12 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
   return p;
 }
 
-int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* executor, int threads, void* stream) noexcept {
+int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* executor, int threads,
+             void* stream) noexcept {
   if (p.canonical.units == 0) return 0;
   if (p.decision.device == DeviceKind::kCuda)
-    return p.cuda_device == kModelDevice ? launch::kNoDeviceError : launch::run_cuda(p.cuda_device, p.cuda, dst, src, stream);
+    return p.cuda_device == kModelDevice ? launch::kNoDeviceError
+                                         : launch::run_cuda(p.cuda_device, p.cuda, dst, src, stream);
   auto* to = moved(static_cast<std::byte*>(dst), p.canonical.dst_offset + p.cpu.dst_shift);
   const auto* from = moved(static_cast<const std::byte*>(src), p.canonical.src_offset + p.cpu.src_shift);
   const std::int64_t groups = (p.cpu.tasks + p.cpu.align_tasks - 1) / p.cpu.align_tasks;
@@ -118,13 +124,15 @@ namespace {
 
 std::int64_t promised(std::int64_t align, const Layout& layout, const Options& options) {
   if (align == 0) return options.device == DeviceKind::kCuda ? power_of_two_divisor(layout.element.size_bytes, 16) : 1;
-  if (align < 0 || (align & (align - 1)) != 0) throw ArgumentError(fmt::format("an alignment of {} bytes; promise a power of two", align));
+  if (align < 0 || (align & (align - 1)) != 0)
+    throw ArgumentError(fmt::format("an alignment of {} bytes; promise a power of two", align));
   return align;
 }
 
 }  // namespace
 
-Plan::Plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align, std::int64_t src_align) {
+Plan::Plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align,
+           std::int64_t src_align) {
   auto made = api::make_plan(dst, src, options, promised(dst_align, dst, options), promised(src_align, src, options));
   made->executor = options.executor;
   impl_ = std::move(made);

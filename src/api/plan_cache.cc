@@ -30,7 +30,9 @@ std::uint64_t mix(std::uint64_t h, std::uint64_t v) noexcept {
 std::uint64_t mix(std::uint64_t h, const Layout& l) noexcept {
   h = mix(h, static_cast<std::uint64_t>(l.element.size_bytes) << 8 | static_cast<std::uint64_t>(l.element.dtype));
   h = mix(h, static_cast<std::uint64_t>(l.offset_bytes));
-  for (const Mode& m : l.modes) h = mix(h, static_cast<std::uint64_t>(m.extent) * 0xff51afd7ed558ccdULL + static_cast<std::uint64_t>(m.stride_bytes));
+  for (const Mode& m : l.modes)
+    h = mix(h,
+            static_cast<std::uint64_t>(m.extent) * 0xff51afd7ed558ccdULL + static_cast<std::uint64_t>(m.stride_bytes));
   return h;
 }
 
@@ -45,7 +47,9 @@ struct Key {
   const void* measurements = nullptr;  ///< the state that copies of one Measurements share; its Entry keeps it alive
   std::uint64_t generation = 0;        ///< of that state: what was planned by fewer records is planned again
 
-  bool fits(const Plan::Impl& p, const Layout& dst, const Layout& src) const noexcept { return p.dst == dst && p.src == src; }
+  bool fits(const Plan::Impl& p, const Layout& dst, const Layout& src) const noexcept {
+    return p.dst == dst && p.src == src;
+  }
   friend bool operator==(const Key&, const Key&) = default;
 };
 

@@ -17,21 +17,21 @@ struct Plan::Impl {
   Layout src;
   std::int64_t dst_align = 1;
   std::int64_t src_align = 1;
-  int threads = 1;            ///< CPU: tasks a run is split into
+  int threads = 1;  ///< CPU: tasks a run is split into
   layout::Canonical canonical;
   plan::Decision decision;
-  kernels::cpu::CpuArgs cpu;  ///< on the CPU
-  int cuda_device = -1;       ///< on CUDA: the device's number, or kModelDevice
-  cuda::CudaArgs cuda;        ///< on CUDA
-  void* stream = nullptr;     ///< on CUDA: where Plan::run enqueues unless told otherwise
+  kernels::cpu::CpuArgs cpu;           ///< on the CPU
+  int cuda_device = -1;                ///< on CUDA: the device's number, or kModelDevice
+  cuda::CudaArgs cuda;                 ///< on CUDA
+  void* stream = nullptr;              ///< on CUDA: where Plan::run enqueues unless told otherwise
   const Executor* executor = nullptr;  ///< on the CPU: the pool of a Plan::run without options
 };
 
 namespace api {
 
 /// Plans; the one place where layouts become a decision and a decision becomes arguments.
-std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align,
-                                      std::int64_t src_align);
+std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, const Options& options,
+                                      std::int64_t dst_align, std::int64_t src_align);
 /// A plan like `like` but for its decision: replay.
 std::shared_ptr<Plan::Impl> with_decision(const Plan::Impl& like, const plan::Decision& decision);
 
@@ -42,7 +42,8 @@ const plan::CudaMachine& cuda_machine(int device);
 int threads_that_pay(const layout::Canonical& c, int allowed) noexcept;
 
 /// Runs on memory; see Plan::run.
-int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* executor, int threads, void* stream) noexcept;
+int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* executor, int threads,
+             void* stream) noexcept;
 
 /// The plan for these layouts from a bounded, thread-safe cache, made when it is not there.
 const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align,

@@ -65,7 +65,8 @@ void split_modes(const Canonical& c, const plan::TileSets& sets, CpuArgs* a) {
 }
 
 [[noreturn]] void refuse(const plan::Candidate& k, const Canonical& c) {
-  throw ParseError(fmt::format("plan: the parameters of family {} do not fit {}; plan again", plan::name(k.family), layout::to_string(c)));
+  throw ParseError(fmt::format("plan: the parameters of family {} do not fit {}; plan again", plan::name(k.family),
+                               layout::to_string(c)));
 }
 
 CpuArgs prepare_tile(const Canonical& c, const plan::Candidate& k) {
@@ -87,13 +88,15 @@ CpuArgs prepare_tile(const Canonical& c, const plan::Candidate& k) {
   const std::int64_t block_cols = 16 / unit;  // a sink carries whole blocks of columns from tile to tile
   const bool sane = a.tile_rows >= 1 && a.tile_rows <= kernels::cpu::kMaxTileRows && a.tile_cols >= 1 &&
                     a.tile_cols * unit <= kernels::cpu::kMaxTileRowBytes && a.chunk_rows >= a.tile_rows &&
-                    a.tile_rows * unit <= kernels::cpu::kMaxColumnBytes && a.band_cols >= a.tile_cols && a.band_cols <= kernels::cpu::kMaxBandCols &&
+                    a.tile_rows * unit <= kernels::cpu::kMaxColumnBytes && a.band_cols >= a.tile_cols &&
+                    a.band_cols <= kernels::cpu::kMaxBandCols &&
                     (a.band_cols >= a.cols || a.band_cols % a.tile_cols == 0) &&
                     (a.tile_cols >= a.band_cols || a.tile_cols >= a.cols || a.tile_cols % block_cols == 0) &&
                     (a.tile_rows >= a.rows || a.tile_rows % line_rows == 0) &&
                     (a.chunk_rows >= a.rows || a.chunk_rows % a.tile_rows == 0);
   if (!sane) refuse(k, c);
-  a.chunk_rows = std::min(a.chunk_rows, std::max(a.rows, a.tile_rows));  // a plan from a file may say more than there are
+  a.chunk_rows =
+      std::min(a.chunk_rows, std::max(a.rows, a.tile_rows));  // a plan from a file may say more than there are
   const std::int64_t chunks = (a.rows + a.chunk_rows - 1) / a.chunk_rows;
   const std::int64_t blocks = (a.cols + a.band_cols - 1) / a.band_cols;
   a.tasks = a.nest.points() * chunks * blocks;
@@ -115,7 +118,8 @@ void order_rows(const Canonical& c, kernels::cpu::Nest* nest) {
   for (std::size_t i = 2; i < c.modes.size(); ++i)
     if (magnitude(c.modes[i].src_stride) < magnitude(c.modes[near].src_stride)) near = i;
   std::int64_t block = 1;
-  if (c.modes.size() > 2 && near != 1 && static_cast<std::int64_t>(magnitude(c.modes[1].src_stride)) >= kPage / 2 && c.modes[1].extent > 128)
+  if (c.modes.size() > 2 && near != 1 && static_cast<std::int64_t>(magnitude(c.modes[1].src_stride)) >= kPage / 2 &&
+      c.modes[1].extent > 128)
     block = divisor_between(c.modes[1].extent, 16, 128);
   if (block == 1) {
     for (std::size_t i = 1; i < c.modes.size(); ++i) nest->push(c.modes[i]);
@@ -152,9 +156,11 @@ CpuArgs prepare_packed(const Canonical& c, const plan::Candidate& k) {
   plan::PackedSets sets;
   const std::int64_t run = k.get(ParamId::kRunBytes);
   const std::int64_t max_units = std::min<std::int64_t>(plan::kPackedUnits, plan::kPackedBytes / c.dst_unit);
-  static_assert(plan::kPackedUnits <= kernels::cpu::kMaxPackedUnits && plan::kPackedBytes <= kernels::cpu::kMaxPackedBytes &&
-                plan::kPackedRuns <= kernels::cpu::kMaxPackedRuns && plan::kPackedModes <= kernels::cpu::Packed::kCapacity);
-  if (run < 1 || run > plan::kPackedRunBytes || !plan::packed_sets(c, run, max_units, plan::kPackedModes, &sets)) refuse(k, c);
+  static_assert(
+      plan::kPackedUnits <= kernels::cpu::kMaxPackedUnits && plan::kPackedBytes <= kernels::cpu::kMaxPackedBytes &&
+      plan::kPackedRuns <= kernels::cpu::kMaxPackedRuns && plan::kPackedModes <= kernels::cpu::Packed::kCapacity);
+  if (run < 1 || run > plan::kPackedRunBytes || !plan::packed_sets(c, run, max_units, plan::kPackedModes, &sets))
+    refuse(k, c);
   CpuArgs a = common(c);
   a.kernel = kernels::cpu::packed_kernel(c.dst_unit);
   a.stream = k.get(ParamId::kStream) != 0;

@@ -25,8 +25,10 @@ class CurrentDevice {
  public:
   explicit CurrentDevice(int device) noexcept {
     if (cudaGetDevice(&before_) != cudaSuccess) before_ = -1;
-    if (before_ == device) before_ = -1;  // nothing to put back
-    else status_ = cudaSetDevice(device);
+    if (before_ == device)
+      before_ = -1;  // nothing to put back
+    else
+      status_ = cudaSetDevice(device);
   }
   ~CurrentDevice() {
     if (before_ >= 0) (void)cudaSetDevice(before_);

@@ -34,8 +34,10 @@ const Devices& devices() {
     const LastErrorGuard guard;
     int count = 0;
     const cudaError_t rc = cudaGetDeviceCount(&count);  // leaves count unwritten when it fails
-    if (rc == cudaSuccess) d.count = count;
-    else d.reason = fmt::format("{} ({})", cudaGetErrorString(rc), cudaGetErrorName(rc));
+    if (rc == cudaSuccess)
+      d.count = count;
+    else
+      d.reason = fmt::format("{} ({})", cudaGetErrorString(rc), cudaGetErrorName(rc));
     if (rc == cudaSuccess && count == 0) d.reason = "CUDA counts no device; is CUDA_VISIBLE_DEVICES empty?";
     return d;
   }();
@@ -107,7 +109,8 @@ int device_of_stream(void* stream) noexcept {
   if (d.stream_device == nullptr || d.stream_is_capturing == nullptr) return -1;
   // Asking a capturing stream for its device is an error that ends the capture; a wrong one fails at the launch.
   CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_ACTIVE;
-  if (d.stream_is_capturing(handle, &capturing) != CUDA_SUCCESS || capturing != CU_STREAM_CAPTURE_STATUS_NONE) return -1;
+  if (d.stream_is_capturing(handle, &capturing) != CUDA_SUCCESS || capturing != CU_STREAM_CAPTURE_STATUS_NONE)
+    return -1;
   CUdevice device = -1;
   return d.stream_device(handle, &device) == CUDA_SUCCESS ? device : -1;
 }
@@ -120,9 +123,12 @@ int current_device() noexcept {
 
 void require_device(int device) {
   const Devices& d = devices();
-  if (d.count == 0) throw DeviceError("no GPU: " + d.reason + "; copy on the CPU, or plan for a model with Options::cuda_device = kModelDevice");
+  if (d.count == 0)
+    throw DeviceError("no GPU: " + d.reason +
+                      "; copy on the CPU, or plan for a model with Options::cuda_device = kModelDevice");
   if (device < 0 || device >= d.count)
-    throw DeviceError(fmt::format("there is no cuda:{}; this process sees {} device{}", device, d.count, d.count == 1 ? "" : "s"));
+    throw DeviceError(
+        fmt::format("there is no cuda:{}; this process sees {} device{}", device, d.count, d.count == 1 ? "" : "s"));
 }
 
 const plan::CudaMachine& machine_of(int device) {

@@ -18,7 +18,9 @@ CudaStatus cuda_status() {
 
 namespace launch {
 
-Place place_of(const void* pointer) noexcept { return {pointer == nullptr ? MemoryKind::kNone : MemoryKind::kHost, -1}; }
+Place place_of(const void* pointer) noexcept {
+  return {pointer == nullptr ? MemoryKind::kNone : MemoryKind::kHost, -1};
+}
 int device_of_stream(void*) noexcept { return -1; }
 int current_device() noexcept { return -1; }
 void require_device(int) { throw DeviceError(std::string("no GPU: ") + kReason + ", or copy on the CPU"); }

@@ -21,7 +21,8 @@ Bytes allocate(const ScratchSide& side) {
 
 class CpuScratch final : public Scratch {
  public:
-  CpuScratch(const ScratchSide& dst, const ScratchSide& src) : dst_side_(dst), dst_(allocate(dst)), src_(allocate(src)) {
+  CpuScratch(const ScratchSide& dst, const ScratchSide& src)
+      : dst_side_(dst), dst_(allocate(dst)), src_(allocate(src)) {
     fill_noise(src_.get(), src.last - src.first + 512);
     std::memset(dst_.get(), 0, static_cast<std::size_t>(dst.last - dst.first + 512));
     dst_first_ = dst_.get() + shift_for(dst);
@@ -74,6 +75,8 @@ std::uint64_t hash_bytes(std::uint64_t seed, const void* data, std::int64_t byte
   return h;
 }
 
-std::unique_ptr<Scratch> cpu_scratch(const ScratchSide& dst, const ScratchSide& src) { return std::make_unique<CpuScratch>(dst, src); }
+std::unique_ptr<Scratch> cpu_scratch(const ScratchSide& dst, const ScratchSide& src) {
+  return std::make_unique<CpuScratch>(dst, src);
+}
 
 }  // namespace restride::launch

@@ -17,8 +17,10 @@ constexpr std::int64_t kPiece = 16 << 20;  // bytes hashed at a time
 
 void check(cudaError_t rc, const char* doing) {
   if (rc == cudaErrorMemoryAllocation)
-    throw MemoryError(fmt::format("no device memory for {} while measuring; free some, or plan without Options::measure", doing));
-  if (rc != cudaSuccess) throw DeviceError(fmt::format("CUDA failed at {} while measuring: {}", doing, cudaGetErrorString(rc)));
+    throw MemoryError(
+        fmt::format("no device memory for {} while measuring; free some, or plan without Options::measure", doing));
+  if (rc != cudaSuccess)
+    throw DeviceError(fmt::format("CUDA failed at {} while measuring: {}", doing, cudaGetErrorString(rc)));
 }
 
 struct Free {
@@ -84,7 +86,9 @@ class CudaScratch final : public Scratch {
     std::uint64_t hash = 0;
     for (std::int64_t at = 0; at < bytes; at += kPiece) {
       const std::int64_t n = std::min(kPiece, bytes - at);
-      check(cudaMemcpyAsync(piece.data(), dst_first_ + at, static_cast<std::size_t>(n), cudaMemcpyDeviceToHost, stream_.get()), "reading back");
+      check(cudaMemcpyAsync(piece.data(), dst_first_ + at, static_cast<std::size_t>(n), cudaMemcpyDeviceToHost,
+                            stream_.get()),
+            "reading back");
       check(cudaStreamSynchronize(stream_.get()), "waiting");
       hash = hash_bytes(hash, piece.data(), n);
     }
@@ -97,8 +101,8 @@ class CudaScratch final : public Scratch {
     std::vector<std::byte> noise(static_cast<std::size_t>(std::min(bytes, kPiece + 8191)));
     fill_noise(noise.data(), static_cast<std::int64_t>(noise.size()));
     for (std::int64_t at = 0; at < bytes; at += static_cast<std::int64_t>(noise.size()))
-      check(cudaMemcpyAsync(to + at, noise.data(), std::min(noise.size(), static_cast<std::size_t>(bytes - at)), cudaMemcpyHostToDevice,
-                            stream_.get()),
+      check(cudaMemcpyAsync(to + at, noise.data(), std::min(noise.size(), static_cast<std::size_t>(bytes - at)),
+                            cudaMemcpyHostToDevice, stream_.get()),
             "filling a buffer");
     check(cudaStreamSynchronize(stream_.get()), "waiting");
   }

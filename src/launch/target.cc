@@ -15,22 +15,25 @@ int device_of(const Place& dst, const Place& src, const Options& options) {
   for (const Place* p : {&dst, &src}) {
     if (p->kind != MemoryKind::kDevice) continue;
     if (device >= 0 && p->device != device)
-      throw DeviceError(fmt::format("dst is {}, src {}; bring both to one device first, with cudaMemcpyPeerAsync for instance",
-                                    to_string(dst), to_string(src)));
+      throw DeviceError(
+          fmt::format("dst is {}, src {}; bring both to one device first, with cudaMemcpyPeerAsync for instance",
+                      to_string(dst), to_string(src)));
     device = p->device;
   }
   if (options.cuda_device >= 0 && device >= 0 && device != options.cuda_device)
-    throw DeviceError(fmt::format("the memory is on cuda:{}, but Options::cuda_device is {}; leave it at -1, or give memory of that device",
-                                  device, options.cuda_device));
+    throw DeviceError(fmt::format(
+        "the memory is on cuda:{}, but Options::cuda_device is {}; leave it at -1, or give memory of that device",
+        device, options.cuda_device));
   return device >= 0 ? device : options.cuda_device;
 }
 
 [[noreturn]] void refuse_mixture(const Place& dst, const Place& src) {
   const bool pinned = dst.kind == MemoryKind::kPinned || src.kind == MemoryKind::kPinned;
-  throw DeviceError(fmt::format("dst is {}, src {}; copies between host and device are not supported: bring one side over with "
-                                "cudaMemcpyAsync first{}",
-                                to_string(dst), to_string(src),
-                                pinned ? ", or let the GPU reach the pinned side with Options::device = kCuda" : ""));
+  throw DeviceError(
+      fmt::format("dst is {}, src {}; copies between host and device are not supported: bring one side over with "
+                  "cudaMemcpyAsync first{}",
+                  to_string(dst), to_string(src),
+                  pinned ? ", or let the GPU reach the pinned side with Options::device = kCuda" : ""));
 }
 
 }  // namespace
@@ -50,16 +53,18 @@ Target choose_target(const Place& dst, const Place& src, const Options& options)
   switch (options.device) {
     case DeviceKind::kCpu:
       if (any_device)
-        throw DeviceError(fmt::format("dst is {}, src {}, and the CPU was asked for; leave Options::device at kAuto, or bring the "
-                                      "memory to the host first",
-                                      to_string(dst), to_string(src)));
+        throw DeviceError(
+            fmt::format("dst is {}, src {}, and the CPU was asked for; leave Options::device at kAuto, or bring the "
+                        "memory to the host first",
+                        to_string(dst), to_string(src)));
       return {DeviceKind::kCpu, -1};
     case DeviceKind::kCuda:
       if (!gpu_can_reach(dst) || !gpu_can_reach(src)) {
         if (any_device) refuse_mixture(dst, src);
-        throw DeviceError(fmt::format("dst is {}, src {}, and a GPU was asked for; give it device, managed or pinned memory, or leave "
-                                      "Options::device at kAuto",
-                                      to_string(dst), to_string(src)));
+        throw DeviceError(fmt::format(
+            "dst is {}, src {}, and a GPU was asked for; give it device, managed or pinned memory, or leave "
+            "Options::device at kAuto",
+            to_string(dst), to_string(src)));
       }
       return {DeviceKind::kCuda, device_of(dst, src, options)};
     default: break;
@@ -69,7 +74,8 @@ Target choose_target(const Place& dst, const Place& src, const Options& options)
       if (p->kind == MemoryKind::kHost || p->kind == MemoryKind::kPinned) refuse_mixture(dst, src);
     return {DeviceKind::kCuda, device_of(dst, src, options)};
   }
-  if (dst.kind == MemoryKind::kManaged && src.kind == MemoryKind::kManaged) return {DeviceKind::kCuda, options.cuda_device};
+  if (dst.kind == MemoryKind::kManaged && src.kind == MemoryKind::kManaged)
+    return {DeviceKind::kCuda, options.cuda_device};
   return {DeviceKind::kCpu, -1};
 }
 

@@ -51,7 +51,8 @@ void run_on_new_threads(int tasks, void (*body)(void*, int), void* arg) noexcept
   int started = 0;
   if (others != nullptr) {
     try {
-      for (; started < tasks - 1; ++started) others[static_cast<std::size_t>(started)] = std::thread(body, arg, started);
+      for (; started < tasks - 1; ++started)
+        others[static_cast<std::size_t>(started)] = std::thread(body, arg, started);
     } catch (const std::exception&) {  // no more threads to be had: this one does the rest
     }
   }
@@ -73,9 +74,11 @@ void watch_for_forks() noexcept {
 }  // namespace
 
 int threads_allowed(const Options& options) noexcept {
-  if (options.executor != nullptr && options.executor->parallel == nullptr) return 1;  // a pool without threads: the caller's own
+  if (options.executor != nullptr && options.executor->parallel == nullptr)
+    return 1;  // a pool without threads: the caller's own
   if (options.executor != nullptr)
-    return std::max(1, options.threads > 0 ? std::min(options.threads, options.executor->threads) : options.executor->threads);
+    return std::max(
+        1, options.threads > 0 ? std::min(options.threads, options.executor->threads) : options.executor->threads);
 #ifdef _OPENMP
   if (omp_in_parallel() != 0) return 1;
 #endif

@@ -20,8 +20,10 @@ Side own_modes(const Layout& l) {
   for (std::size_t i = l.modes.size(); i-- > 0;) {
     const Mode& m = l.modes[i];
     if (m.extent == 1) continue;
-    if (!out.empty() && continues(m.stride_bytes, out.back().stride_bytes, out.back().extent)) out.back().extent *= m.extent;
-    else out.push_back(m);
+    if (!out.empty() && continues(m.stride_bytes, out.back().stride_bytes, out.back().extent))
+      out.back().extent *= m.extent;
+    else
+      out.push_back(m);
   }
   return out;
 }
@@ -36,8 +38,10 @@ bool refine(Side dst, Side src, CopyModes* out) {
     out->push_back({take, dst[d].stride_bytes, src[s].stride_bytes});
     const auto advance = [take](Side& side, std::size_t& at) {
       side[at].extent /= take;
-      if (side[at].extent == 1) ++at;
-      else side[at].stride_bytes *= take;
+      if (side[at].extent == 1)
+        ++at;
+      else
+        side[at].stride_bytes *= take;
     };
     advance(dst, d);
     advance(src, s);
@@ -65,7 +69,8 @@ void sort_and_merge(CopyModes& modes) {
   std::size_t kept = 0;
   for (std::size_t i = 1; i < modes.size(); ++i) {
     CopyMode& last = modes[kept];
-    if (continues(modes[i].dst_stride, last.dst_stride, last.extent) && continues(modes[i].src_stride, last.src_stride, last.extent))
+    if (continues(modes[i].dst_stride, last.dst_stride, last.extent) &&
+        continues(modes[i].src_stride, last.src_stride, last.extent))
       last.extent *= modes[i].extent;
     else
       modes[++kept] = modes[i];
@@ -99,7 +104,8 @@ void set_unit(Canonical& c, std::int64_t element_bytes, UnitRule rule) {
 
 }  // namespace
 
-Canonical canonicalize(const Layout& dst, const Layout& src, std::int64_t dst_align, std::int64_t src_align, UnitRule rule) {
+Canonical canonicalize(const Layout& dst, const Layout& src, std::int64_t dst_align, std::int64_t src_align,
+                       UnitRule rule) {
   validate(dst);
   validate(src);
   if (dst.elements() != src.elements())
@@ -107,12 +113,14 @@ Canonical canonicalize(const Layout& dst, const Layout& src, std::int64_t dst_al
                                  to_string(dst), dst.elements(), to_string(src), src.elements()));
   if (!castable(dst.element, src.element)) {
     const bool bytes = dst.element.dtype == DType::kBytes || src.element.dtype == DType::kBytes;
-    throw CastError(fmt::format("{} cannot become {}: {}", to_string(src.element), to_string(dst.element),
-                                bytes ? "opaque bytes move, they never convert; reinterpret one side as the other's element"
-                                      : "complex to real drops the imaginary part; copy a real view of the part you want"));
+    throw CastError(
+        fmt::format("{} cannot become {}: {}", to_string(src.element), to_string(dst.element),
+                    bytes ? "opaque bytes move, they never convert; reinterpret one side as the other's element"
+                          : "complex to real drops the imaginary part; copy a real view of the part you want"));
   }
   for (std::int64_t a : {dst_align, src_align})
-    if (a < 1 || (a & (a - 1)) != 0) throw ArgumentError(fmt::format("an alignment of {} bytes; promise a power of two", a));
+    if (a < 1 || (a & (a - 1)) != 0)
+      throw ArgumentError(fmt::format("an alignment of {} bytes; promise a power of two", a));
 
   Canonical c;
   if (dst.elements() == 0) return c;
@@ -166,10 +174,12 @@ std::string to_string(const Canonical& c) {
     src_extents.push_back(m.extent);
     src.push_back(m.src_stride);
   }
-  const std::string unit = c.cast ? fmt::format("{} -> {}", name(c.src_dtype), name(c.dst_dtype)) : fmt::format("unit {}", c.dst_unit);
+  const std::string unit =
+      c.cast ? fmt::format("{} -> {}", name(c.src_dtype), name(c.dst_dtype)) : fmt::format("unit {}", c.dst_unit);
   if (c.units == 0) return "empty";
   if (c.two_sided)
-    return fmt::format("{}: dst {}:{}b src {}:{}b, innermost first", unit, join(extents), join(dst), join(src_extents), join(src));
+    return fmt::format("{}: dst {}:{}b src {}:{}b, innermost first", unit, join(extents), join(dst), join(src_extents),
+                       join(src));
   return fmt::format("{}: {} dst {}b src {}b, innermost first", unit, join(extents), join(dst), join(src));
 }
 

@@ -16,7 +16,8 @@ namespace {
 
 void require_rank(std::size_t rank) {
   if (rank > kMaxRank)
-    throw ArgumentError(fmt::format("rank {} is above the limit of {}; merge modes that lie in one stride first", rank, kMaxRank));
+    throw ArgumentError(
+        fmt::format("rank {} is above the limit of {}; merge modes that lie in one stride first", rank, kMaxRank));
 }
 
 }  // namespace
@@ -34,7 +35,8 @@ void validate(const Layout& layout) {
   if (layout.element.size_bytes < 1 || layout.element.size_bytes > INT32_MAX)
     throw ArgumentError(fmt::format("an element of {} bytes; sizes run from 1 to 2^31-1", layout.element.size_bytes));
   if (layout.element.dtype != DType::kBytes && static_cast<int>(layout.element.dtype) > kDTypeCount)
-    throw ArgumentError(fmt::format("{} is no dtype; see restride/dtype.hpp for the list", static_cast<int>(layout.element.dtype)));
+    throw ArgumentError(
+        fmt::format("{} is no dtype; see restride/dtype.hpp for the list", static_cast<int>(layout.element.dtype)));
   if (layout.element.dtype != DType::kBytes && layout.element.size_bytes != size_bytes(layout.element.dtype))
     throw ArgumentError(fmt::format("{} elements have {} bytes, not {}", name(layout.element.dtype),
                                     size_bytes(layout.element.dtype), layout.element.size_bytes));
@@ -51,7 +53,8 @@ void validate(const Layout& layout) {
   if (!checked_add(layout.offset_bytes, layout.element.size_bytes, &hi)) throw_range(layout);
   for (const Mode& m : layout.modes) {
     std::int64_t reach = 0;
-    if (!checked_mul(bytes, m.extent, &bytes) || !checked_mul(m.extent - 1, m.stride_bytes, &reach)) throw_range(layout);
+    if (!checked_mul(bytes, m.extent, &bytes) || !checked_mul(m.extent - 1, m.stride_bytes, &reach))
+      throw_range(layout);
     std::int64_t& end = reach < 0 ? lo : hi;
     if (!checked_add(end, reach, &end)) throw_range(layout);
   }
@@ -61,7 +64,8 @@ void validate(const Layout& layout) {
 
 Layout strided(Element element, Extents extents, Extents strides_bytes, std::int64_t offset_bytes) {
   if (extents.size() != strides_bytes.size())
-    throw ShapeError(fmt::format("{} extents but {} strides; give one stride a mode", extents.size(), strides_bytes.size()));
+    throw ShapeError(
+        fmt::format("{} extents but {} strides; give one stride a mode", extents.size(), strides_bytes.size()));
   require_rank(extents.size());
   Layout out;
   out.element = element;

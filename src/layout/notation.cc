@@ -9,9 +9,7 @@
 namespace restride {
 namespace layout {
 
-std::string join(std::span<const std::int64_t> values) {
-  return fmt::format("({})", fmt::join(values, ","));
-}
+std::string join(std::span<const std::int64_t> values) { return fmt::format("({})", fmt::join(values, ",")); }
 
 std::string join_extents(const Modes& modes) {
   detail::FixedVector<std::int64_t, kMaxRank> extents;
@@ -101,7 +99,8 @@ class Reader {
     return out;
   }
   [[noreturn]] void fail(const std::string& what) const {
-    throw ParseError(fmt::format("layout '{}', column {}: {}; write for example 'f32 (8,64):(64,1)'", text_, at_ + 1, what));
+    throw ParseError(
+        fmt::format("layout '{}', column {}: {}; write for example 'f32 (8,64):(64,1)'", text_, at_ + 1, what));
   }
 
  private:
@@ -115,14 +114,18 @@ Layout parse_layout(std::string_view text) {
   Reader in(text);
   const std::string_view word = in.word();
   const std::optional<Element> element = parse_element(word);
-  if (!element) in.fail(fmt::format("'{}' is no element type (bool, u8..u64, i8..i64, f16, bf16, f32, f64, f8e4m3, "
-                                    "f8e5m2, c64, c128, or b12 for twelve opaque bytes)", word));
+  if (!element)
+    in.fail(
+        fmt::format("'{}' is no element type (bool, u8..u64, i8..i64, f16, bf16, f32, f64, f8e4m3, "
+                    "f8e5m2, c64, c128, or b12 for twelve opaque bytes)",
+                    word));
   const auto extents = in.list("before the extents");
   for (std::int64_t e : extents)
     if (e < 0) in.fail(fmt::format("extent {} is negative", e));
   if (in.accept(':')) {
     auto strides = in.list("before the strides");
-    if (strides.size() != extents.size()) in.fail(fmt::format("{} extents but {} strides", extents.size(), strides.size()));
+    if (strides.size() != extents.size())
+      in.fail(fmt::format("{} extents but {} strides", extents.size(), strides.size()));
     const std::int64_t unit = in.accept('b') ? 1 : element->size_bytes;
     const std::int64_t offset = in.accept('@') ? in.integer() : 0;
     for (std::int64_t& s : strides)

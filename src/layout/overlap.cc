@@ -111,9 +111,11 @@ void require_one_to_one(const Layout& dst) {
   bool twice = false;
   for (std::size_t k = modes.size(); k-- > 0 && !twice;) {
     Search search(size, size);
-    for (std::size_t j = 0; j < k; ++j) search.add(std::max<std::int64_t>(modes[j].stride, 1), modes[j].stride == 0 ? 0 : 1 - modes[j].extent,
-                                                   modes[j].stride == 0 ? 0 : modes[j].extent - 1);
-    if (modes[k].stride == 0) twice = true;
+    for (std::size_t j = 0; j < k; ++j)
+      search.add(std::max<std::int64_t>(modes[j].stride, 1), modes[j].stride == 0 ? 0 : 1 - modes[j].extent,
+                 modes[j].stride == 0 ? 0 : modes[j].extent - 1);
+    if (modes[k].stride == 0)
+      twice = true;
     else {
       // v_k >= 1: shift by one stride and let the rest run from 0.
       search.add(modes[k].stride, 0, modes[k].extent - 2);
@@ -122,11 +124,11 @@ void require_one_to_one(const Layout& dst) {
   }
   if (!twice) return;
   const bool whole = size > 0 && needed % size == 0;
-  throw OverlapError(fmt::format(
-      "dst overlaps itself: {} writes bytes {} to {} twice; give mode {} a stride of at least {}{}", to_string(dst),
-      dst.offset_bytes + dst.modes[static_cast<std::size_t>(culprit->mode)].stride_bytes,
-      dst.offset_bytes + dst.modes[static_cast<std::size_t>(culprit->mode)].stride_bytes + size - 1, culprit->mode,
-      whole ? needed / size : needed, whole ? " elements" : " bytes"));
+  throw OverlapError(
+      fmt::format("dst overlaps itself: {} writes bytes {} to {} twice; give mode {} a stride of at least {}{}",
+                  to_string(dst), dst.offset_bytes + dst.modes[static_cast<std::size_t>(culprit->mode)].stride_bytes,
+                  dst.offset_bytes + dst.modes[static_cast<std::size_t>(culprit->mode)].stride_bytes + size - 1,
+                  culprit->mode, whole ? needed / size : needed, whole ? " elements" : " bytes"));
 }
 
 bool may_overlap(const void* dst_data, const Layout& dst, const void* src_data, const Layout& src) {

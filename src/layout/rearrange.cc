@@ -45,7 +45,8 @@ std::vector<Group> parse_side(std::string_view pattern, std::string_view side) {
       const std::string word(side.substr(start, at - start));
       if (!inside) groups.emplace_back();
       if (word == "1") continue;
-      if (std::isdigit(static_cast<unsigned char>(word[0])) != 0) fail(pattern, fmt::format("'{}' is neither a name nor 1", word));
+      if (std::isdigit(static_cast<unsigned char>(word[0])) != 0)
+        fail(pattern, fmt::format("'{}' is neither a name nor 1", word));
       groups.back().push_back(word);
     } else {
       fail(pattern, fmt::format("'{}' is no part of the notation", c));
@@ -90,7 +91,8 @@ Rearrangement rearrange(const Layout& l, std::string_view pattern,
   if (has_ellipsis(left) != has_ellipsis(right)) fail(pattern, "'...' on one side only");
   const std::size_t fixed = left.size() - (has_ellipsis(left) ? 1 : 0);
   if (fixed > l.modes.size() || (!has_ellipsis(left) && fixed != l.modes.size()))
-    throw ShapeError(fmt::format("rearrange '{}': the left side names {} modes but {} has {}", pattern, fixed, to_string(l), l.rank()));
+    throw ShapeError(fmt::format("rearrange '{}': the left side names {} modes but {} has {}", pattern, fixed,
+                                 to_string(l), l.rank()));
   expand_ellipsis(pattern, left, l.modes.size() - fixed);
   expand_ellipsis(pattern, right, l.modes.size() - fixed);
 
@@ -108,7 +110,8 @@ Rearrangement rearrange(const Layout& l, std::string_view pattern,
       std::int64_t extent = left[g].size() == 1 ? l.modes[g].extent : -1;
       for (const auto& [key, value] : sizes)
         if (key == name) {
-          if (value < 0) throw ShapeError(fmt::format("rearrange '{}': {}={}; sizes are 0 or more", pattern, key, value));
+          if (value < 0)
+            throw ShapeError(fmt::format("rearrange '{}': {}={}; sizes are 0 or more", pattern, key, value));
           extent = value;
         }
       extents.push_back(extent);
@@ -117,8 +120,9 @@ Rearrangement rearrange(const Layout& l, std::string_view pattern,
     int unknown = 0;
     for (std::int64_t e : extents) unknown += e == -1 ? 1 : 0;
     if (unknown > 1)
-      throw ShapeError(fmt::format("rearrange '{}': mode {} of {} splits into {} parts of unknown size; give all but one a size",
-                                   pattern, g, to_string(l), unknown));
+      throw ShapeError(
+          fmt::format("rearrange '{}': mode {} of {} splits into {} parts of unknown size; give all but one a size",
+                      pattern, g, to_string(l), unknown));
     Layout one = l;
     one.modes.clear();
     one.modes.push_back(l.modes[g]);
@@ -126,7 +130,8 @@ Rearrangement rearrange(const Layout& l, std::string_view pattern,
     for (std::size_t k = 0; k < extents.size(); ++k) named[named.size() - extents.size() + k].mode = parts.modes[k];
   }
   for (const auto& [key, value] : sizes)
-    if (find(key) == nullptr) throw ShapeError(fmt::format("rearrange '{}': the size {}={} names nothing on the left", pattern, key, value));
+    if (find(key) == nullptr)
+      throw ShapeError(fmt::format("rearrange '{}': the size {}={} names nothing on the left", pattern, key, value));
 
   Rearrangement out;
   out.source = l;
@@ -136,16 +141,19 @@ Rearrangement rearrange(const Layout& l, std::string_view pattern,
     std::int64_t extent = 1;
     for (const std::string& name : group) {
       Named* n = find(name);
-      if (n == nullptr) fail(pattern, fmt::format("'{}' is on the right but not on the left (a rearrangement adds nothing)", name));
+      if (n == nullptr)
+        fail(pattern, fmt::format("'{}' is on the right but not on the left (a rearrangement adds nothing)", name));
       if (n->name.empty() || out.source.modes.full()) fail(pattern, "more modes than a layout holds");
       for (std::size_t k = 0; k < right.size(); ++k)
         for (const std::string& other : right[k])
           if (&other != &name && other == name) fail(pattern, fmt::format("'{}' twice on the right", name));
       out.source.modes.push_back(n->mode);
-      if (!checked_mul(extent, n->mode.extent, &extent)) throw RangeError(fmt::format("rearrange '{}': a merged mode does not fit 63 bits", pattern));
+      if (!checked_mul(extent, n->mode.extent, &extent))
+        throw RangeError(fmt::format("rearrange '{}': a merged mode does not fit 63 bits", pattern));
       ++used;
     }
-    if (out.merged.full()) throw ArgumentError(fmt::format("rearrange '{}': more than {} modes on the right", pattern, kMaxRank));
+    if (out.merged.full())
+      throw ArgumentError(fmt::format("rearrange '{}': more than {} modes on the right", pattern, kMaxRank));
     out.merged.push_back({extent, 0});
   }
   if (used != named.size())
@@ -153,7 +161,8 @@ Rearrangement rearrange(const Layout& l, std::string_view pattern,
       bool found = false;
       for (const Group& group : right)
         for (const std::string& name : group) found |= name == n.name;
-      if (!found) fail(pattern, fmt::format("'{}' is on the left but not on the right (a rearrangement drops nothing)", n.name));
+      if (!found)
+        fail(pattern, fmt::format("'{}' is on the left but not on the right (a rearrangement drops nothing)", n.name));
     }
   std::int64_t stride = l.element.size_bytes;
   for (std::size_t i = out.merged.size(); i-- > 0;) {

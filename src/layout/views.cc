@@ -101,7 +101,8 @@ Layout slice(const Layout& l, int mode, std::optional<std::int64_t> start, std::
 
 Layout slice(const Layout& l, std::span<const std::string> slices) {
   if (slices.size() > l.modes.size())
-    throw ShapeError(fmt::format("slice: {} slices for {}, which has {} modes; drop some", slices.size(), to_string(l), l.rank()));
+    throw ShapeError(
+        fmt::format("slice: {} slices for {}, which has {} modes; drop some", slices.size(), to_string(l), l.rank()));
   Layout out = l;
   int mode = 0;
   for (const std::string& text : slices) {
@@ -138,7 +139,8 @@ Layout slice(const Layout& l, std::span<const std::string> slices) {
     const std::int64_t n = out.modes[static_cast<std::size_t>(mode)].extent;
     const std::int64_t index = *parts[0] < 0 ? *parts[0] + n : *parts[0];
     if (index < 0 || index >= n)
-      throw ShapeError(fmt::format("slice: index {} of mode {} in {}, which has {} elements there", *parts[0], mode, to_string(l), n));
+      throw ShapeError(fmt::format("slice: index {} of mode {} in {}, which has {} elements there", *parts[0], mode,
+                                   to_string(l), n));
     out.offset_bytes += index * out.modes[static_cast<std::size_t>(mode)].stride_bytes;
     out.modes.erase(static_cast<std::size_t>(mode));
   }
@@ -162,10 +164,12 @@ Layout broadcast_to(const Layout& l, Extents extents) {
     Mode m{extents[i], 0};
     if (i >= added) {
       const Mode& old = l.modes[i - added];
-      if (old.extent == extents[i]) m = old;
+      if (old.extent == extents[i])
+        m = old;
       else if (old.extent != 1)
-        throw ShapeError(fmt::format("broadcast: mode {} of {} has extent {}, which cannot become {}; only extent 1 stretches",
-                                     i - added, to_string(l), old.extent, extents[i]));
+        throw ShapeError(
+            fmt::format("broadcast: mode {} of {} has extent {}, which cannot become {}; only extent 1 stretches",
+                        i - added, to_string(l), old.extent, extents[i]));
     }
     out.modes.push_back(m);
   }
@@ -184,8 +188,10 @@ Layout reshape(const Layout& l, Extents extents) {
   for (std::size_t i = l.modes.size(); i-- > 0;) {
     const Mode& m = l.modes[i];
     if (m.extent == 1) continue;
-    if (!runs.empty() && continues(m.stride_bytes, runs.back().stride_bytes, runs.back().extent)) runs.back().extent *= m.extent;
-    else runs.push_back(m);
+    if (!runs.empty() && continues(m.stride_bytes, runs.back().stride_bytes, runs.back().extent))
+      runs.back().extent *= m.extent;
+    else
+      runs.push_back(m);
   }
   std::size_t run = 0;
   std::int64_t left = 1;  // positions of the current run not used up by new modes
@@ -228,10 +234,13 @@ Layout merge(const Layout& l, int first, int count) {
   for (std::size_t i = last + 1; i-- > f;) {
     const Mode& m = l.modes[i];
     if (m.extent == 1) continue;
-    if (joined.extent == 1) joined.stride_bytes = m.stride_bytes;
+    if (joined.extent == 1)
+      joined.stride_bytes = m.stride_bytes;
     else if (l.elements() != 0 && !continues(m.stride_bytes, joined.stride_bytes, joined.extent))
-      throw ShapeError(fmt::format("merge: mode {} of {} does not continue the modes behind it in one stride; copy it to a contiguous layout first",
-                                   i, to_string(l)));
+      throw ShapeError(
+          fmt::format("merge: mode {} of {} does not continue the modes behind it in one stride; copy it to a "
+                      "contiguous layout first",
+                      i, to_string(l)));
     joined.extent *= m.extent;
   }
   for (std::size_t i = f; i <= last; ++i) out.modes.erase(f);
@@ -242,7 +251,8 @@ Layout merge(const Layout& l, int first, int count) {
 Layout squeeze(const Layout& l, int mode) {
   const auto m = static_cast<std::size_t>(checked_mode(l, mode, "squeeze"));
   if (l.modes[m].extent != 1)
-    throw ShapeError(fmt::format("squeeze: mode {} of {} has extent {}; only extent 1 can go", m, to_string(l), l.modes[m].extent));
+    throw ShapeError(
+        fmt::format("squeeze: mode {} of {} has extent {}; only extent 1 can go", m, to_string(l), l.modes[m].extent));
   Layout out = l;
   out.modes.erase(m);
   return out;

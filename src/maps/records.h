@@ -17,13 +17,13 @@ inline constexpr int kMostFields = 8;
 
 struct RecordsArgs {
   Walk batch;
-  base::FastDiv chunks;             ///< blocks an item of the batch takes
+  base::FastDiv chunks;  ///< blocks an item of the batch takes
   std::uint32_t blocks = 0;
-  std::uint32_t plane_words = 0;    ///< 16-byte words of a plane
-  std::int64_t plane_stride = 0;    ///< bytes from plane to plane
+  std::uint32_t plane_words = 0;  ///< 16-byte words of a plane
+  std::int64_t plane_stride = 0;  ///< bytes from plane to plane
   std::int64_t dst_offset = 0, src_offset = 0;
   std::uint8_t fields = 0;
-  bool to_planes = false;           ///< records are the source
+  bool to_planes = false;  ///< records are the source
 };
 
 /// Where a warp's word `i * 32 + lane` lies in its part of shared memory, in words: lanes then find the words of

@@ -37,7 +37,8 @@ bool tile_sets(const layout::Canonical& c, std::int64_t row_bytes, std::int64_t 
   return true;
 }
 
-bool packed_sets(const layout::Canonical& c, std::int64_t run_bytes, std::int64_t max_units, int max_modes, PackedSets* out) {
+bool packed_sets(const layout::Canonical& c, std::int64_t run_bytes, std::int64_t max_units, int max_modes,
+                 PackedSets* out) {
   if (c.two_sided || c.modes.empty() || c.modes[0].dst_stride != c.dst_unit) return false;
   PackedSets s;
   s.points.resize(c.modes.size(), 1);
@@ -54,7 +55,8 @@ bool packed_sets(const layout::Canonical& c, std::int64_t run_bytes, std::int64_
     return ((extent + blocks - 1) / blocks + step - 1) / step * step;
   };
   for (std::size_t m = 0; m < c.modes.size() && c.modes[m].dst_stride == s.dst_run_units * c.dst_unit &&
-                          s.dst_run_units * c.dst_unit < run_bytes; ++m) {
+                          s.dst_run_units * c.dst_unit < run_bytes;
+       ++m) {
     const std::int64_t n = take(c.modes[m].extent, s.dst_run_units, c.dst_unit);
     s.points[m] = n;
     s.dst_run_units *= n;
@@ -86,7 +88,8 @@ bool packed_sets(const layout::Canonical& c, std::int64_t run_bytes, std::int64_
   for (std::uint8_t m : s.src_run) src_run_units *= s.points[m];
   if (s.units > kPackedRuns * std::min(s.dst_run_units, src_run_units)) return false;
   const std::uint8_t fast = s.src_run.front();
-  s.woven = fast != 0 && (c.modes[0].src_stride > 0 || !s.in_src_run(0)) && (c.modes[fast].src_stride > 0 || fast >= s.dst_run);
+  s.woven = fast != 0 && (c.modes[0].src_stride > 0 || !s.in_src_run(0)) &&
+            (c.modes[fast].src_stride > 0 || fast >= s.dst_run);
   *out = s;
   return true;
 }

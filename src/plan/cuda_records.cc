@@ -42,10 +42,12 @@ Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
   std::int64_t bits = c.dst_align | c.src_align | count.extent * c.dst_unit;
   bits |= r.to_planes ? fields.dst_stride : fields.src_stride;
   for (std::size_t i = 0; i < c.modes.size(); ++i)
-    if (static_cast<int>(i) != r.fields && static_cast<int>(i) != r.count) bits |= c.modes[i].dst_stride | c.modes[i].src_stride;
+    if (static_cast<int>(i) != r.fields && static_cast<int>(i) != r.count)
+      bits |= c.modes[i].dst_stride | c.modes[i].src_stride;
   if ((bits & 15) != 0) return refusal(kFamily, "planes do not start on 16 bytes");
   const std::int64_t words = count.extent * c.dst_unit / 16;
-  if (words < maps::kRecordsThreads / 2 || words >= std::int64_t{1} << 30) return refusal(kFamily, "planes are too short or too long");
+  if (words < maps::kRecordsThreads / 2 || words >= std::int64_t{1} << 30)
+    return refusal(kFamily, "planes are too short or too long");
   maps::Walk walk;
   std::int64_t batch = 0;
   const std::uint64_t inside = std::uint64_t{1} << r.fields | std::uint64_t{1} << r.count;

@@ -34,25 +34,25 @@ constexpr std::string_view name(Family f) noexcept {
 }
 
 // X(enumerator, name): every parameter a family may choose, on any device. Sizes carry their unit.
-#define RESTRIDE_PARAMS(X)                                                                       \
-  X(kRowMode, "row_mode")          /* canonical mode that is fast in dst inside the tile */      \
-  X(kColMode, "col_mode")          /* canonical mode that is fast in src inside the tile */      \
-  X(kTileRows, "tile_rows")        /* units of row_mode a tile holds */                          \
-  X(kTileCols, "tile_cols")        /* units of col_mode a tile holds */                          \
-  X(kBandCols, "band_cols")        /* CPU: columns walked across before the next rows */        \
-  X(kRunBytes, "run_bytes")        /* CPU: dense bytes that a packed tile aims for on each side */\
-  X(kSrcSet, "src_set")            /* bit mask: modes inside a tile for the source's sake */     \
-  X(kDstSet, "dst_set")            /* bit mask: modes inside a tile for the destination's sake */\
-  X(kVectorBytes, "vector_bytes")  /* bytes one load or store moves */                           \
-  X(kStages, "stages")             /* tiles in flight per block or thread */                     \
-  X(kOrder, "order")               /* CUDA: tiles follow 0: dst's rows, 1: outer modes near dst */ \
-  X(kStream, "stream")             /* CPU: 1 when stores bypass the caches */                    \
-  X(kThreads, "threads")           /* CPU: threads; CUDA: threads a block */                     \
-  X(kBlocks, "blocks")             /* CUDA: blocks launched */                                   \
-  X(kEngine, "engine")             /* CUDA: 0 ordinary loads and stores, 1 bulk tensor copies, 2 records */ \
-  X(kIndexBits, "index_bits")      /* CUDA: 32 where every offset provably fits, else 64 */      \
+#define RESTRIDE_PARAMS(X)                                                                                       \
+  X(kRowMode, "row_mode")             /* canonical mode that is fast in dst inside the tile */                   \
+  X(kColMode, "col_mode")             /* canonical mode that is fast in src inside the tile */                   \
+  X(kTileRows, "tile_rows")           /* units of row_mode a tile holds */                                       \
+  X(kTileCols, "tile_cols")           /* units of col_mode a tile holds */                                       \
+  X(kBandCols, "band_cols")           /* CPU: columns walked across before the next rows */                      \
+  X(kRunBytes, "run_bytes")           /* CPU: dense bytes that a packed tile aims for on each side */            \
+  X(kSrcSet, "src_set")               /* bit mask: modes inside a tile for the source's sake */                  \
+  X(kDstSet, "dst_set")               /* bit mask: modes inside a tile for the destination's sake */             \
+  X(kVectorBytes, "vector_bytes")     /* bytes one load or store moves */                                        \
+  X(kStages, "stages")                /* tiles in flight per block or thread */                                  \
+  X(kOrder, "order")                  /* CUDA: tiles follow 0: dst's rows, 1: outer modes near dst */            \
+  X(kStream, "stream")                /* CPU: 1 when stores bypass the caches */                                 \
+  X(kThreads, "threads")              /* CPU: threads; CUDA: threads a block */                                  \
+  X(kBlocks, "blocks")                /* CUDA: blocks launched */                                                \
+  X(kEngine, "engine")                /* CUDA: 0 ordinary loads and stores, 1 bulk tensor copies, 2 records */   \
+  X(kIndexBits, "index_bits")         /* CUDA: 32 where every offset provably fits, else 64 */                   \
   X(kBoundaryBytes, "boundary_bytes") /* CUDA: tile edges keep to such addresses of dst; 0: rows lie on words */ \
-  X(kBlockUnits, "block_units")    /* units one task moves */
+  X(kBlockUnits, "block_units")       /* units one task moves */
 
 enum class ParamId : std::uint8_t {
 #define RESTRIDE_X(e, n) e,
@@ -85,10 +85,10 @@ using Params = detail::FixedVector<Param, 12>;
 /// What a candidate is expected to cost. Sectors are the memory's smallest transfer: 64-byte lines on the
 /// CPU, 32-byte sectors on a GPU.
 struct Prediction {
-  std::int64_t read_bytes = 0;      ///< useful
-  std::int64_t written_bytes = 0;   ///< useful
-  std::int64_t read_sectors = 0;    ///< touched
-  std::int64_t written_sectors = 0; ///< touched
+  std::int64_t read_bytes = 0;       ///< useful
+  std::int64_t written_bytes = 0;    ///< useful
+  std::int64_t read_sectors = 0;     ///< touched
+  std::int64_t written_sectors = 0;  ///< touched
   double time_ns = 0;
 };
 

@@ -164,8 +164,7 @@ TEST(CAbi, AnswersHostileSizesWithAStatus) {
   }
   const Ints huge{INT64_MAX, INT64_MAX}, negative{-1, 3};
   EXPECT_EQ(restride_copy(&t.dst, (bad = f32_tensor(t.in.data(), huge), &bad), nullptr), RESTRIDE_RANGE);
-  EXPECT_EQ(restride_copy(&t.dst, (bad = f32_tensor(t.in.data(), negative), &bad), nullptr),
-            RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(restride_copy(&t.dst, (bad = f32_tensor(t.in.data(), negative), &bad), nullptr), RESTRIDE_INVALID_ARGUMENT);
   const Ints strides{INT64_MAX, INT64_MIN};
   EXPECT_EQ(restride_copy(&t.dst, (bad = f32_tensor(t.in.data(), t.extents, &strides), &bad), nullptr), RESTRIDE_RANGE);
   bad = t.src;

@@ -64,7 +64,8 @@ TEST(Copy, RefusesBeforeAByteIsWritten) {
   EXPECT_THROW(run("f32 (4,4):(2,1)", "f32 (16)"), OverlapError);
   EXPECT_THROW(run("f32 (4)", "c64 (4)"), CastError);
   EXPECT_THROW(run("b4 (4)", "f32 (4)"), CastError);
-  EXPECT_THROW(copy({to.data(), Layout{DType::kU8, {{2, INT64_MAX}, {2, 1}}, 0}}, {from.data(), of("u8 (4)")}), RangeError);
+  EXPECT_THROW(copy({to.data(), Layout{DType::kU8, {{2, INT64_MAX}, {2, 1}}, 0}}, {from.data(), of("u8 (4)")}),
+               RangeError);
   EXPECT_THROW(copy({to.data(), Layout{DType::kU8, {{-2, 1}}, 0}}, {from.data(), of("u8 (4)")}), ArgumentError);
   Options options;
   options.threads = -1;
@@ -79,7 +80,9 @@ TEST(Copy, RefusesSourceAndDestinationThatShareAByte) {
   std::vector<float> data(64);
   std::iota(data.begin(), data.end(), 0.0f);
   const std::vector<float> before = data;
-  EXPECT_TRUE(holds(message_of<OverlapError>([&] { copy({data.data(), of("f32 (8,8)")}, {data.data(), of("f32 (8,8):(1,8)")}); }),
+  EXPECT_TRUE(holds(message_of<OverlapError>([&] {
+                      copy({data.data(), of("f32 (8,8)")}, {data.data(), of("f32 (8,8):(1,8)")});
+                    }),
                     "dst f32 (8,8):(8,1) overlaps src f32 (8,8):(1,8)", "through a temporary"));
   EXPECT_EQ(data, before);
   copy({data.data(), of("f32 (32):(2)")}, {data.data(), of("f32 (32):(2)@1")});
@@ -91,13 +94,20 @@ TEST(Copy, OfAViewOntoItselfDoesNothing) {
   std::vector<float> data(64, 3.0f);
   EXPECT_NO_THROW(copy({data.data(), of("f32 (8,8)")}, {data.data(), of("f32 (64)")}));
   EXPECT_NO_THROW(copy({data.data(), of("f32 (8,8):(1,8)")}, {data.data(), of("f32 (8,8):(1,8)")}));
-  EXPECT_THROW(copy({data.data(), of("u32 (64)")}, {data.data(), of("f32 (64)")}), OverlapError) << "a conversion in place";
+  EXPECT_THROW(copy({data.data(), of("u32 (64)")}, {data.data(), of("f32 (64)")}), OverlapError)
+      << "a conversion in place";
 }
 
 TEST(Copy, RefusesNullThatHoldsElementsAndTakesNullThatHoldsNone) {
   float one = 1;
-  EXPECT_TRUE(holds(message_of<ArgumentError>([&] { copy({nullptr, of("f32 ()")}, {&one, of("f32 ()")}); }), "dst.data is null"));
-  EXPECT_TRUE(holds(message_of<ArgumentError>([&] { copy({&one, of("f32 ()")}, {nullptr, of("f32 ()")}); }), "src.data is null"));
+  EXPECT_TRUE(holds(message_of<ArgumentError>([&] {
+                      copy({nullptr, of("f32 ()")}, {&one, of("f32 ()")});
+                    }),
+                    "dst.data is null"));
+  EXPECT_TRUE(holds(message_of<ArgumentError>([&] {
+                      copy({&one, of("f32 ()")}, {nullptr, of("f32 ()")});
+                    }),
+                    "src.data is null"));
   EXPECT_NO_THROW(copy({nullptr, of("f32 (3,0)")}, {nullptr, of("f32 (0)")}));
 }
 
@@ -109,7 +119,8 @@ TEST(Copy, RunsOnTheCallersPool) {
   Pool pool;
   Options options;
   options.executor = &pool.executor;
-  copy({to.data(), contiguous(DType::kI32, {kSide, kSide})}, {from.data(), permute(contiguous(DType::kI32, {kSide, kSide}), {1, 0})}, options);
+  copy({to.data(), contiguous(DType::kI32, {kSide, kSide})},
+       {from.data(), permute(contiguous(DType::kI32, {kSide, kSide}), {1, 0})}, options);
   EXPECT_GE(pool.tasks, 2);
   for (std::int64_t i = 0; i < kSide; i += 7)
     for (std::int64_t j = 0; j < kSide; j += 11)

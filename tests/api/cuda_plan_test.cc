@@ -16,7 +16,8 @@ Options model() {
 }
 
 TEST(CudaPlan, IsMadeForAModelWithoutAGpu) {
-  const Plan plan(contiguous(DType::kF32, {4096, 4096}), permute(contiguous(DType::kF32, {4096, 4096}), {1, 0}), model());
+  const Plan plan(contiguous(DType::kF32, {4096, 4096}), permute(contiguous(DType::kF32, {4096, 4096}), {1, 0}),
+                  model());
   EXPECT_EQ(plan.device(), DeviceKind::kCuda);
   EXPECT_EQ(plan.cuda_device(), kModelDevice);
   EXPECT_EQ(plan.family(), "tile");
@@ -58,7 +59,9 @@ TEST(CudaPlan, HostMemoryIsRefusedWhenAGpuIsAskedFor) {
   std::vector<float> src(4), dst(4);
   Options options;
   options.device = DeviceKind::kCuda;
-  EXPECT_THROW(copy(Tensor{dst.data(), contiguous(DType::kF32, {4})}, ConstTensor{src.data(), contiguous(DType::kF32, {4})}, options), DeviceError);
+  EXPECT_THROW(copy(Tensor{dst.data(), contiguous(DType::kF32, {4})},
+                    ConstTensor{src.data(), contiguous(DType::kF32, {4})}, options),
+               DeviceError);
 }
 
 }  // namespace

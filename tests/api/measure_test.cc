@@ -61,7 +61,8 @@ TEST(Measurements, CannotChooseWhatThePlannerDoesNotOffer) {
   Measurements edited = Measurements::from_json(favour(kept, "gather"));
   for (auto& [key, record] : edited.state().records)
     for (MeasuredCandidate& k : record) k.params["tile_rows"] = 12345;
-  EXPECT_EQ(Plan(dense(), transposed(), with(&edited, false)).family(), Plan(dense(), transposed(), with(nullptr, false)).family());
+  EXPECT_EQ(Plan(dense(), transposed(), with(&edited, false)).family(),
+            Plan(dense(), transposed(), with(nullptr, false)).family());
 }
 
 TEST(Measurements, DoNotOverruleAForcedFamily) {
@@ -84,10 +85,12 @@ TEST(Measurements, SurviveAFile) {
 }
 
 TEST(Measurements, RefuseBrokenText) {
-  for (const char* text : {"", "[]", "{}", R"({"restride_measurements":2,"records":{}})", R"({"restride_measurements":1,"records":[]})",
-                           R"({"restride_measurements":1,"records":{"k":{}}})", R"({"restride_measurements":1,"records":{"k":[{"family":"run"}]}})",
-                           R"({"restride_measurements":1,"records":{"k":[{"family":"run","params":{},"time_ns":-1}]}})",
-                           R"({"restride_measurements":1,"records":{"k":[{"family":"run","params":{"a":"b"},"time_ns":1}]}})"})
+  for (const char* text :
+       {"", "[]", "{}", R"({"restride_measurements":2,"records":{}})", R"({"restride_measurements":1,"records":[]})",
+        R"({"restride_measurements":1,"records":{"k":{}}})",
+        R"({"restride_measurements":1,"records":{"k":[{"family":"run"}]}})",
+        R"({"restride_measurements":1,"records":{"k":[{"family":"run","params":{},"time_ns":-1}]}})",
+        R"({"restride_measurements":1,"records":{"k":[{"family":"run","params":{"a":"b"},"time_ns":1}]}})"})
     EXPECT_THROW(Measurements::from_json(text), ParseError) << text;
 }
 
@@ -95,7 +98,8 @@ TEST(Measurements, ServeCopiesThroughTheCache) {
   Measurements kept;
   std::vector<float> src(3500), dst(3500);
   for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<float>(i);
-  for (int i = 0; i < 3; ++i) copy(Tensor{dst.data(), dense()}, ConstTensor{src.data(), transposed()}, with(&kept, true));
+  for (int i = 0; i < 3; ++i)
+    copy(Tensor{dst.data(), dense()}, ConstTensor{src.data(), transposed()}, with(&kept, true));
   EXPECT_EQ(kept.size(), 1u);
   EXPECT_EQ(dst[1], src[50]);
 }

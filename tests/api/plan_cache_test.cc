@@ -54,7 +54,8 @@ TEST(PlanCache, SeesRecordsThatAreMadeLater) {
   by_record.measurements = &kept;
   const auto plan = [&](const Options& options) {
     std::shared_ptr<const Plan::Impl> p;
-    cached_plan(contiguous(DType::kF32, {50, 70}), permute(contiguous(DType::kF32, {70, 50}), {1, 0}), options, 4, 4, &p);
+    cached_plan(contiguous(DType::kF32, {50, 70}), permute(contiguous(DType::kF32, {70, 50}), {1, 0}), options, 4, 4,
+                &p);
     return p;
   };
   EXPECT_EQ(plan(by_record)->decision.chosen.measured_ns, 0);

@@ -25,7 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Layout back = io::parse_npy(written).layout;
   // bf16 and f8e4m3 have no name in NumPy: they are written as the bytes that ml_dtypes writes.
   const bool named = descr.find('V') == std::string::npos;
-  if (named ? back.element != entry.layout.element : back.element.size_bytes != entry.layout.element.size_bytes) std::abort();
+  if (named ? back.element != entry.layout.element : back.element.size_bytes != entry.layout.element.size_bytes)
+    std::abort();
   if (back.elements() != entry.layout.elements()) std::abort();
   return 0;
 }

@@ -29,17 +29,20 @@ TEST(GpuCast, EveryPairOfDtypesGivesTheCpusBits) {
         if (HasFatalFailure()) return;
       }
     }
-  std::printf("%d pairs of dtypes, %lld copies: %s\n", pairs, static_cast<long long>(bench.copies()), bench.claims().c_str());
+  std::printf("%d pairs of dtypes, %lld copies: %s\n", pairs, static_cast<long long>(bench.copies()),
+              bench.claims().c_str());
 }
 
 /// Random bits are seldom infinities, ties or the edges of integer ranges; these values are chosen.
 TEST(GpuCast, EdgesOfFloatsGiveTheCpusBits) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  const std::vector<double> edges = {0.0,     -0.0,     0.5,      1.5,      2.5,     -0.5,     -1.0,   127.0,    128.0,     -128.5,  255.5,
-                                     256.0,   448.0,    464.0,    465.0,    480.0,   57344.0,  61440.0, 65504.0, 65519.9,   65520.0, 1e-8,
-                                     6e-8,    3e-8,     2.98e-8,  0.001953, 0.00097, 2147483647.0, 2147483648.0, -2147483649.0, 9.3e18, 1.9e19,
-                                     3.4e38,  3.5e38,   1e-45,    7e-46,    1e308,   kInfinity, -kInfinity, kNan, 4294967295.0, 4294967296.0};
+  const std::vector<double> edges = {
+      0.0,          -0.0,         0.5,           1.5,    2.5,          -0.5,        -1.0,    127.0,    128.0,
+      -128.5,       255.5,        256.0,         448.0,  464.0,        465.0,       480.0,   57344.0,  61440.0,
+      65504.0,      65519.9,      65520.0,       1e-8,   6e-8,         3e-8,        2.98e-8, 0.001953, 0.00097,
+      2147483647.0, 2147483648.0, -2147483649.0, 9.3e18, 1.9e19,       3.4e38,      3.5e38,  1e-45,    7e-46,
+      1e308,        kInfinity,    -kInfinity,    kNan,   4294967295.0, 4294967296.0};
   Stream stream;
   const auto n = static_cast<std::int64_t>(edges.size());
   for (const DType middle : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kF8E4M3, DType::kF8E5M2})
@@ -59,7 +62,8 @@ TEST(GpuCast, EdgesOfFloatsGiveTheCpusBits) {
       for (std::int64_t i = 0; i < n; ++i)
         for (std::int64_t b = 0; b < size_bytes(to); ++b) {
           const auto at = static_cast<std::size_t>(i * size_bytes(to) + b);
-          ASSERT_EQ(on_gpu[at], on_cpu[at]) << edges[static_cast<std::size_t>(i)] << " as " << name(middle) << " to " << name(to);
+          ASSERT_EQ(on_gpu[at], on_cpu[at])
+              << edges[static_cast<std::size_t>(i)] << " as " << name(middle) << " to " << name(to);
         }
     }
 }

@@ -34,17 +34,19 @@ struct Walk {
 };
 
 __global__ void fill_kernel(std::uint64_t* data, std::int64_t words, std::uint64_t seed) {
-  for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < words; i += std::int64_t{gridDim.x} * kThreads) {
+  for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < words;
+       i += std::int64_t{gridDim.x} * kThreads) {
     std::uint64_t h = (static_cast<std::uint64_t>(i) + seed) * 0x9e3779b97f4a7c15ULL;
     h = (h ^ (h >> 29)) * 0xbf58476d1ce4e5b9ULL;
     data[i] = h ^ (h >> 32);
   }
 }
 
-__global__ void compare_kernel(const std::uint8_t* dst, Walk to, const std::uint8_t* src, Walk from, std::int64_t elements,
-                               int element_bytes, unsigned long long* differences) {
+__global__ void compare_kernel(const std::uint8_t* dst, Walk to, const std::uint8_t* src, Walk from,
+                               std::int64_t elements, int element_bytes, unsigned long long* differences) {
   unsigned long long found = 0;
-  for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < elements; i += std::int64_t{gridDim.x} * kThreads) {
+  for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < elements;
+       i += std::int64_t{gridDim.x} * kThreads) {
     const std::uint8_t* a = dst + to.at(i);
     const std::uint8_t* b = src + from.at(i);
     bool same = true;
@@ -54,9 +56,11 @@ __global__ void compare_kernel(const std::uint8_t* dst, Walk to, const std::uint
   if (found != 0) atomicAdd(differences, found);
 }
 
-__global__ void count_kernel(const std::uint8_t* data, std::int64_t bytes, std::uint8_t value, unsigned long long* others) {
+__global__ void count_kernel(const std::uint8_t* data, std::int64_t bytes, std::uint8_t value,
+                             unsigned long long* others) {
   unsigned long long found = 0;
-  for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < bytes; i += std::int64_t{gridDim.x} * kThreads)
+  for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < bytes;
+       i += std::int64_t{gridDim.x} * kThreads)
     found += data[i] != value;
   if (found != 0) atomicAdd(others, found);
 }
@@ -84,12 +88,14 @@ void fill_hashed(void* data, std::int64_t bytes, std::uint64_t seed, cudaStream_
   RESTRIDE_CHECK_CUDA(cudaGetLastError());
 }
 
-std::int64_t count_differences(const void* dst, const Layout& dst_layout, const void* src, const Layout& src_layout, cudaStream_t stream) {
-  if (dst_layout.rank() > kRank || src_layout.rank() > kRank) throw std::runtime_error("count_differences: rank above 8");
+std::int64_t count_differences(const void* dst, const Layout& dst_layout, const void* src, const Layout& src_layout,
+                               cudaStream_t stream) {
+  if (dst_layout.rank() > kRank || src_layout.rank() > kRank)
+    throw std::runtime_error("count_differences: rank above 8");
   return counted(stream, [&](unsigned long long* count) {
-    compare_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<const std::uint8_t*>(dst), Walk(dst_layout),
-                                                     static_cast<const std::uint8_t*>(src), Walk(src_layout), dst_layout.elements(),
-                                                     static_cast<int>(dst_layout.element.size_bytes), count);
+    compare_kernel<<<kBlocks, kThreads, 0, stream>>>(
+        static_cast<const std::uint8_t*>(dst), Walk(dst_layout), static_cast<const std::uint8_t*>(src),
+        Walk(src_layout), dst_layout.elements(), static_cast<int>(dst_layout.element.size_bytes), count);
   });
 }
 

@@ -13,7 +13,8 @@ namespace restride::test {
 void fill_hashed(void* data, std::int64_t bytes, std::uint64_t seed, cudaStream_t stream);
 
 /// Number of elements of dst that differ from src's element of the same number in C order.
-std::int64_t count_differences(const void* dst, const Layout& dst_layout, const void* src, const Layout& src_layout, cudaStream_t stream);
+std::int64_t count_differences(const void* dst, const Layout& dst_layout, const void* src, const Layout& src_layout,
+                               cudaStream_t stream);
 
 /// Number of bytes of [0, bytes) that are not `value`.
 std::int64_t count_bytes_other_than(const void* data, std::int64_t bytes, std::uint8_t value, cudaStream_t stream);

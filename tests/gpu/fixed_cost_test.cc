@@ -29,7 +29,8 @@ double host_ns(const std::function<void()>& call, cudaStream_t stream) {
   for (int round = 0; round < kRounds; ++round) {
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < kCalls; ++i) call();
-    samples.push_back(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() / kCalls);
+    samples.push_back(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() /
+                      kCalls);
     RESTRIDE_CHECK_CUDA(cudaStreamSynchronize(stream));
   }
   return median(samples);
@@ -72,8 +73,9 @@ struct Small {
 std::vector<Small> cases() {
   // The seed's copy of 26,624 elements, and a step of a key-value cache.
   const Layout cache = slice(contiguous(DType::kF16, {8, 8192, 128}), 1, 4096, 4128);
-  return {{"seed_26624", contiguous(DType::kF32, {2048, 13}), permute(contiguous(DType::kF32, {13, 16, 128}), {2, 1, 0})},
-          {"kv_cache_append", cache, permute(contiguous(DType::kF16, {32, 8, 128}), {1, 0, 2})}};
+  return {
+      {"seed_26624", contiguous(DType::kF32, {2048, 13}), permute(contiguous(DType::kF32, {13, 16, 128}), {2, 1, 0})},
+      {"kv_cache_append", cache, permute(contiguous(DType::kF16, {32, 8, 128}), {1, 0, 2})}};
 }
 
 TEST(GpuFixedCost, OfSmallCopies) {
@@ -86,13 +88,14 @@ TEST(GpuFixedCost, OfSmallCopies) {
   RecordProperty("empty_host_ns", std::to_string(empty_host));
   RecordProperty("empty_device_ns", std::to_string(empty_device));
   for (const Small& c : cases()) {
-    DeviceBuffer dst(static_cast<std::size_t>(byte_range(c.dst).second)), src(static_cast<std::size_t>(byte_range(c.src).second));
+    DeviceBuffer dst(static_cast<std::size_t>(byte_range(c.dst).second)),
+        src(static_cast<std::size_t>(byte_range(c.src).second));
     const auto call = [&] { copy(Tensor{dst.data(), c.dst}, ConstTensor{src.data(), c.src}, options); };
     call();
     const double host = host_ns(call, stream);
     const double device = device_ns(call, stream);
-    std::printf("%s: host %.0f ns a copy, %.0f an empty launch; device %.0f ns a copy, %.0f an empty kernel\n", c.name, host, empty_host, device,
-                empty_device);
+    std::printf("%s: host %.0f ns a copy, %.0f an empty launch; device %.0f ns a copy, %.0f an empty kernel\n", c.name,
+                host, empty_host, device, empty_device);
     RecordProperty(std::string(c.name) + "_host_ns", std::to_string(host));
     RecordProperty(std::string(c.name) + "_device_ns", std::to_string(device));
     EXPECT_LT(host - empty_host, 10e3);

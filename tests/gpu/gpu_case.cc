@@ -50,7 +50,8 @@ void GpuBench::check(const Case& c, std::int64_t dst_skew, std::int64_t src_skew
     Options on_cpu;
     on_cpu.device = DeviceKind::kCpu;
     Plan(c.dst, c.src, on_cpu).run(job.dst.data(), job.src.data());
-    ASSERT_EQ(first_difference(job.dst.bytes(), job.expected), job.expected.size()) << "the CPU differs from the naive loop";
+    ASSERT_EQ(first_difference(job.dst.bytes(), job.expected), job.expected.size())
+        << "the CPU differs from the naive loop";
     job.dst.bytes() = before;
   }
   job.got.resize(job.expected.size());
@@ -99,8 +100,8 @@ void GpuBench::run_one(Job& job, const Plan& plan, const std::string& what) {
   download(job.got, job.dst_base, stream_);
   const std::size_t at = first_difference(job.got, job.expected);
   if (at < job.expected.size())
-    FAIL() << what << ": byte " << static_cast<std::int64_t>(at) - job.dst.origin() << " of dst is " << int{job.got[at]} << " where "
-           << int{job.expected[at]} << " should be and " << int{job.dst.bytes()[at]} << " was\n"
+    FAIL() << what << ": byte " << static_cast<std::int64_t>(at) - job.dst.origin() << " of dst is " << int{job.got[at]}
+           << " where " << int{job.expected[at]} << " should be and " << int{job.dst.bytes()[at]} << " was\n"
            << plan.explain();
   ++copies_;
   for (std::size_t f = 0; f < kFamilies.size(); ++f)

@@ -17,8 +17,8 @@ int main(int argc, char** argv) {
     return kSkipped;
   }
   for (const restride::CudaDevice& d : status.devices)
-    std::printf("cuda:%d  %s, sm_%d%d, %lld MiB; driver serves CUDA %d, built with CUDA %d for %s\n", d.index, d.name.c_str(), d.cc_major,
-                d.cc_minor, static_cast<long long>(d.memory_bytes >> 20), status.driver_version, status.runtime_version,
-                status.architectures.c_str());
+    std::printf("cuda:%d  %s, sm_%d%d, %lld MiB; driver serves CUDA %d, built with CUDA %d for %s\n", d.index,
+                d.name.c_str(), d.cc_major, d.cc_minor, static_cast<long long>(d.memory_bytes >> 20),
+                status.driver_version, status.runtime_version, status.architectures.c_str());
   return RUN_ALL_TESTS();
 }

@@ -43,7 +43,8 @@ class GpuLarge : public ::testing::Test {
     DeviceBuffer src(static_cast<std::size_t>(src_last + 8)), dst(static_cast<std::size_t>(dst_last + 2 * kMargin));
     fill_hashed(src.data(), src_last + 8, 99, stream_);
     std::byte* to = dst.data() + kMargin;
-    for (const std::string_view family : {std::string_view{}, kFamilies[0], kFamilies[1], kFamilies[2], kFamilies[3], kFamilies[4]}) {
+    for (const std::string_view family :
+         {std::string_view{}, kFamilies[0], kFamilies[1], kFamilies[2], kFamilies[3], kFamilies[4]}) {
       SCOPED_TRACE("family " + std::string(family));
       RESTRIDE_CHECK_CUDA(cudaMemsetAsync(dst.data(), kCanary, dst.bytes(), stream_));
       Options options;
@@ -78,7 +79,8 @@ TEST_F(GpuLarge, MoreThanTwoToThe31Elements) {
   if (HasFatalFailure()) return;
   check({"packed", contiguous(u8, {3, 720000001}), permute(contiguous(u8, {720000001, 3}), {1, 0})});
   if (HasFatalFailure()) return;
-  check({"two sides", contiguous(u8, {46341, 46349}), strided(u8, std::vector<std::int64_t>{46349, 46341}, std::vector<std::int64_t>{46342, 1})});
+  check({"two sides", contiguous(u8, {46341, 46349}),
+         strided(u8, std::vector<std::int64_t>{46349, 46341}, std::vector<std::int64_t>{46342, 1})});
 }
 
 TEST_F(GpuLarge, MoreThan65535TilesAlongEachMode) {
@@ -89,7 +91,8 @@ TEST_F(GpuLarge, MoreThan65535TilesAlongEachMode) {
   if (HasFatalFailure()) return;
   check({"many matrices", contiguous(f32, {70001, 33, 65}), permute(contiguous(f32, {70001, 65, 33}), {0, 2, 1})});
   if (HasFatalFailure()) return;
-  check({"many rows", strided(f32, std::vector<std::int64_t>{3000001, 70}, std::vector<std::int64_t>{288, 4}), contiguous(f32, {3000001, 70})});
+  check({"many rows", strided(f32, std::vector<std::int64_t>{3000001, 70}, std::vector<std::int64_t>{288, 4}),
+         contiguous(f32, {3000001, 70})});
 }
 
 }  // namespace

@@ -31,15 +31,21 @@ __global__ void divergent_barrier(int* data) {
 int run(const char* tool) {
   int* data = nullptr;
   int* unwritten = nullptr;
-  if (cudaMalloc(&data, kThreads * sizeof(int)) != cudaSuccess || cudaMalloc(&unwritten, kThreads * sizeof(int)) != cudaSuccess) {
+  if (cudaMalloc(&data, kThreads * sizeof(int)) != cudaSuccess ||
+      cudaMalloc(&unwritten, kThreads * sizeof(int)) != cudaSuccess) {
     std::printf("no GPU: nothing planted\n");
     return 77;
   }
-  if (std::strcmp(tool, "memcheck") == 0) out_of_bounds<<<1, kThreads>>>(data);
-  else if (std::strcmp(tool, "racecheck") == 0) missing_barrier<<<1, kThreads>>>(data);
-  else if (std::strcmp(tool, "initcheck") == 0) uninitialised<<<1, kThreads>>>(unwritten, data);
-  else if (std::strcmp(tool, "synccheck") == 0) divergent_barrier<<<1, kThreads>>>(data);
-  else return 2;
+  if (std::strcmp(tool, "memcheck") == 0)
+    out_of_bounds<<<1, kThreads>>>(data);
+  else if (std::strcmp(tool, "racecheck") == 0)
+    missing_barrier<<<1, kThreads>>>(data);
+  else if (std::strcmp(tool, "initcheck") == 0)
+    uninitialised<<<1, kThreads>>>(unwritten, data);
+  else if (std::strcmp(tool, "synccheck") == 0)
+    divergent_barrier<<<1, kThreads>>>(data);
+  else
+    return 2;
   const cudaError_t rc = cudaDeviceSynchronize();
   std::printf("planted a fault for %s: %s\n", tool, cudaGetErrorName(rc));
   (void)cudaFree(data);

@@ -60,7 +60,8 @@ TEST(ChooseTarget, PinnedMemoryIsTheGpusOnlyWhenAsked) {
 
 TEST(ChooseTarget, RefusesHostAndDeviceMixed) {
   EXPECT_EQ(refusal(kHost, kGpu0),
-            "dst is in host memory, src on cuda:0; copies between host and device are not supported: bring one side over with "
+            "dst is in host memory, src on cuda:0; copies between host and device are not supported: bring one side "
+            "over with "
             "cudaMemcpyAsync first");
   EXPECT_NE(refusal(kGpu0, kHost), "");
   EXPECT_NE(refusal(kGpu0, kHost, DeviceKind::kCuda), "");

@@ -19,7 +19,8 @@ bool transpose_on_two_threads() {
   std::iota(src.begin(), src.end(), 0u);
   Options options;
   options.threads = 2;
-  copy({dst.data(), contiguous(DType::kU32, {kCols, kRows})}, {src.data(), permute(contiguous(DType::kU32, {kRows, kCols}), {1, 0})}, options);
+  copy({dst.data(), contiguous(DType::kU32, {kCols, kRows})},
+       {src.data(), permute(contiguous(DType::kU32, {kRows, kCols}), {1, 0})}, options);
   for (std::int64_t c = 0; c < kCols; ++c)
     for (std::int64_t r = 0; r < kRows; ++r)
       if (dst[static_cast<std::size_t>(c * kRows + r)] != src[static_cast<std::size_t>(r * kCols + c)]) return false;

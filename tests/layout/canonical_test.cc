@@ -12,11 +12,13 @@ namespace {
 using test::holds;
 using test::message_of;
 
-Canonical canon(std::string_view dst, std::string_view src, UnitRule rule = UnitRule::kAnywhere, std::int64_t align = 1) {
+Canonical canon(std::string_view dst, std::string_view src, UnitRule rule = UnitRule::kAnywhere,
+                std::int64_t align = 1) {
   return canonicalize(parse_layout(dst), parse_layout(src), align, align, rule);
 }
 /// The printed form without its ending.
-std::string shown(std::string_view dst, std::string_view src, UnitRule rule = UnitRule::kAnywhere, std::int64_t align = 1) {
+std::string shown(std::string_view dst, std::string_view src, UnitRule rule = UnitRule::kAnywhere,
+                  std::int64_t align = 1) {
   std::string text = to_string(canon(dst, src, rule, align));
   const std::size_t end = text.find(", innermost first");
   return end == std::string::npos ? text : text.substr(0, end);
@@ -103,7 +105,8 @@ TEST(Canonicalize, SplitsElementsOfNoPowerOfTwo) {
   EXPECT_EQ(shown("b3 (2,2)", "b3 (2,2):(1,2)"), "unit 1: (3,2,2) dst (1,3,6)b src (1,6,3)b");
   EXPECT_EQ(shown("b24 (2,2)", "b24 (2,2):(1,2)"), "unit 8: (3,2,2) dst (8,24,48)b src (8,48,24)b");
   EXPECT_EQ(shown("b48 (2,2)", "b48 (2,2):(1,2)"), "unit 16: (3,2,2) dst (16,48,96)b src (16,96,48)b");
-  EXPECT_EQ(shown("b12 (2,2)", "b12 (2,2):(1,2)", UnitRule::kAligned, 2), "unit 2: (6,2,2) dst (2,12,24)b src (2,24,12)b");
+  EXPECT_EQ(shown("b12 (2,2)", "b12 (2,2):(1,2)", UnitRule::kAligned, 2),
+            "unit 2: (6,2,2) dst (2,12,24)b src (2,24,12)b");
 }
 
 TEST(Canonicalize, KeepsByteStridesThatAreNoMultipleOfTheElement) {
@@ -142,8 +145,10 @@ TEST(Canonicalize, CountsMoreThanTwoToThe31) {
 }
 
 TEST(Canonicalize, TakesModesWhoseEndLiesBeyond63Bits) {
-  EXPECT_EQ(shown("u8 (2,2):(1,4611686018427387904)", "u8 (2,2)"), "unit 1: (2,2) dst (1,4611686018427387904)b src (2,1)b");
-  EXPECT_EQ(shown("u8 (2,2)", "u8 (2,2):(1,4611686018427387904)"), "unit 1: (2,2) dst (1,2)b src (4611686018427387904,1)b");
+  EXPECT_EQ(shown("u8 (2,2):(1,4611686018427387904)", "u8 (2,2)"),
+            "unit 1: (2,2) dst (1,4611686018427387904)b src (2,1)b");
+  EXPECT_EQ(shown("u8 (2,2)", "u8 (2,2):(1,4611686018427387904)"),
+            "unit 1: (2,2) dst (1,2)b src (4611686018427387904,1)b");
 }
 
 TEST(Canonicalize, KnowsTheAlignmentOfEachFirstUnit) {
@@ -153,10 +158,12 @@ TEST(Canonicalize, KnowsTheAlignmentOfEachFirstUnit) {
 }
 
 TEST(Canonicalize, RefusesWithTheRemedy) {
-  EXPECT_TRUE(holds(message_of<ShapeError>([] { canon("f32 (4)", "f32 (5)"); }), "f32 (4)", "f32 (5)", "make the counts equal"));
+  EXPECT_TRUE(holds(message_of<ShapeError>([] { canon("f32 (4)", "f32 (5)"); }), "f32 (4)", "f32 (5)",
+                    "make the counts equal"));
   EXPECT_TRUE(holds(message_of<CastError>([] { canon("f32 (4)", "c64 (4)"); }), "c64 cannot become f32", "real view"));
   EXPECT_TRUE(holds(message_of<CastError>([] { canon("f32 (4)", "b4 (4)"); }), "reinterpret"));
-  EXPECT_TRUE(holds(message_of<ArgumentError>([] { canon("f32 (4)", "f32 (4)", UnitRule::kAligned, 3); }), "power of two"));
+  EXPECT_TRUE(
+      holds(message_of<ArgumentError>([] { canon("f32 (4)", "f32 (4)", UnitRule::kAligned, 3); }), "power of two"));
   EXPECT_THROW(canon("f32 (4):(0)", "f32 (4)"), OverlapError);
   EXPECT_THROW(canonicalize(Layout{DType::kU8, {{2, INT64_MIN}}, 0}, parse_layout("u8 (2)"), 1, 1), RangeError);
 }

@@ -15,7 +15,8 @@ using test::message_of;
 
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
-Layout bytes_apart(Element element, std::vector<std::int64_t> extents, std::vector<std::int64_t> strides, std::int64_t offset = 0) {
+Layout bytes_apart(Element element, std::vector<std::int64_t> extents, std::vector<std::int64_t> strides,
+                   std::int64_t offset = 0) {
   return strided(element, extents, strides, offset);
 }
 
@@ -39,7 +40,8 @@ TEST(Contiguous, OfRankZeroHoldsOneElement) {
 TEST(Contiguous, TakesRankSixtyFourAndRefusesSixtyFive) {
   const std::vector<std::int64_t> ones(65, 1);
   EXPECT_EQ(contiguous(DType::kU8, Extents(ones.data(), 64)).rank(), 64);
-  EXPECT_TRUE(holds(message_of<ArgumentError>([&] { contiguous(DType::kU8, Extents(ones)); }), "rank 65", "64", "merge"));
+  EXPECT_TRUE(
+      holds(message_of<ArgumentError>([&] { contiguous(DType::kU8, Extents(ones)); }), "rank 65", "64", "merge"));
 }
 
 TEST(Contiguous, RefusesANegativeExtentAndNamesItsMode) {
@@ -89,7 +91,8 @@ TEST(Elements, AreNoneWhenAnyExtentIsZeroWhateverTheOthers) {
 }
 
 TEST(ByteRange, ReachesBackOverNegativeStrides) {
-  EXPECT_EQ(byte_range(bytes_apart(DType::kF32, {3, 2}, {-8, 4}, 100)), (std::pair<std::int64_t, std::int64_t>{84, 108}));
+  EXPECT_EQ(byte_range(bytes_apart(DType::kF32, {3, 2}, {-8, 4}, 100)),
+            (std::pair<std::int64_t, std::int64_t>{84, 108}));
 }
 
 TEST(ByteRange, CountsARepeatedElementOnce) {

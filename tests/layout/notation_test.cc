@@ -57,7 +57,8 @@ TEST(Notation, ComplainsWithTheColumn) {
   EXPECT_TRUE(holds(message_of<ParseError>([] { parse_layout("f32 (-4)"); }), "extent -4 is negative"));
   EXPECT_TRUE(holds(message_of<ParseError>([] { parse_layout("f32 (4) x"); }), "column 9", "behind the extents"));
   EXPECT_TRUE(holds(message_of<ParseError>([] { parse_layout("f32 (99999999999999999999)"); }), "63 bits"));
-  EXPECT_TRUE(holds(message_of<ParseError>([] { parse_layout("f64 (2):(2305843009213693952)"); }), "a stride that does not fit"));
+  EXPECT_TRUE(holds(message_of<ParseError>([] { parse_layout("f64 (2):(2305843009213693952)"); }),
+                    "a stride that does not fit"));
   EXPECT_THROW(parse_layout(""), ParseError);
   EXPECT_THROW(parse_layout("f32 (,)"), ParseError);
 }
@@ -68,9 +69,7 @@ TEST(Notation, RefusesMoreThan64Modes) {
   EXPECT_TRUE(holds(message_of<ParseError>([&] { parse_layout(text + ")"); }), "more than 64 modes"));
 }
 
-TEST(Notation, LeavesRangeToTheLayout) {
-  EXPECT_THROW(parse_layout("u8 (4294967296,4294967296)"), RangeError);
-}
+TEST(Notation, LeavesRangeToTheLayout) { EXPECT_THROW(parse_layout("u8 (4294967296,4294967296)"), RangeError); }
 
 TEST(NotationProperty, WhatIsPrintedReadsBackEqual) {
   for (std::uint64_t seed = 0; seed < 5000; ++seed) {

@@ -43,8 +43,8 @@ TEST(RequireOneToOne, TakesEveryNestedLayoutAndItsFlips) {
 TEST(RequireOneToOne, TakesNoElementsWhateverTheStrides) { one_to_one("f32 (0,4):(0,0)"); }
 
 TEST(RequireOneToOne, TakesInterleavedLayoutsThatHitEachByteOnce) {
-  one_to_one("u8 (2,3):(3,2)");  // 0 2 4 3 5 7
-  one_to_one("u8 (3,3):(2,3)");  // 0 3 6 2 5 8 4 7 10
+  one_to_one("u8 (2,3):(3,2)");                               // 0 2 4 3 5 7
+  one_to_one("u8 (3,3):(2,3)");                               // 0 3 6 2 5 8 4 7 10
   EXPECT_TRUE(holds(complaint("u8 (4,3):(2,3)"), "mode 1"));  // 6 = 3 * 2 = 2 * 3
 }
 
@@ -75,7 +75,9 @@ TEST(MayOverlap, SeesTheIdenticalViewAsOverlap) { EXPECT_TRUE(meet("f32 (4,4)", 
 
 /// Small layouts whose bytes can be listed.
 Layout random_small(std::mt19937_64& random) {
-  const auto pick = [&](std::int64_t lo, std::int64_t hi) { return std::uniform_int_distribution<std::int64_t>(lo, hi)(random); };
+  const auto pick = [&](std::int64_t lo, std::int64_t hi) {
+    return std::uniform_int_distribution<std::int64_t>(lo, hi)(random);
+  };
   Layout l{Element::bytes(pick(1, 4)), {}, pick(-8, 8)};
   for (std::int64_t rank = pick(0, 4); rank > 0; --rank) l.modes.push_back({pick(1, 4), pick(-12, 12)});
   return l;
@@ -121,7 +123,8 @@ TEST(OverlapProperty, AgreesWithListingEveryByte) {
 TEST(Overlap, GivesUpOnHostileStridesBeforeLongAndRefuses) {
   // Subset sums of 62 close strides: far beyond any search; what counts is that the answer comes, and errs to yes.
   Layout hostile{DType::kU8, {}, 0};
-  for (std::int64_t i = 0; i < 62; ++i) hostile.modes.push_back({2, (std::int64_t{1} << 40) + 2 * (i * i * i * 7919 + i * 104729)});
+  for (std::int64_t i = 0; i < 62; ++i)
+    hostile.modes.push_back({2, (std::int64_t{1} << 40) + 2 * (i * i * i * 7919 + i * 104729)});
   EXPECT_THROW(require_one_to_one(hostile), OverlapError);
   Layout odd = hostile;
   odd.offset_bytes = 1;

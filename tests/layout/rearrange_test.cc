@@ -23,7 +23,8 @@ std::pair<std::string, std::string> shown(std::string_view layout, std::string_v
 using Pair = std::pair<std::string, std::string>;
 
 TEST(Rearrange, PermutesByName) {
-  EXPECT_EQ(shown("u8 (2,4,5,3)", "b h w c -> b c h w"), (Pair{"u8 (2,3,4,5):(60,1,15,3)", "u8 (2,3,4,5):(60,20,5,1)"}));
+  EXPECT_EQ(shown("u8 (2,4,5,3)", "b h w c -> b c h w"),
+            (Pair{"u8 (2,3,4,5):(60,1,15,3)", "u8 (2,3,4,5):(60,20,5,1)"}));
   EXPECT_EQ(shown("u8 (2,3)", "a_1 b2->b2 a_1"), (Pair{"u8 (3,2):(1,3)", "u8 (3,2):(2,1)"}));
 }
 
@@ -39,7 +40,8 @@ TEST(Rearrange, MergesOnTheRight) {
 }
 
 TEST(Rearrange, CarriesModesUnderAnEllipsis) {
-  EXPECT_EQ(shown("u8 (2,3,4,5)", "... h w -> ... w h"), (Pair{"u8 (2,3,5,4):(60,20,1,5)", "u8 (2,3,5,4):(60,20,4,1)"}));
+  EXPECT_EQ(shown("u8 (2,3,4,5)", "... h w -> ... w h"),
+            (Pair{"u8 (2,3,5,4):(60,20,1,5)", "u8 (2,3,5,4):(60,20,4,1)"}));
   EXPECT_EQ(shown("u8 (4,5)", "h w ... -> ... w h"), (Pair{"u8 (5,4):(1,5)", "u8 (5,4):(4,1)"}));
 }
 

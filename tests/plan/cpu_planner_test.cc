@@ -11,7 +11,8 @@ using test::holds;
 using test::message_of;
 
 Decision decide(std::string_view dst, std::string_view src, std::string_view forced = {}) {
-  return plan_cpu(layout::canonicalize(parse_layout(dst), parse_layout(src), 1, 1, layout::UnitRule::kAnywhere), CpuMachine{}, forced);
+  return plan_cpu(layout::canonicalize(parse_layout(dst), parse_layout(src), 1, 1, layout::UnitRule::kAnywhere),
+                  CpuMachine{}, forced);
 }
 const Candidate* find(const Decision& d, Family family) {
   for (const Candidate& k : d.others)
@@ -90,7 +91,8 @@ TEST(PlanCpu, SaysWhyAForcedFamilyDoesNotApply) {
   const auto message = [](const char* family) {
     return message_of<ArgumentError>([&] { decide("f32 (2,3):(4,1)", "f32 (3,2):(4,1)", family); });
   };
-  EXPECT_TRUE(holds(message("tile"), "family 'tile' does not apply", "no common refinement", "leave the choice to the planner"));
+  EXPECT_TRUE(holds(message("tile"), "family 'tile' does not apply", "no common refinement",
+                    "leave the choice to the planner"));
   EXPECT_TRUE(holds(message("run"), "not one run contiguous on both sides"));
   EXPECT_TRUE(holds(message("rows"), "no mode is dense in dst"));
   EXPECT_TRUE(holds(message("packed"), "no set of modes makes dense runs"));

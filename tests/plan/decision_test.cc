@@ -26,7 +26,8 @@ std::string edited(std::string text, const std::string& from, const std::string&
 
 TEST(Names, AreDistinct) {
   std::set<std::string_view> families;
-  for (int i = 0; i <= static_cast<int>(plan::Family::kGather); ++i) families.insert(plan::name(static_cast<plan::Family>(i)));
+  for (int i = 0; i <= static_cast<int>(plan::Family::kGather); ++i)
+    families.insert(plan::name(static_cast<plan::Family>(i)));
   EXPECT_EQ(families.size(), 6u);
   std::set<std::string_view> params;
   for (int i = 0; i < plan::kParamCount; ++i) params.insert(plan::name(static_cast<plan::ParamId>(i)));
@@ -34,13 +35,16 @@ TEST(Names, AreDistinct) {
 }
 
 TEST(Explain, ShowsTheCanonicalFormTheChoiceAndWhatLost) {
-  EXPECT_TRUE(holds(made("f32 (64,96)", "f32 (64,96):(1,64)").explain(), "src        f32 (64,96):(1,64)", "dst        f32 (64,96):(96,1)",
-                    "canonical  unit 4: (96,64) dst (4,384)b src (256,4)b, innermost first", "device     cpu, 1 thread", "chosen     ",
-                    "tile_rows=", "others     ", "run     does not apply: the copy is not one run contiguous on both sides"));
+  EXPECT_TRUE(holds(made("f32 (64,96)", "f32 (64,96):(1,64)").explain(), "src        f32 (64,96):(1,64)",
+                    "dst        f32 (64,96):(96,1)",
+                    "canonical  unit 4: (96,64) dst (4,384)b src (256,4)b, innermost first", "device     cpu, 1 thread",
+                    "chosen     ", "tile_rows=", "others     ",
+                    "run     does not apply: the copy is not one run contiguous on both sides"));
 }
 
 TEST(Serialize, MakesTheSamePlanAgain) {
-  for (const char* src : {"f32 (64,96):(1,64)", "f32 (64,96)", "f32 (64,96):(0,1)", "f32 (64,96):(-96,-1)@6143", "f16 (64,96):(1,64)"})
+  for (const char* src :
+       {"f32 (64,96):(1,64)", "f32 (64,96)", "f32 (64,96):(0,1)", "f32 (64,96):(-96,-1)@6143", "f16 (64,96):(1,64)"})
     for (const char* family : {"", "rows", "tile", "packed", "gather"}) {
       const std::string text = [&]() -> std::string {
         try {
@@ -102,18 +106,20 @@ TEST(Deserialize, RefusesTilesThatCutABlockOfColumns) {
 
 TEST(Deserialize, RefusesTextThatSerializeDidNotMake) {
   const std::string text = made("f32 (64,96)", "f32 (64,96):(1,64)").serialize();
-  for (const std::string& bad : {std::string(), std::string("[]"), std::string("{}"), text.substr(0, text.size() / 2),
-                                 edited(text, "\"restride_plan\":1", "\"restride_plan\":2"), edited(text, "\"cpu\"", "\"abacus\""),
-                                 edited(text, "\"threads\":1", "\"threads\":0"), edited(text, "\"threads\":1", "\"threads\":\"1\""),
-                                 edited(text, "\"stream\"", "\"steam\""), edited(text, "\"dst_align\":1", "\"dst_align\":3"),
-                                 edited(text, "\"family\":\"", "\"family\":\"x")})
+  for (const std::string& bad :
+       {std::string(), std::string("[]"), std::string("{}"), text.substr(0, text.size() / 2),
+        edited(text, "\"restride_plan\":1", "\"restride_plan\":2"), edited(text, "\"cpu\"", "\"abacus\""),
+        edited(text, "\"threads\":1", "\"threads\":0"), edited(text, "\"threads\":1", "\"threads\":\"1\""),
+        edited(text, "\"stream\"", "\"steam\""), edited(text, "\"dst_align\":1", "\"dst_align\":3"),
+        edited(text, "\"family\":\"", "\"family\":\"x")})
     EXPECT_THROW(Plan::deserialize(bad), ParseError) << bad;
 }
 
 TEST(Deserialize, RefusesAFamilyThatTheLayoutsDoNotTake) {
   const std::string text = made("f32 (64,96)", "f32 (64,96)").serialize();
-  EXPECT_TRUE(holds(message_of<ParseError>([&] { Plan::deserialize(edited(text, "\"family\":\"run\"", "\"family\":\"tile\"")); }),
-                    "plan:", "does not apply"));
+  EXPECT_TRUE(holds(
+      message_of<ParseError>([&] { Plan::deserialize(edited(text, "\"family\":\"run\"", "\"family\":\"tile\"")); }),
+      "plan:", "does not apply"));
 }
 
 }  // namespace

@@ -98,7 +98,8 @@ void naive_copy(const Layout& dst, void* dst_data, const Layout& src, const void
   const std::int64_t n = dst.elements();
   const auto offset = [](const Layout& l, std::int64_t i) {
     std::int64_t at = l.offset_bytes;
-    for (std::size_t m = l.modes.size(); m-- > 0; i /= l.modes[m].extent) at += i % l.modes[m].extent * l.modes[m].stride_bytes;
+    for (std::size_t m = l.modes.size(); m-- > 0; i /= l.modes[m].extent)
+      at += i % l.modes[m].extent * l.modes[m].stride_bytes;
     return at;
   };
   for (std::int64_t i = 0; i < n; ++i) {

@@ -27,7 +27,8 @@ template <class... Parts>
 ::testing::AssertionResult holds(const std::string& text, const Parts&... parts) {
   ::testing::AssertionResult result = ::testing::AssertionSuccess();
   const auto check = [&](const std::string& part) {
-    if (text.find(part) == std::string::npos && result) result = ::testing::AssertionFailure() << "no '" << part << "' in: " << text;
+    if (text.find(part) == std::string::npos && result)
+      result = ::testing::AssertionFailure() << "no '" << part << "' in: " << text;
   };
   (check(parts), ...);
   return result;

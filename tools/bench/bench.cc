@@ -60,8 +60,8 @@ std::unique_ptr<Device> make_device(const Settings& settings, int threads) {
 
 int list(const std::vector<Case>& cases) {
   for (const Case& c : cases)
-    fmt::print("{:<30} {:<24} {} -> {}{}\n", c.spec.name, c.spec.case_class, to_string(c.src.layout), to_string(c.dst.layout),
-               c.scaled ? "  (cut to size)" : "");
+    fmt::print("{:<30} {:<24} {} -> {}{}\n", c.spec.name, c.spec.case_class, to_string(c.src.layout),
+               to_string(c.dst.layout), c.scaled ? "  (cut to size)" : "");
   return 0;
 }
 
@@ -83,7 +83,8 @@ std::vector<Case> select_cases(const Settings& settings, std::vector<std::string
   for (const CaseSpec& loaded : load(settings, warnings)) {
     for (const CaseSpec& spec : variants(loaded, elements)) {
       if (!matches(loaded, settings.only) && !matches(spec, settings.only)) continue;
-      const CaseSpec sized = settings.max_mib > 0 ? scale_to(spec, static_cast<std::int64_t>(settings.max_mib * 1048576)) : spec;
+      const CaseSpec sized =
+          settings.max_mib > 0 ? scale_to(spec, static_cast<std::int64_t>(settings.max_mib * 1048576)) : spec;
       Case c = build_case(sized);
       c.scaled = sized.shape != spec.shape || sized.broadcast != spec.broadcast;
       out.push_back(std::move(c));
@@ -118,7 +119,8 @@ int run(const Settings& settings) {
     }
   }
   fmt::print("\n{}\n", summary_table(summarize_classes(results)));
-  const bool failed = std::any_of(results.begin(), results.end(), [](const CaseResult& r) { return !r.error.empty() && !r.skipped; });
+  const bool failed =
+      std::any_of(results.begin(), results.end(), [](const CaseResult& r) { return !r.error.empty() && !r.skipped; });
   return failed ? 1 : 0;
 }
 

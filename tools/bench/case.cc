@@ -21,8 +21,8 @@ std::vector<std::int64_t> extents_of(const Layout& layout) {
 }
 
 Layout source_view(const CaseSpec& spec) {
-  Layout view = spec.strides_bytes.empty() ? contiguous(spec.src, spec.shape)
-                                           : strided(spec.src, spec.shape, spec.strides_bytes);
+  Layout view =
+      spec.strides_bytes.empty() ? contiguous(spec.src, spec.shape) : strided(spec.src, spec.shape, spec.strides_bytes);
   if (!spec.slice.empty()) view = slice(view, spec.slice);
   if (!spec.broadcast.empty()) view = broadcast_to(view, spec.broadcast);
   if (!spec.axes.empty()) view = permute(view, spec.axes);
@@ -71,9 +71,10 @@ CaseSpec scale_reshaping(CaseSpec spec, std::int64_t factor) {
     spec.dst_shape.front() /= f;
     return spec;
   }
-  throw ShapeError(fmt::format("case {}: shape and dst_shape have no common divisor of {} or more in their outermost "
-                               "extents, so it cannot be made smaller; leave it out or raise --max-mib",
-                               spec.name, factor));
+  throw ShapeError(
+      fmt::format("case {}: shape and dst_shape have no common divisor of {} or more in their outermost "
+                  "extents, so it cannot be made smaller; leave it out or raise --max-mib",
+                  spec.name, factor));
 }
 
 /// Cuts the destination's slice to the extents that the scaled source has left.
@@ -83,9 +84,10 @@ CaseSpec narrow_destination(CaseSpec spec) {
   const Layout dst = slice(contiguous(spec.dst, spec.dst_slice_of), spec.dst_slice);
   if (src.rank() != dst.rank() || dst.rank() != static_cast<int>(spec.dst_slice.size())) return spec;
   for (int m = 0; m < dst.rank(); ++m) {
-    const std::int64_t step = dst.modes[m].extent > 1
-                                  ? dst.modes[m].stride_bytes / contiguous(spec.dst, spec.dst_slice_of).modes[m].stride_bytes
-                                  : 1;
+    const std::int64_t step =
+        dst.modes[m].extent > 1
+            ? dst.modes[m].stride_bytes / contiguous(spec.dst, spec.dst_slice_of).modes[m].stride_bytes
+            : 1;
     if (step < 1 || dst.modes[m].extent <= src.modes[m].extent) continue;
     std::int64_t start = 0;
     const std::string& text = spec.dst_slice[m];
@@ -139,11 +141,13 @@ CaseSpec scale_to(const CaseSpec& spec, std::int64_t max_bytes) try {
       // A broadcast case's own shape shrinks with its target, except where it is stretched.
       if (!out.broadcast.empty()) {
         const std::size_t inner = static_cast<std::size_t>(&extent - extents.data()) + out.shape.size();
-        if (inner >= extents.size() && out.shape[inner - extents.size()] == before) out.shape[inner - extents.size()] = extent;
+        if (inner >= extents.size() && out.shape[inner - extents.size()] == before)
+          out.shape[inner - extents.size()] = extent;
       }
     }
   }
-  if (factor() > 1) throw ShapeError(fmt::format("nothing is left to cut at {} bytes; raise --max-mib", larger_side_bytes(out)));
+  if (factor() > 1)
+    throw ShapeError(fmt::format("nothing is left to cut at {} bytes; raise --max-mib", larger_side_bytes(out)));
   return narrow_destination(out);
 } catch (const Error& e) {
   throw Error(e.code(), fmt::format("case {}: {}", spec.name, e.what()));
@@ -174,8 +178,8 @@ std::int64_t sector_bytes_touched(const Layout& layout, std::int64_t sector_byte
   if (dense && repeats == 1) return useful;
   // A run that starts anywhere inside a sector touches (run - 1) / sector + 1 of them on average.
   const bool on_sectors = run % sector_bytes == 0;
-  const double sectors = on_sectors ? static_cast<double>(run) / sector_bytes
-                                    : 1.0 + static_cast<double>(run - 1) / sector_bytes;
+  const double sectors =
+      on_sectors ? static_cast<double>(run) / sector_bytes : 1.0 + static_cast<double>(run - 1) / sector_bytes;
   return std::max(useful, static_cast<std::int64_t>(sectors * sector_bytes) * repeats);
 }
 

@@ -12,9 +12,9 @@ namespace restride::bench {
 
 /// One side of a copy: a layout, and how much memory it needs.
 struct Side {
-  Layout layout;                    ///< relative to the first byte of a page-aligned buffer
-  std::int64_t buffer_bytes = 0;    ///< from the start of that buffer to the last byte of the layout
-  std::int64_t useful_bytes = 0;    ///< bytes of the elements, a broadcast source's counted once
+  Layout layout;                  ///< relative to the first byte of a page-aligned buffer
+  std::int64_t buffer_bytes = 0;  ///< from the start of that buffer to the last byte of the layout
+  std::int64_t useful_bytes = 0;  ///< bytes of the elements, a broadcast source's counted once
 };
 
 /// A copy to measure.

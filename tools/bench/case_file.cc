@@ -15,9 +15,9 @@ namespace {
 
 using nlohmann::json;
 
-const std::set<std::string, std::less<>> kKnownKeys = {
-    "name", "id",        "class",        "note",      "shape", "strides_bytes", "slice", "broadcast",
-    "axes", "dst_shape", "dst_slice_of", "dst_slice", "src",   "dst"};
+const std::set<std::string, std::less<>> kKnownKeys = {"name",          "id",        "class",     "note", "shape",
+                                                       "strides_bytes", "slice",     "broadcast", "axes", "dst_shape",
+                                                       "dst_slice_of",  "dst_slice", "src",       "dst"};
 
 /// Reads the keys of one case; every message starts with the case's name.
 class CaseReader {
@@ -55,7 +55,8 @@ class CaseReader {
     const json& value = object_.at(key);
     if (!value.is_string()) fail(key, "must be a dtype's name such as \"f32\"");
     const auto element = parse_element(value.get<std::string>());
-    if (!element) fail(key, "is no dtype: " + value.dump() + "; try f32, bf16, u8, c64, or b12 for twelve opaque bytes");
+    if (!element)
+      fail(key, "is no dtype: " + value.dump() + "; try f32, bf16, u8, c64, or b12 for twelve opaque bytes");
     return *element;
   }
 
@@ -107,7 +108,8 @@ CaseSpec parse_case(const json& object, std::string_view stem, std::size_t index
   for (const std::int64_t extent : spec.shape)
     if (extent < 0) read.fail("shape", fmt::format("holds the negative extent {}", extent));
   if (!spec.strides_bytes.empty() && spec.strides_bytes.size() != spec.shape.size())
-    read.fail("strides_bytes", fmt::format("has {} entries for a shape of {}", spec.strides_bytes.size(), spec.shape.size()));
+    read.fail("strides_bytes",
+              fmt::format("has {} entries for a shape of {}", spec.strides_bytes.size(), spec.shape.size()));
   if (object.contains("dst_slice") != object.contains("dst_slice_of"))
     read.fail("dst_slice", "and \"dst_slice_of\" go together: the slice, and the shape it is taken from");
   if (object.contains("dst_slice") && object.contains("dst_shape"))
@@ -131,7 +133,8 @@ CaseFile parse_case_file(std::string_view text, std::string_view stem) {
   for (std::size_t i = 0; i < root["cases"].size(); ++i) {
     file.cases.push_back(parse_case(root["cases"][i], stem, i, file.warnings));
     if (!seen.insert(file.cases.back().name).second)
-      throw ParseError(fmt::format("case file {}: two cases are called {}; names must differ", stem, file.cases.back().name));
+      throw ParseError(
+          fmt::format("case file {}: two cases are called {}; names must differ", stem, file.cases.back().name));
   }
   return file;
 }

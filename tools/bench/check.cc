@@ -103,7 +103,9 @@ std::optional<std::string> find_fault(std::byte* dst, const Layout& dst_layout, 
   std::vector<std::int64_t> wrong(static_cast<std::size_t>(parts), -1);
   std::vector<std::thread> threads;
   for (std::int64_t p = 1; p < parts; ++p)
-    threads.emplace_back([&, p] { wrong[p] = check_part(elements / parts * p, p + 1 == parts ? elements : elements / parts * (p + 1)); });
+    threads.emplace_back([&, p] {
+      wrong[p] = check_part(elements / parts * p, p + 1 == parts ? elements : elements / parts * (p + 1));
+    });
   wrong[0] = check_part(0, parts == 1 ? elements : elements / parts);
   for (std::thread& thread : threads) thread.join();
 

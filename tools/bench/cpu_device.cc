@@ -18,7 +18,9 @@ constexpr std::int64_t kThreadBytes = 1 << 20;
 
 using Copy = void (*)(void*, const void*, std::int64_t);
 
-void copy_memcpy(void* dst, const void* src, std::int64_t bytes) { std::memcpy(dst, src, static_cast<std::size_t>(bytes)); }
+void copy_memcpy(void* dst, const void* src, std::int64_t bytes) {
+  std::memcpy(dst, src, static_cast<std::size_t>(bytes));
+}
 void copy_stream(void* dst, const void* src, std::int64_t bytes) { copy_streaming(dst, src, bytes); }
 
 }  // namespace

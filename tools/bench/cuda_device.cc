@@ -17,7 +17,8 @@ constexpr std::int64_t kPitchBytes = 4096;
 
 void require_cuda(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
-  const std::string what = fmt::format("{} failed: {} ({})", call, cudaGetErrorString(status), cudaGetErrorName(status));
+  const std::string what =
+      fmt::format("{} failed: {} ({})", call, cudaGetErrorString(status), cudaGetErrorName(status));
   if (status == cudaErrorMemoryAllocation) throw MemoryError(what + "; try --max-mib");
   throw DeviceError(what);
 }
@@ -98,9 +99,11 @@ std::span<std::byte> CudaDevice::host_source() { return {host_src_.data(), stati
 
 void CudaDevice::publish_source() {
   const auto bytes = static_cast<std::size_t>(side_bytes_);
-  require_cuda(cudaMemcpyAsync(slot(0).src, host_src_.data(), bytes, cudaMemcpyHostToDevice, stream_), "cudaMemcpyAsync");
+  require_cuda(cudaMemcpyAsync(slot(0).src, host_src_.data(), bytes, cudaMemcpyHostToDevice, stream_),
+               "cudaMemcpyAsync");
   for (int s = 1; s < slots_; ++s)
-    require_cuda(cudaMemcpyAsync(slot(s).src, slot(0).src, bytes, cudaMemcpyDeviceToDevice, stream_), "cudaMemcpyAsync");
+    require_cuda(cudaMemcpyAsync(slot(s).src, slot(0).src, bytes, cudaMemcpyDeviceToDevice, stream_),
+                 "cudaMemcpyAsync");
   finish();
 }
 

@@ -27,8 +27,12 @@ bool load(Function& function, void* library, const char* name) {
 
 template <class T>
 using Geam = int (*)(void*, int, int, int, int, const T*, const T*, int, const T*, const T*, int, T*, int);
-struct Complex32 { float re, im; };
-struct Complex64 { double re, im; };
+struct Complex32 {
+  float re, im;
+};
+struct Complex64 {
+  double re, im;
+};
 
 struct Cublas {
   int (*create)(void**) = nullptr;
@@ -54,7 +58,8 @@ const Cublas& cublas() {
 }
 
 template <class T>
-std::function<void(const Slot&)> geam_run(const Case& c, const MatrixBatch& m, Geam<T> geam, cudaStream_t stream, T one, T zero) {
+std::function<void(const Slot&)> geam_run(const Case& c, const MatrixBatch& m, Geam<T> geam, cudaStream_t stream, T one,
+                                          T zero) {
   const auto lda = static_cast<int>(m.columns.src_stride / static_cast<std::int64_t>(sizeof(T)));
   const auto ldc = static_cast<int>(m.rows.dst_stride / static_cast<std::int64_t>(sizeof(T)));
   return [=, dst_offset = c.dst.layout.offset_bytes, src_offset = c.src.layout.offset_bytes](const Slot& slot) {
@@ -62,8 +67,8 @@ std::function<void(const Slot&)> geam_run(const Case& c, const MatrixBatch& m, G
     for_each_matrix(m.batch, [&](std::int64_t d, std::int64_t s) {
       auto* out = reinterpret_cast<T*>(slot.dst + dst_offset + d);
       const auto* in = reinterpret_cast<const T*>(slot.src + src_offset + s);
-      geam(cublas().handle, 1, 0, static_cast<int>(m.columns.extent), static_cast<int>(m.rows.extent), &one, in, lda, &zero, out,
-           ldc, out, ldc);
+      geam(cublas().handle, 1, 0, static_cast<int>(m.columns.extent), static_cast<int>(m.rows.extent), &one, in, lda,
+           &zero, out, ldc, out, ldc);
     });
   };
 }
@@ -89,9 +94,11 @@ void add_geam(std::vector<Peer>& out, const Case& c, cudaStream_t stream) {
 
 struct Cutensor {
   int (*create)(void**) = nullptr;
-  int (*create_tensor)(void*, void**, std::uint32_t, const std::int64_t*, const std::int64_t*, int, std::uint32_t) = nullptr;
+  int (*create_tensor)(void*, void**, std::uint32_t, const std::int64_t*, const std::int64_t*, int,
+                       std::uint32_t) = nullptr;
   int (*destroy_tensor)(void*) = nullptr;
-  int (*create_permutation)(void*, void**, void*, const std::int32_t*, int, void*, const std::int32_t*, void*) = nullptr;
+  int (*create_permutation)(void*, void**, void*, const std::int32_t*, int, void*, const std::int32_t*,
+                            void*) = nullptr;
   int (*destroy_operation)(void*) = nullptr;
   int (*create_preference)(void*, void**, int, int) = nullptr;
   int (*destroy_preference)(void*) = nullptr;
@@ -155,7 +162,8 @@ std::shared_ptr<void> cutensor_plan(const std::vector<JointMode>& modes, DType t
   const bool wide = type == DType::kF64 || type == DType::kC128;
   void *from = nullptr, *to = nullptr, *operation = nullptr, *preference = nullptr, *plan = nullptr;
   const bool made =
-      lib.create_tensor(lib.handle, &from, rank, extents.data(), src_strides.data(), cuda_data_type(type), kAlign) == 0 &&
+      lib.create_tensor(lib.handle, &from, rank, extents.data(), src_strides.data(), cuda_data_type(type), kAlign) ==
+          0 &&
       lib.create_tensor(lib.handle, &to, rank, extents.data(), dst_strides.data(), cuda_data_type(type), kAlign) == 0 &&
       lib.create_permutation(lib.handle, &operation, from, names.data(), kIdentity, to, names.data(),
                              wide ? *lib.compute_64f : *lib.compute_32f) == 0 &&
@@ -180,7 +188,8 @@ void add_cutensor(std::vector<Peer>& out, const Case& c, cudaStream_t stream) {
   Peer peer;
   peer.name = "cuTENSOR";
   // The scalar's type follows the compute type; 1 + 0i serves all.
-  peer.run = [plan, stream, type, dst_offset = c.dst.layout.offset_bytes, src_offset = c.src.layout.offset_bytes](const Slot& slot) {
+  peer.run = [plan, stream, type, dst_offset = c.dst.layout.offset_bytes,
+              src_offset = c.src.layout.offset_bytes](const Slot& slot) {
     static const std::array<float, 2> kOne32 = {1, 0};
     static const std::array<double, 2> kOne64 = {1, 0};
     const bool wide = type == DType::kF64 || type == DType::kC128;

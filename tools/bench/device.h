@@ -32,8 +32,8 @@ struct Contender {
 
 /// A contender whose output is held to the case's layouts.
 struct Peer : Contender {
-  bool measures_itself = false;           ///< runs in a process of its own and times there:
-  std::function<double()> time_itself_ns; ///< median of one copy, output checked; negative when it failed
+  bool measures_itself = false;            ///< runs in a process of its own and times there:
+  std::function<double()> time_itself_ns;  ///< median of one copy, output checked; negative when it failed
 };
 
 class Device {

@@ -21,7 +21,8 @@ void HostMemory::release() noexcept {
 void HostMemory::reserve(std::int64_t bytes) {
   if (bytes <= size_) return;
   release();
-  void* memory = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory =
+      mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     throw MemoryError(fmt::format("no {} MiB of memory for a benchmark's buffers; try --max-mib", bytes >> 20));
 #ifdef MADV_NOHUGEPAGE

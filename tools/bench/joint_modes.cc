@@ -15,7 +15,8 @@ std::optional<std::vector<JointMode>> joint_modes(const Case& c) {
     if (dst.modes[m].stride_bytes <= 0) return std::nullopt;
     modes.push_back({dst.modes[m].extent, dst.modes[m].stride_bytes, src.modes[m].stride_bytes});
   }
-  std::stable_sort(modes.begin(), modes.end(), [](const JointMode& a, const JointMode& b) { return a.dst_stride < b.dst_stride; });
+  std::stable_sort(modes.begin(), modes.end(),
+                   [](const JointMode& a, const JointMode& b) { return a.dst_stride < b.dst_stride; });
   std::vector<JointMode> merged;
   for (const JointMode& mode : modes) {
     if (!merged.empty() && mode.dst_stride == merged.back().dst_stride * merged.back().extent &&
@@ -46,7 +47,8 @@ std::optional<MatrixBatch> matrix_batch(const Case& c) {
     }
   }
   const bool whole = out.columns.src_stride % size == 0 && out.rows.dst_stride % size == 0;
-  const bool wide = out.columns.src_stride >= out.rows.extent * size && out.rows.dst_stride >= out.columns.extent * size;
+  const bool wide =
+      out.columns.src_stride >= out.rows.extent * size && out.rows.dst_stride >= out.columns.extent * size;
   if (found != 3 || !whole || !wide) return std::nullopt;
   return out;
 }

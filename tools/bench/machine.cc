@@ -90,7 +90,9 @@ nlohmann::json describe_run() {
 #else
   const std::string compiler = "g++ " __VERSION__;
 #endif
-  return {{"os", std::string(name.sysname) + " " + name.release + " " + name.machine}, {"compiler", compiler}, {"date", date}};
+  return {{"os", std::string(name.sysname) + " " + name.release + " " + name.machine},
+          {"compiler", compiler},
+          {"date", date}};
 }
 
 std::string commit() {

@@ -68,7 +68,8 @@ void encode_small(std::byte* p, const SmallFloat& f, Wide value) noexcept {
     const int scale = std::max(exponent - 1, 1 - bias) - f.mantissa_bits;
     // The current rounding mode is to nearest even. A carry out of the mantissa raises the exponent by itself.
     const auto steps = static_cast<std::int64_t>(std::nearbyint(std::ldexp(std::fabs(value), -scale)));
-    const std::int64_t whole = steps + (static_cast<std::int64_t>(scale + f.mantissa_bits + bias - 1) << f.mantissa_bits);
+    const std::int64_t whole =
+        steps + (static_cast<std::int64_t>(scale + f.mantissa_bits + bias - 1) << f.mantissa_bits);
     const int largest = infinity - 1;
     bits = whole > largest ? infinity : static_cast<int>(whole);
   }

@@ -61,19 +61,19 @@ json case_json(const CaseResult& r) {
 }  // namespace
 
 std::string table_heading() {
-  return fmt::format("{:<30} {:<7} {:>3} {:>8} {:>10} {:>8} {:>8} {:>6} {:>6} {:>9} {:<5} {}", "name", "family", "thr", "MB",
-                     "median", "GB/s", "ceiling", "ratio", "noise", "plan", "check", "layouts");
+  return fmt::format("{:<30} {:<7} {:>3} {:>8} {:>10} {:>8} {:>8} {:>6} {:>6} {:>9} {:<5} {}", "name", "family", "thr",
+                     "MB", "median", "GB/s", "ceiling", "ratio", "noise", "plan", "check", "layouts");
 }
 
 std::string table_row(const CaseResult& r) {
   const std::string layouts = r.src + " -> " + r.dst;
   if (!r.error.empty())
-    return fmt::format("{:<30} {:<7} {:>3} {}: {}   {}", r.name, r.family, r.threads, r.skipped ? "skipped" : "FAILED", r.error,
-                       layouts);
-  std::string row = fmt::format("{:<30} {:<7} {:>3} {:>8.1f} {:>10} {:>8.2f} {:>8.2f} {:>6.3f} {:>5.1f}% {:>9} {:<5} {}", r.name,
-                                r.family, r.threads, static_cast<double>(r.bytes) / 1e6, time_text(r.time.median_ns), r.gbps(),
-                                r.ceiling_gbps(), r.ratio(), 100 * r.time.noise, time_text(r.plan_ns),
-                                r.checked ? "yes" : "no", layouts);
+    return fmt::format("{:<30} {:<7} {:>3} {}: {}   {}", r.name, r.family, r.threads, r.skipped ? "skipped" : "FAILED",
+                       r.error, layouts);
+  std::string row = fmt::format(
+      "{:<30} {:<7} {:>3} {:>8.1f} {:>10} {:>8.2f} {:>8.2f} {:>6.3f} {:>5.1f}% {:>9} {:<5} {}", r.name, r.family,
+      r.threads, static_cast<double>(r.bytes) / 1e6, time_text(r.time.median_ns), r.gbps(), r.ceiling_gbps(), r.ratio(),
+      100 * r.time.noise, time_text(r.plan_ns), r.checked ? "yes" : "no", layouts);
   if (r.copy_ns > 0)
     row += fmt::format("\n{:<30} through copy() {}{}", "", time_text(r.copy_ns),
                        r.floor_ns > 0 ? fmt::format(", an empty kernel {}", time_text(r.floor_ns)) : "");
@@ -109,10 +109,11 @@ std::vector<ClassSummary> summarize_classes(const std::vector<CaseResult>& resul
 }
 
 std::string summary_table(const std::vector<ClassSummary>& summaries) {
-  std::string out = fmt::format("{:<30} {:>3} {:>6} {:>9} {:>7}  {}", "class", "thr", "cases", "geo.mean", "worst", "worst case");
+  std::string out =
+      fmt::format("{:<30} {:>3} {:>6} {:>9} {:>7}  {}", "class", "thr", "cases", "geo.mean", "worst", "worst case");
   for (const ClassSummary& s : summaries) {
-    out += fmt::format("\n{:<30} {:>3} {:>6} {:>9.3f} {:>7.3f}  {}", s.case_class, s.threads, s.cases, s.geometric_mean, s.worst,
-                       s.worst_case);
+    out += fmt::format("\n{:<30} {:>3} {:>6} {:>9.3f} {:>7.3f}  {}", s.case_class, s.threads, s.cases, s.geometric_mean,
+                       s.worst, s.worst_case);
     if (s.failed > 0) out += fmt::format("  ({} FAILED)", s.failed);
   }
   return out;
@@ -120,7 +121,11 @@ std::string summary_table(const std::vector<ClassSummary>& summaries) {
 
 json to_json(const std::vector<CaseResult>& results, const json& machine, const std::string& commit,
              const std::string& command) {
-  json out = {{"machine", machine}, {"commit", commit}, {"command", command}, {"cases", json::array()}, {"summary", json::array()}};
+  json out = {{"machine", machine},
+              {"commit", commit},
+              {"command", command},
+              {"cases", json::array()},
+              {"summary", json::array()}};
   for (const CaseResult& r : results) out["cases"].push_back(case_json(r));
   for (const ClassSummary& s : summarize_classes(results))
     out["summary"].push_back({{"class", s.case_class},

@@ -18,8 +18,8 @@ std::string table_row(const CaseResult& result);
 struct ClassSummary {
   std::string case_class;
   int threads = 1;
-  int cases = 0;       ///< measured ones
-  int failed = 0;      ///< those with an error that is not a skip
+  int cases = 0;   ///< measured ones
+  int failed = 0;  ///< those with an error that is not a skip
   double geometric_mean = 0;
   double worst = 0;
   std::string worst_case;

@@ -13,8 +13,8 @@
 namespace restride::bench {
 namespace {
 
-constexpr double kContenderNs = 3e9;  // a contender that took longer than this is done after three samples
-constexpr double kPlanningNs = 2e6;  // as long as this, planning is repeated
+constexpr double kContenderNs = 3e9;        // a contender that took longer than this is done after three samples
+constexpr double kPlanningNs = 2e6;         // as long as this, planning is repeated
 constexpr std::int64_t kBufferAlign = 256;  // cudaMalloc's; pages are more. A layout carries its own offset.
 
 /// A float format's exponent: where it lies in a word of `bytes`, and which values are of everyday size.
@@ -24,7 +24,7 @@ struct Exponent {
 
 std::optional<Exponent> exponent_of(DType t) {
   switch (t) {
-    case DType::kF16: return Exponent{2, 10, 5, 7};     // 2^-8 .. 2^8
+    case DType::kF16: return Exponent{2, 10, 5, 7};  // 2^-8 .. 2^8
     case DType::kBF16: return Exponent{2, 7, 8, 119};
     case DType::kF32:
     case DType::kC64: return Exponent{4, 23, 8, 119};
@@ -78,7 +78,8 @@ double time_planning(const Case& c, const Options& options) {
 int slots_for(std::int64_t pair_bytes, const Device& device, bool small) {
   if (small) return 1;
   const double cold = (device.kind() == DeviceKind::kCuda ? 4.0 : 2.0) * static_cast<double>(device.cache_bytes());
-  return static_cast<int>(std::clamp(std::ceil(cold / static_cast<double>(std::max<std::int64_t>(1, pair_bytes))), 1.0, 64.0));
+  return static_cast<int>(
+      std::clamp(std::ceil(cold / static_cast<double>(std::max<std::int64_t>(1, pair_bytes))), 1.0, 64.0));
 }
 
 /// What is wrong with a contender's output, or nothing.
@@ -194,7 +195,8 @@ void measure(const Case& c, Device& device, const RunSettings& settings, CaseRes
   std::map<std::string, double> peer_ns;
   for (const Samples& s : all) {
     const Timing timing = summarize(s.ns);
-    const bool is_ceiling = !ceilings.empty() && s.contender >= ceilings.data() && s.contender < ceilings.data() + ceilings.size();
+    const bool is_ceiling =
+        !ceilings.empty() && s.contender >= ceilings.data() && s.contender < ceilings.data() + ceilings.size();
     if (is_ceiling && (out.ceiling.median_ns == 0 || timing.median_ns < out.ceiling.median_ns)) {
       out.ceiling = timing;
       out.ceiling_by = s.contender->name;
@@ -208,8 +210,10 @@ void measure(const Case& c, Device& device, const RunSettings& settings, CaseRes
   for (const Peer& peer : peers) {
     if (!peer.measures_itself) continue;
     const double ns = peer.time_itself_ns();
-    if (ns > 0) peer_ns[peer.name] = ns;
-    else out.peer_notes[peer.name] = "did not run, or its output was wrong";
+    if (ns > 0)
+      peer_ns[peer.name] = ns;
+    else
+      out.peer_notes[peer.name] = "did not run, or its output was wrong";
   }
   for (const auto& [name, ns] : peer_ns) out.peers[name] = out.ceiling.median_ns / ns;
 }

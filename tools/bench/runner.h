@@ -22,21 +22,21 @@ struct RunSettings {
 /// A row of the result.
 struct CaseResult {
   std::string name, case_class, dst, src, family, device;
-  int threads = 1;            ///< asked for
-  int plan_threads = 1;       ///< that the plan found worth using
-  std::int64_t bytes = 0;     ///< read + written; a strided source's by the sectors it touches
+  int threads = 1;         ///< asked for
+  int plan_threads = 1;    ///< that the plan found worth using
+  std::int64_t bytes = 0;  ///< read + written; a strided source's by the sectors it touches
   std::int64_t useful_bytes = 0;
-  Timing time;                ///< with a plan in hand
+  Timing time;  ///< with a plan in hand
   Timing ceiling;
   std::string ceiling_by;
   double plan_ns = 0;
-  double copy_ns = 0;         ///< through restride::copy; small cases only, else 0
-  double floor_ns = 0;        ///< of an empty kernel; small cases on CUDA only, else 0
+  double copy_ns = 0;   ///< through restride::copy; small cases only, else 0
+  double floor_ns = 0;  ///< of an empty kernel; small cases on CUDA only, else 0
   bool scaled = false;
-  bool checked = false;       ///< compared with the naive loop and found right
-  std::string error;          ///< why there are no times, or what is wrong with the output
-  bool skipped = false;       ///< with `error`: not a failure, e.g. a forced family that does not apply
-  std::map<std::string, double> peers;            ///< ratio to the ceiling
+  bool checked = false;                 ///< compared with the naive loop and found right
+  std::string error;                    ///< why there are no times, or what is wrong with the output
+  bool skipped = false;                 ///< with `error`: not a failure, e.g. a forced family that does not apply
+  std::map<std::string, double> peers;  ///< ratio to the ceiling
   std::map<std::string, std::string> peer_notes;  ///< why a peer has none, e.g. a wrong output
 
   double ratio() const { return time.median_ns > 0 ? ceiling.median_ns / time.median_ns : 0; }

@@ -13,11 +13,11 @@ struct CpuArgs;
 
 /// A mode of a packed tile. `block` points of it are inside; if it is longer, nest mode `outer` walks its blocks.
 struct PackedMode {
-  std::int64_t extent = 1;   ///< of the whole mode
+  std::int64_t extent = 1;  ///< of the whole mode
   std::int64_t block = 1;
   std::int64_t dst_stride = 0;
   std::int64_t src_stride = 0;
-  std::int32_t outer = -1;   ///< index in the nest, -1 when the whole mode is inside
+  std::int32_t outer = -1;  ///< index in the nest, -1 when the whole mode is inside
 };
 
 /// The modes inside a packed tile, innermost in dst first. The first `dst_run_modes` of them are one dense run in
@@ -45,7 +45,7 @@ struct CpuArgs {
   std::int32_t src_unit = 1;
   CastRun cast_run = nullptr;  ///< null: bits move untouched
   CastStrided cast_strided = nullptr;
-  bool stream = false;            ///< stores bypass the caches
+  bool stream = false;  ///< stores bypass the caches
 
   std::int64_t dst_shift = 0;  ///< bytes from the canonical base, where a kernel walks a mode backwards
   std::int64_t src_shift = 0;
@@ -56,15 +56,15 @@ struct CpuArgs {
 
   // rows
   std::int64_t row_src_stride = 0;  ///< bytes between units of a source row; dst rows are dense
-  std::int64_t last_units = 0;      ///< of a row's last piece, where nest mode 0 walks the pieces of one; 0: rows are whole
+  std::int64_t last_units = 0;  ///< of a row's last piece, where nest mode 0 walks the pieces of one; 0: rows are whole
 
   Packed packed;  ///< packed: see kernels/cpu/packed.h
 
   // tile: see kernels/cpu/tile.h
   Nest row_set;
   Nest col_set;
-  std::int64_t rows = 0;        ///< points of row_set
-  std::int64_t cols = 0;        ///< points of col_set
+  std::int64_t rows = 0;  ///< points of row_set
+  std::int64_t cols = 0;  ///< points of col_set
   std::int64_t tile_rows = 0;
   std::int64_t tile_cols = 0;
   std::int64_t band_cols = 0;

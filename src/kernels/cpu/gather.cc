@@ -32,7 +32,9 @@ class SideCursor {
   }
 
  private:
-  std::int64_t stride(int i) const noexcept { return dst_side_ ? nest_.modes[i].dst_stride : nest_.modes[i].src_stride; }
+  std::int64_t stride(int i) const noexcept {
+    return dst_side_ ? nest_.modes[i].dst_stride : nest_.modes[i].src_stride;
+  }
 
   const Nest& nest_;
   bool dst_side_;
@@ -41,12 +43,13 @@ class SideCursor {
 };
 
 template <std::size_t kUnit>
-void move(std::byte* dst, std::int64_t dst_stride, const std::byte* src, std::int64_t src_stride, std::int64_t n) noexcept {
+void move(std::byte* dst, std::int64_t dst_stride, const std::byte* src, std::int64_t src_stride,
+          std::int64_t n) noexcept {
   for (std::int64_t i = 0; i < n; ++i) std::memcpy(dst + i * dst_stride, src + i * src_stride, kUnit);
 }
 
-void move_units(const CpuArgs& a, std::byte* dst, std::int64_t dst_stride, const std::byte* src, std::int64_t src_stride,
-                std::int64_t n) noexcept {
+void move_units(const CpuArgs& a, std::byte* dst, std::int64_t dst_stride, const std::byte* src,
+                std::int64_t src_stride, std::int64_t n) noexcept {
   if (a.cast_strided != nullptr) return a.cast_strided(dst, dst_stride, src, src_stride, static_cast<std::size_t>(n));
   switch (a.dst_unit) {
     case 1: return move<1>(dst, dst_stride, src, src_stride, n);

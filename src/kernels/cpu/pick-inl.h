@@ -23,10 +23,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// Scalar, and good enough for widths that no vector gather takes; compilers unroll it.
 template <std::size_t kUnit>
-HWY_INLINE void pick_one_by_one(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from, std::int64_t stride,
-                                std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i)
-    std::memcpy(to + i * static_cast<std::int64_t>(kUnit), from + i * stride, kUnit);
+HWY_INLINE void pick_one_by_one(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from,
+                                std::int64_t stride, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * static_cast<std::int64_t>(kUnit), from + i * stride, kUnit);
 }
 
 template <std::size_t kUnit>
@@ -68,10 +67,13 @@ void pick(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from, 
 }
 
 /// n units from `from`, a.row_src_stride apart, converted if the plan converts, densely to `to`.
-inline void pick_units(const CpuArgs& a, std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from, std::int64_t n) {
+inline void pick_units(const CpuArgs& a, std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from,
+                       std::int64_t n) {
   if (a.cast_run != nullptr) {
-    if (a.row_src_stride == a.src_unit) a.cast_run(to, from, static_cast<std::size_t>(n));
-    else a.cast_strided(to, a.dst_unit, from, a.row_src_stride, static_cast<std::size_t>(n));
+    if (a.row_src_stride == a.src_unit)
+      a.cast_run(to, from, static_cast<std::size_t>(n));
+    else
+      a.cast_strided(to, a.dst_unit, from, a.row_src_stride, static_cast<std::size_t>(n));
     return;
   }
   switch (a.dst_unit) {

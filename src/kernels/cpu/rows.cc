@@ -49,7 +49,8 @@ void long_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
   hwy::FlushStream();
 }
 
-void rows(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin, std::int64_t end) noexcept {
+void rows(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
+          std::int64_t end) noexcept {
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
   if (a.stream && a.units * a.dst_unit >= kStrandFromBytes) return long_rows(a, dst, src, begin, end);

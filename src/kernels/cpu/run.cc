@@ -22,7 +22,8 @@ void stream_run(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, st
     int count = 0;
     for (; count < strands_at_once(a) && i < units; ++count) {
       // The first strand of all ends on a line, so that the others are whole ones.
-      const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(dst + i * a.dst_unit) % kLine) / a.dst_unit;
+      const auto off =
+          static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(dst + i * a.dst_unit) % kLine) / a.dst_unit;
       const std::int64_t n = std::min(strand - off, units - i);
       strands[count] = {dst + i * a.dst_unit, src + i * a.src_unit, n};
       i += n;
@@ -32,13 +33,17 @@ void stream_run(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, st
   hwy::FlushStream();
 }
 
-void run(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin, std::int64_t end) noexcept {
+void run(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
+         std::int64_t end) noexcept {
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base) + begin * a.dst_unit;
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base) + begin * a.src_unit;
   const std::int64_t units = end - begin;
-  if (a.stream) stream_run(a, dst, src, units);
-  else if (a.cast_run != nullptr) a.cast_run(dst, src, static_cast<std::size_t>(units));
-  else std::memcpy(dst, src, static_cast<std::size_t>(units * a.dst_unit));
+  if (a.stream)
+    stream_run(a, dst, src, units);
+  else if (a.cast_run != nullptr)
+    a.cast_run(dst, src, static_cast<std::size_t>(units));
+  else
+    std::memcpy(dst, src, static_cast<std::size_t>(units * a.dst_unit));
 }
 
 }  // namespace

@@ -140,21 +140,30 @@ class Shuffles<kUnit, true> {
 
   static HWY_INLINE V window(const std::uint8_t* from) { return hn::LoadU(D(), reinterpret_cast<const Lane*>(from)); }
   static HWY_INLINE V permute(V a, V index, V b) {
-    if constexpr (kUnit == 8) return V{_mm512_permutex2var_epi64(a.raw, index.raw, b.raw)};
-    else if constexpr (kUnit == 4) return V{_mm512_permutex2var_epi32(a.raw, index.raw, b.raw)};
-    else if constexpr (kUnit == 2) return V{_mm512_permutex2var_epi16(a.raw, index.raw, b.raw)};
+    if constexpr (kUnit == 8)
+      return V{_mm512_permutex2var_epi64(a.raw, index.raw, b.raw)};
+    else if constexpr (kUnit == 4)
+      return V{_mm512_permutex2var_epi32(a.raw, index.raw, b.raw)};
+    else if constexpr (kUnit == 2)
+      return V{_mm512_permutex2var_epi16(a.raw, index.raw, b.raw)};
 #if HWY_TARGET <= HWY_AVX3_DL
-    else return V{_mm512_permutex2var_epi8(a.raw, index.raw, b.raw)};
+    else
+      return V{_mm512_permutex2var_epi8(a.raw, index.raw, b.raw)};
 #else
-    else return b;  // not instantiated: see kShuffles
+    else
+      return b;  // not instantiated: see kShuffles
 #endif
   }
   /// Lanes of b where the bit is set, else of a.
   static HWY_INLINE V merge(V a, std::uint64_t lanes, V b) {
-    if constexpr (kUnit == 8) return V{_mm512_mask_mov_epi64(a.raw, static_cast<__mmask8>(lanes), b.raw)};
-    else if constexpr (kUnit == 4) return V{_mm512_mask_mov_epi32(a.raw, static_cast<__mmask16>(lanes), b.raw)};
-    else if constexpr (kUnit == 2) return V{_mm512_mask_mov_epi16(a.raw, static_cast<__mmask32>(lanes), b.raw)};
-    else return V{_mm512_mask_mov_epi8(a.raw, lanes, b.raw)};
+    if constexpr (kUnit == 8)
+      return V{_mm512_mask_mov_epi64(a.raw, static_cast<__mmask8>(lanes), b.raw)};
+    else if constexpr (kUnit == 4)
+      return V{_mm512_mask_mov_epi32(a.raw, static_cast<__mmask16>(lanes), b.raw)};
+    else if constexpr (kUnit == 2)
+      return V{_mm512_mask_mov_epi16(a.raw, static_cast<__mmask32>(lanes), b.raw)};
+    else
+      return V{_mm512_mask_mov_epi8(a.raw, lanes, b.raw)};
   }
 
   Step steps_[kMaxSteps];

@@ -2,8 +2,9 @@
 // that carry the ragged end of a tile over to the next, so that every line is still written whole and once.
 // Included once per instruction set.
 //
-// A task fills its Columns. Protocol, for each block of up to kCols columns: open; then for each vector of rows put or put_part for every
-// column, advance; then close. put_part takes the ragged end of the rows, or columns of a narrow block.
+// A task fills its Columns. Protocol, for each block of up to kCols columns: open; then for each vector of rows put or
+// put_part for every column, advance; then close. put_part takes the ragged end of the rows, or columns of a narrow
+// block.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -31,10 +32,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// Where the columns of a band are written, for all tiles of a task.
 struct Columns {
-  std::uint8_t* at[kMaxBandCols];    ///< the first row of the task; for sinks that write lines, the line it lies in
-  std::uint8_t fill[kMaxBandCols];   ///< bytes of that line in front of it; constant down the column, since tiles are
-                                     ///< whole lines high
-  std::int64_t first_row = 0;        ///< of the task
+  std::uint8_t* at[kMaxBandCols];   ///< the first row of the task; for sinks that write lines, the line it lies in
+  std::uint8_t fill[kMaxBandCols];  ///< bytes of that line in front of it; constant down the column, since tiles are
+                                    ///< whole lines high
+  std::int64_t first_row = 0;       ///< of the task
 
   template <class Place>
   void open(const CpuArgs& a, const Place& t, bool by_line) {
@@ -87,7 +88,9 @@ class DirectSink {
   static constexpr bool kByLine = false;
   explicit DirectSink(const Columns& all) : columns_(all) {}
   template <class Place>
-  HWY_INLINE void open(const Place& t, std::int64_t c) { columns_.open(t, c); }
+  HWY_INLINE void open(const Place& t, std::int64_t c) {
+    columns_.open(t, c);
+  }
   HWY_INLINE void put(std::size_t j, typename B::V v) { store(v, typename B::D(), columns_.to(j)); }
   HWY_INLINE void put_part(std::size_t j, typename B::V v, std::int64_t bytes) {
     store_part(v, typename B::D(), columns_.to(j), 0, static_cast<std::size_t>(bytes));
@@ -108,11 +111,15 @@ class LineSink {
   static constexpr bool kByLine = false;
   explicit LineSink(const Columns& all) : columns_(all) {}
   template <class Place>
-  HWY_INLINE void open(const Place& t, std::int64_t c) { columns_.open(t, c); }
+  HWY_INLINE void open(const Place& t, std::int64_t c) {
+    columns_.open(t, c);
+  }
   HWY_INLINE void put(std::size_t j, typename B::V v) { stream(v, typename B::D(), columns_.to(j)); }
   HWY_INLINE void put_part(std::size_t j, typename B::V v, std::int64_t bytes) {
-    if (bytes == static_cast<std::int64_t>(B::kVectorBytes)) put(j, v);
-    else store_part(v, typename B::D(), columns_.to(j), 0, static_cast<std::size_t>(bytes));
+    if (bytes == static_cast<std::int64_t>(B::kVectorBytes))
+      put(j, v);
+    else
+      store_part(v, typename B::D(), columns_.to(j), 0, static_cast<std::size_t>(bytes));
   }
   HWY_INLINE void advance() { columns_.advance(); }
   HWY_INLINE void close(std::int64_t, std::int64_t, bool) {}
@@ -209,8 +216,10 @@ class CarrySink {
   }
   HWY_INLINE void put(std::size_t j, V v) {
     const V line = join(previous(j), v, columns_.fill(j));
-    if (HWY_UNLIKELY(fresh_)) store_bytes(line, columns_.to(j), columns_.fill(j), kLine);
-    else stream(line, D(), columns_.to(j));
+    if (HWY_UNLIKELY(fresh_))
+      store_bytes(line, columns_.to(j), columns_.fill(j), kLine);
+    else
+      stream(line, D(), columns_.to(j));
     store(v, D(), carry_ + j * kLine);
   }
   HWY_INLINE void put_part(std::size_t j, V v, std::int64_t bytes) {
@@ -228,12 +237,15 @@ class CarrySink {
   HWY_INLINE void close(std::int64_t, std::int64_t cols, bool last) {
     if (!last || ended_) return;
     for (std::size_t j = 0; j < static_cast<std::size_t>(cols); ++j)
-      if (columns_.fill(j) != 0) store_bytes(join(previous(j), previous(j), columns_.fill(j)), columns_.to(j), 0, columns_.fill(j));
+      if (columns_.fill(j) != 0)
+        store_bytes(join(previous(j), previous(j), columns_.fill(j)), columns_.to(j), 0, columns_.fill(j));
   }
   HWY_INLINE void finish() { hwy::FlushStream(); }
 
  private:
-  HWY_INLINE V previous(std::size_t j) const { return hn::Load(D(), reinterpret_cast<const Lane*>(carry_ + j * kLine)); }
+  HWY_INLINE V previous(std::size_t j) const {
+    return hn::Load(D(), reinterpret_cast<const Lane*>(carry_ + j * kLine));
+  }
 
   /// Bytes [from, to) of a line, by an ordinary store.
   static HWY_INLINE void store_bytes(V line, std::uint8_t* at, std::size_t from, std::size_t to) {
@@ -244,13 +256,18 @@ class CarrySink {
   /// The last `fill` bytes of a, then the first of b.
   static HWY_INLINE V join(V a, V b, std::size_t fill) {
     const V index = hn::Load(D(), kJoin.index[fill / sizeof(Lane)]);
-    if constexpr (sizeof(Lane) == 8) return V{_mm512_permutex2var_epi64(a.raw, index.raw, b.raw)};
-    else if constexpr (sizeof(Lane) == 4) return V{_mm512_permutex2var_epi32(a.raw, index.raw, b.raw)};
-    else if constexpr (sizeof(Lane) == 2) return V{_mm512_permutex2var_epi16(a.raw, index.raw, b.raw)};
+    if constexpr (sizeof(Lane) == 8)
+      return V{_mm512_permutex2var_epi64(a.raw, index.raw, b.raw)};
+    else if constexpr (sizeof(Lane) == 4)
+      return V{_mm512_permutex2var_epi32(a.raw, index.raw, b.raw)};
+    else if constexpr (sizeof(Lane) == 2)
+      return V{_mm512_permutex2var_epi16(a.raw, index.raw, b.raw)};
 #if HWY_TARGET <= HWY_AVX3_DL
-    else return V{_mm512_permutex2var_epi8(a.raw, index.raw, b.raw)};
+    else
+      return V{_mm512_permutex2var_epi8(a.raw, index.raw, b.raw)};
 #else
-    else return b;  // not instantiated: see kCarries
+    else
+      return b;  // not instantiated: see kCarries
 #endif
   }
 
@@ -284,7 +301,8 @@ inline bool dst_divides(const CpuArgs& a, const std::uint8_t* dst, std::uint64_t
 
 /// True when every tile of every column starts on a line.
 inline bool lines_align(const CpuArgs& a, const std::uint8_t* dst) {
-  return dst_divides(a, dst, kLine) && (a.chunk_rows >= a.rows || a.chunk_rows * a.dst_unit % static_cast<std::int64_t>(kLine) == 0) &&
+  return dst_divides(a, dst, kLine) &&
+         (a.chunk_rows >= a.rows || a.chunk_rows * a.dst_unit % static_cast<std::int64_t>(kLine) == 0) &&
          (a.tile_rows >= a.rows || a.tile_rows * a.dst_unit % static_cast<std::int64_t>(kLine) == 0);
 }
 

@@ -59,8 +59,10 @@ HWY_INLINE void copy_bytes(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HW
   std::size_t i = 0;
   for (; i + step <= n; i += step) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
   if (i == n) return;
-  if (n >= step) hn::StoreU(hn::LoadU(d, from + n - step), d, to + n - step);
-  else std::memcpy(to, from, n);
+  if (n >= step)
+    hn::StoreU(hn::LoadU(d, from + n - step), d, to + n - step);
+  else
+    std::memcpy(to, from, n);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -20,11 +20,11 @@ struct TilePlace {
   std::uint8_t* dst = nullptr;        ///< the row set's first row of column 0
   std::int64_t first_row = 0;         ///< of this tile
   std::int64_t rows = 0;
-  std::int64_t first_col = 0;         ///< counted from the band's first
+  std::int64_t first_col = 0;  ///< counted from the band's first
   std::int64_t cols = 0;
-  bool opens_band = false;            ///< the first tile of a task: the column table is stale
-  bool first_rows = false;            ///< no tile above it in its task
-  bool last_rows = false;             ///< no tile below it in its task
+  bool opens_band = false;  ///< the first tile of a task: the column table is stale
+  bool first_rows = false;  ///< no tile above it in its task
+  bool last_rows = false;   ///< no tile below it in its task
   std::int64_t band_first_col = 0;
   std::int64_t band_cols = 0;
   std::int64_t row_offsets[kMaxTileRows];
@@ -35,9 +35,16 @@ struct TilePlace {
 class TileWalk {
  public:
   TileWalk(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) noexcept
-      : a_(a), dst_(dst), src_(src), bands_((a.cols + a.band_cols - 1) / a.band_cols),
-        chunks_((a.rows + a.chunk_rows - 1) / a.chunk_rows), band_(begin % bands_), chunk_(begin / bands_ % chunks_),
-        left_(end - begin), row_(chunk_ * a.chunk_rows), outer_(a.nest, begin / bands_ / chunks_) {}
+      : a_(a),
+        dst_(dst),
+        src_(src),
+        bands_((a.cols + a.band_cols - 1) / a.band_cols),
+        chunks_((a.rows + a.chunk_rows - 1) / a.chunk_rows),
+        band_(begin % bands_),
+        chunk_(begin / bands_ % chunks_),
+        left_(end - begin),
+        row_(chunk_ * a.chunk_rows),
+        outer_(a.nest, begin / bands_ / chunks_) {}
 
   /// False when there is none left.
   bool next(TilePlace* t) noexcept {
@@ -113,8 +120,10 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
     for (std::int64_t r = 0; r < t.rows; ++r) {
       std::uint8_t* to = stage + r * kStagePitch;
       const std::uint8_t* from = t.src + t.row_offsets[r];
-      if (a.cast_run == nullptr) copy_bytes(to, from, row_bytes);
-      else a.cast_run(to, from, static_cast<std::size_t>(t.cols));
+      if (a.cast_run == nullptr)
+        copy_bytes(to, from, row_bytes);
+      else
+        a.cast_run(to, from, static_cast<std::size_t>(t.cols));
     }
 
     // Shuffle; between blocks, ask for the next tile's rows, evenly spread.
@@ -157,35 +166,43 @@ HWY_INLINE bool run_matrix(const CpuArgs& a, std::uint8_t* dst, const std::uint8
   constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
   constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
   constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
-  const bool fits = a.tasks == 1 && a.nest.rank == 0 && a.row_set.rank == 1 && a.col_set.rank == 1 && a.cast_run == nullptr &&
-                    a.rows % kRows == 0 && a.cols % kCols == 0 && a.rows * a.cols * kUnitBytes <= (32 << 10);
+  const bool fits = a.tasks == 1 && a.nest.rank == 0 && a.row_set.rank == 1 && a.col_set.rank == 1 &&
+                    a.cast_run == nullptr && a.rows % kRows == 0 && a.cols % kCols == 0 &&
+                    a.rows * a.cols * kUnitBytes <= (32 << 10);
   if (!fits) return false;
   const std::int64_t from_pitch = a.row_set.modes[0].src_stride;
   const std::int64_t to_pitch = a.col_set.modes[0].dst_stride;
   for (std::int64_t c = 0; c < a.cols; c += kCols)
     for (std::int64_t r = 0; r < a.rows; r += kRows) {
       std::uint8_t* to = dst + c * to_pitch + r * kUnitBytes;
-      B::transpose(src + r * from_pitch + c * kUnitBytes, from_pitch, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
-        store(v, typename B::D(), to + static_cast<std::int64_t>(j) * to_pitch);
-      });
+      B::transpose(src + r * from_pitch + c * kUnitBytes, from_pitch,
+                   [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
+                     store(v, typename B::D(), to + static_cast<std::int64_t>(j) * to_pitch);
+                   });
     }
   return true;
 }
 
 template <std::size_t kUnit>
-void tile(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin, std::int64_t end) noexcept {
+void tile(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
+          std::int64_t end) noexcept {
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
   if (!a.stream && run_matrix<kUnit>(a, dst, src)) return;
-  if (!a.stream) run_tiles<kUnit, DirectSink<kUnit>>(a, dst, src, begin, end);
-  else if (lines_align(a, dst)) run_tiles<kUnit, LineSink<kUnit>>(a, dst, src, begin, end);
+  if (!a.stream)
+    run_tiles<kUnit, DirectSink<kUnit>>(a, dst, src, begin, end);
+  else if (lines_align(a, dst))
+    run_tiles<kUnit, LineSink<kUnit>>(a, dst, src, begin, end);
 #if HWY_TARGET <= HWY_AVX3
   else if constexpr (kCarries<kUnit>) {
-    if (dst_divides(a, dst, sizeof(typename Block<kUnit>::Lane))) run_tiles<kUnit, CarrySink<kUnit>>(a, dst, src, begin, end);
-    else run_tiles<kUnit, BufferSink<kUnit>>(a, dst, src, begin, end);
+    if (dst_divides(a, dst, sizeof(typename Block<kUnit>::Lane)))
+      run_tiles<kUnit, CarrySink<kUnit>>(a, dst, src, begin, end);
+    else
+      run_tiles<kUnit, BufferSink<kUnit>>(a, dst, src, begin, end);
   }
 #endif
-  else run_tiles<kUnit, BufferSink<kUnit>>(a, dst, src, begin, end);
+  else
+    run_tiles<kUnit, BufferSink<kUnit>>(a, dst, src, begin, end);
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ namespace restride::kernels::cpu {
 
 /// The largest tile a plan may ask for.
 inline constexpr std::int64_t kMaxTileRows = 128;
-inline constexpr std::int64_t kMaxTileRowBytes = 512;   ///< tile_cols * dst_unit
-inline constexpr std::int64_t kMaxColumnBytes = 1024;   ///< tile_rows * dst_unit
+inline constexpr std::int64_t kMaxTileRowBytes = 512;  ///< tile_cols * dst_unit
+inline constexpr std::int64_t kMaxColumnBytes = 1024;  ///< tile_rows * dst_unit
 inline constexpr std::int64_t kMaxBandCols = 2048;
 /// From staged row to staged row: a constant, so that a block's loads need no address arithmetic, and an odd number
 /// of lines, so that a column of blocks spreads over the cache's sets.

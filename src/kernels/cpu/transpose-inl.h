@@ -75,7 +75,8 @@ struct Block {
     for (std::size_t j = 0; j < kCols; ++j) {
       V v;
       for (std::size_t i = 0; i < kRows; ++i)
-        std::memcpy(v.bytes + i * kUnit, in + static_cast<std::ptrdiff_t>(i) * pitch + static_cast<std::ptrdiff_t>(j * kUnit), kUnit);
+        std::memcpy(v.bytes + i * kUnit,
+                    in + static_cast<std::ptrdiff_t>(i) * pitch + static_cast<std::ptrdiff_t>(j * kUnit), kUnit);
       emit(j, v);
     }
   }
@@ -141,7 +142,8 @@ struct Block {
     constexpr std::size_t kHalf = kCols / 2;
     const D d;
     V t[kCols];
-    ((t[2 * I] = hn::InterleaveLower(d, v[I], v[I + kHalf]), t[2 * I + 1] = hn::InterleaveUpper(d, v[I], v[I + kHalf])), ...);
+    ((t[2 * I] = hn::InterleaveLower(d, v[I], v[I + kHalf]), t[2 * I + 1] = hn::InterleaveUpper(d, v[I], v[I + kHalf])),
+     ...);
     for (std::size_t i = 0; i < kCols; ++i) v[i] = t[i];
   }
 };

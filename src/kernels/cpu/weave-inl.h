@@ -105,7 +105,8 @@ HWY_INLINE bool join_records(const Plane& p) {
   for (std::int64_t i = 0; i < p.cols; i += lanes) {
     const std::int64_t at = std::min(i, p.cols - lanes);
     const auto row = [&](int r) HWY_ATTR {
-      return hn::LoadU(d, reinterpret_cast<const Lane*>(p.from + r * p.from_pitch + at * static_cast<std::int64_t>(kUnit)));
+      return hn::LoadU(
+          d, reinterpret_cast<const Lane*>(p.from + r * p.from_pitch + at * static_cast<std::int64_t>(kUnit)));
     };
     if constexpr (kCount == 2) hn::StoreInterleaved2(row(0), row(1), d, to + at * kCount);
     if constexpr (kCount == 3) hn::StoreInterleaved3(row(0), row(1), row(2), d, to + at * kCount);
@@ -138,9 +139,12 @@ HWY_INLINE void weave_plane(const Plane& p) {
     if (p.rows == 4 && join_records<kUnit, 4>(p)) return;
   }
 #endif
-  if (p.rows <= plane_rows<kUnit, 16>()) transpose_plane<kUnit, 16>(p);
-  else if (p.rows <= plane_rows<kUnit, 32>()) transpose_plane<kUnit, 32>(p);
-  else transpose_plane<kUnit, 64>(p);
+  if (p.rows <= plane_rows<kUnit, 16>())
+    transpose_plane<kUnit, 16>(p);
+  else if (p.rows <= plane_rows<kUnit, 32>())
+    transpose_plane<kUnit, 32>(p);
+  else
+    transpose_plane<kUnit, 64>(p);
 }
 
 }  // namespace HWY_NAMESPACE

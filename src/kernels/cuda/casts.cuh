@@ -46,10 +46,10 @@ using Widest = std::conditional_t<
 template <class Wide>
 __device__ __noinline__ void store_as(DType dtype, char* to, Wide value) {
   switch (dtype) {
-#define RESTRIDE_X(e, name, size, kind)                                    \
-  case DType::e:                                                           \
+#define RESTRIDE_X(e, name, size, kind)                                                 \
+  case DType::e:                                                                        \
     if constexpr (!base::kIsComplex<Wide> || base::kIsComplex<base::Storage<DType::e>>) \
-      store_bytes(to, base::convert<base::Storage<DType::e>>(value));      \
+      store_bytes(to, base::convert<base::Storage<DType::e>>(value));                   \
     break;
     RESTRIDE_DTYPES(RESTRIDE_X)
 #undef RESTRIDE_X
@@ -65,10 +65,10 @@ __device__ inline void convert_any(DType dst_dtype, char* to, DType src_dtype, c
     return;
   }
   switch (src_dtype) {
-#define RESTRIDE_X(e, name, size, kind)                                                                            \
-  case DType::e:                                                                                                   \
-    store_as(dst_dtype, to, base::convert<Widest<base::Storage<DType::e>>>(                                        \
-                                load_bytes<base::Storage<DType::e>>(from)));                                       \
+#define RESTRIDE_X(e, name, size, kind)                                                                  \
+  case DType::e:                                                                                         \
+    store_as(dst_dtype, to,                                                                              \
+             base::convert<Widest<base::Storage<DType::e>>>(load_bytes<base::Storage<DType::e>>(from))); \
     break;
     RESTRIDE_DTYPES(RESTRIDE_X)
 #undef RESTRIDE_X

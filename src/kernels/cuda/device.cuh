@@ -10,11 +10,26 @@ namespace restride::cuda {
 /// The register type that holds a unit of so many bytes.
 template <int bytes>
 struct BitsOf;
-template <> struct BitsOf<1> { using type = std::uint8_t; };
-template <> struct BitsOf<2> { using type = std::uint16_t; };
-template <> struct BitsOf<4> { using type = std::uint32_t; };
-template <> struct BitsOf<8> { using type = uint2; };
-template <> struct BitsOf<16> { using type = uint4; };
+template <>
+struct BitsOf<1> {
+  using type = std::uint8_t;
+};
+template <>
+struct BitsOf<2> {
+  using type = std::uint16_t;
+};
+template <>
+struct BitsOf<4> {
+  using type = std::uint32_t;
+};
+template <>
+struct BitsOf<8> {
+  using type = uint2;
+};
+template <>
+struct BitsOf<16> {
+  using type = uint4;
+};
 template <int bytes>
 using Bits = typename BitsOf<bytes>::type;
 
@@ -54,9 +69,12 @@ __device__ inline Bits<bytes * count> join(const Bits<bytes> (&u)[count]) {
   if constexpr (count == 1) {
     return u[0];
   } else if constexpr (bytes * count <= 4) {
-    if constexpr (bytes == 2) return __byte_perm(u[0], u[1], 0x5410);
-    else if constexpr (count == 2) return static_cast<std::uint16_t>(__byte_perm(u[0], u[1], 0x0040));
-    else return __byte_perm(__byte_perm(u[0], u[1], 0x0040), __byte_perm(u[2], u[3], 0x0040), 0x5410);
+    if constexpr (bytes == 2)
+      return __byte_perm(u[0], u[1], 0x5410);
+    else if constexpr (count == 2)
+      return static_cast<std::uint16_t>(__byte_perm(u[0], u[1], 0x0040));
+    else
+      return __byte_perm(__byte_perm(u[0], u[1], 0x0040), __byte_perm(u[2], u[3], 0x0040), 0x5410);
   } else if constexpr (bytes < 4) {
     constexpr int kPerWord = 4 / bytes;
     std::uint32_t words[count / kPerWord];
@@ -69,8 +87,10 @@ __device__ inline Bits<bytes * count> join(const Bits<bytes> (&u)[count]) {
     }
     return join<4, count / kPerWord>(words);
   } else if constexpr (bytes == 4) {
-    if constexpr (count == 2) return make_uint2(u[0], u[1]);
-    else return make_uint4(u[0], u[1], u[2], u[3]);
+    if constexpr (count == 2)
+      return make_uint2(u[0], u[1]);
+    else
+      return make_uint4(u[0], u[1], u[2], u[3]);
   } else {
     return make_uint4(u[0].x, u[0].y, u[1].x, u[1].y);
   }
@@ -96,16 +116,19 @@ __device__ inline void split(const Bits<bytes * count>& v, Bits<bytes> (&u)[coun
       for (int i = 0; i < count; ++i) u[i] = words[i];
     } else {
 #pragma unroll
-      for (int i = 0; i < count; ++i)
-        u[i] = static_cast<Bits<bytes>>(words[i * bytes / 4] >> (8 * (i * bytes % 4)));
+      for (int i = 0; i < count; ++i) u[i] = static_cast<Bits<bytes>>(words[i * bytes / 4] >> (8 * (i * bytes % 4)));
     }
   }
 }
 
 template <int bytes>
-__device__ inline Bits<bytes> load(const void* p) { return *static_cast<const Bits<bytes>*>(p); }
+__device__ inline Bits<bytes> load(const void* p) {
+  return *static_cast<const Bits<bytes>*>(p);
+}
 template <int bytes>
-__device__ inline void store(void* p, Bits<bytes> v) { *static_cast<Bits<bytes>*>(p) = v; }
+__device__ inline void store(void* p, Bits<bytes> v) {
+  *static_cast<Bits<bytes>*>(p) = v;
+}
 
 /// The bytes [first, last) of a 16-byte word of units of kUnit bytes; `to` is the word's first byte.
 template <int kUnit>
@@ -153,8 +176,9 @@ __device__ inline void store_shared(std::uint32_t at, const uint4& v) {
 }
 
 /// A 16-byte word from global into shared memory, past the registers (sm_80); complete after `wait_copies`.
-/// `whole_lines`: the word's 128 bytes will all be wanted, so L2 fetches them at once. Measured on H200: rows that start
-/// anywhere 0.88 -> 0.91 of a copy in f32 and 0.89 -> 0.92 in f16, but 0.84 -> 0.80 in u8, whose tiles have more halo.
+/// `whole_lines`: the word's 128 bytes will all be wanted, so L2 fetches them at once. Measured on H200: rows that
+/// start anywhere 0.88 -> 0.91 of a copy in f32 and 0.89 -> 0.92 in f16, but 0.84 -> 0.80 in u8, whose tiles have more
+/// halo.
 template <bool whole_lines>
 __device__ inline void copy_word(std::uint32_t to_shared, const void* from) {
 #if __CUDA_ARCH__ >= 800
@@ -178,15 +202,18 @@ __device__ inline void wait_copies() {
 __device__ inline void copy_part(std::uint32_t to_shared, const char* from, const char* first, const char* last) {
   for (int i = 0; i < 16; ++i)
     if (from + i >= first && from + i < last)
-      asm volatile("st.shared.u8 [%0], %1;" ::"r"(to_shared + i), "r"(static_cast<std::uint32_t>(
-                       *reinterpret_cast<const unsigned char*>(from + i))) : "memory");
+      asm volatile("st.shared.u8 [%0], %1;" ::"r"(to_shared + i),
+                   "r"(static_cast<std::uint32_t>(*reinterpret_cast<const unsigned char*>(from + i)))
+                   : "memory");
 }
 
 /// Stages the aligned word at `from`; bytes outside [first, last) are not the source's and are not read.
 template <bool whole_lines>
 __device__ inline void stage_word(std::uint32_t to_shared, const char* from, const char* first, const char* last) {
-  if (from >= first && from + 16 <= last) copy_word<whole_lines>(to_shared, from);
-  else copy_part(to_shared, from, first, last);
+  if (from >= first && from + 16 <= last)
+    copy_word<whole_lines>(to_shared, from);
+  else
+    copy_part(to_shared, from, first, last);
 }
 
 /// Low four bits of an address.

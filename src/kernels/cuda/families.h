@@ -7,7 +7,8 @@ namespace restride::cuda {
 
 /// Variants of the tile kernel (KernelKey::variant).
 inline constexpr std::uint8_t kTileCollect = 0;  ///< units collected one by one; any alignment
-inline constexpr std::uint8_t kTileBlock = 1;    ///< units of 1 and 2 bytes transposed in registers; rows of src on 4 bytes
+inline constexpr std::uint8_t kTileBlock =
+    1;  ///< units of 1 and 2 bytes transposed in registers; rows of src on 4 bytes
 inline constexpr std::uint8_t kTileAligned = 2;  ///< rows of both sides on words
 inline constexpr std::uint8_t kTileBulk = 3;     ///< the same, by bulk tensor copies
 
@@ -15,7 +16,8 @@ int launch_rows(const CudaArgs& args, void* dst, const void* src, CUstream_st* s
 int launch_rows_cast(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
 int launch_tile(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
 int launch_tile_aligned(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
-int launch_tile_bulk(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream, void* encode_tensor_map) noexcept;
+int launch_tile_bulk(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream,
+                     void* encode_tensor_map) noexcept;
 int launch_packed(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
 int launch_packed_records(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
 int launch_gather(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;

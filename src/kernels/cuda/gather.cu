@@ -16,8 +16,8 @@ using maps::GatherArgs;
 constexpr int kThreads = 256;
 
 template <int kUnit, class Index>
-__global__ void __launch_bounds__(kThreads) gather_kernel(const __grid_constant__ GatherArgs a, char* dst,
-                                                          const char* src) {
+__global__ void __launch_bounds__(kThreads)
+    gather_kernel(const __grid_constant__ GatherArgs a, char* dst, const char* src) {
   const auto units = static_cast<Index>(a.units);
   const Index step = static_cast<Index>(gridDim.x) * kThreads;
   for (Index unit = static_cast<Index>(blockIdx.x) * kThreads + threadIdx.x; unit < units; unit += step) {
@@ -27,8 +27,8 @@ __global__ void __launch_bounds__(kThreads) gather_kernel(const __grid_constant_
 }
 
 /// Any pair of dtypes, at any address: bytes in, bytes out.
-__global__ void __launch_bounds__(kThreads) gather_cast_kernel(const __grid_constant__ GatherArgs a, char* dst,
-                                                               const char* src) {
+__global__ void __launch_bounds__(kThreads)
+    gather_cast_kernel(const __grid_constant__ GatherArgs a, char* dst, const char* src) {
   const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * kThreads;
   for (std::uint64_t unit = static_cast<std::uint64_t>(blockIdx.x) * kThreads + threadIdx.x;
        unit < static_cast<std::uint64_t>(a.units); unit += step) {

@@ -7,7 +7,8 @@ int launch(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream
   switch (args.key.family) {
     case plan::Family::kNoop: return 0;
     case plan::Family::kRun:
-    case plan::Family::kRows: return args.key.cast ? launch_rows_cast(args, dst, src, stream) : launch_rows(args, dst, src, stream);
+    case plan::Family::kRows:
+      return args.key.cast ? launch_rows_cast(args, dst, src, stream) : launch_rows(args, dst, src, stream);
     case plan::Family::kTile:
       switch (args.key.variant) {
         case kTileBulk: return launch_tile_bulk(args, dst, src, stream, encode_tensor_map);

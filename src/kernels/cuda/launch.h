@@ -20,8 +20,8 @@ namespace restride::cuda {
 struct KernelKey {
   plan::Family family = plan::Family::kNoop;
   std::uint8_t src_unit = 1, dst_unit = 1;
-  std::uint8_t variant = 0;       ///< rows: RowsKind; tile: how words are made; gather: bits of an index
-  std::uint8_t stages = 1;        ///< tile by bulk copies: tiles in flight a block
+  std::uint8_t variant = 0;  ///< rows: RowsKind; tile: how words are made; gather: bits of an index
+  std::uint8_t stages = 1;   ///< tile by bulk copies: tiles in flight a block
   bool cast = false;
   DType src_dtype = DType::kU8, dst_dtype = DType::kU8;
 };
@@ -29,7 +29,8 @@ struct KernelKey {
 /// A prepared launch: one POD of named fields for one kernel. Made once a plan, used for every run.
 struct CudaArgs {
   KernelKey key;
-  std::variant<std::monostate, maps::RowsArgs, maps::TileArgs, maps::PackedArgs, maps::RecordsArgs, maps::GatherArgs> args;
+  std::variant<std::monostate, maps::RowsArgs, maps::TileArgs, maps::PackedArgs, maps::RecordsArgs, maps::GatherArgs>
+      args;
 };
 
 /// The arguments of the kernel that `decision` chose for `c`. Host arithmetic only; builds without CUDA.

@@ -35,7 +35,9 @@ __device__ inline void permute(const std::uint32_t (&in)[kWords], std::uint32_t 
 }
 
 template <int kUnit, int kFields, bool kToPlanes>
-__global__ void __launch_bounds__(maps::kRecordsThreads, kFields <= 4 ? 6 : kFields <= 6 ? 4 : 3)
+__global__ void __launch_bounds__(maps::kRecordsThreads, kFields <= 4   ? 6
+                                                         : kFields <= 6 ? 4
+                                                                        : 3)
     packed_records_kernel(const __grid_constant__ RecordsArgs a, char* dst, const char* src) {
   constexpr int kWarpWords = maps::records_warp_words(kFields);
   __shared__ __align__(16) uint4 shared[maps::kRecordsThreads / 32 * kWarpWords];
@@ -95,8 +97,9 @@ __global__ void __launch_bounds__(maps::kRecordsThreads, kFields <= 4 ? 6 : kFie
 
 template <int kUnit, int kFields>
 int launch_fields(const RecordsArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  return enqueue(a.to_planes ? packed_records_kernel<kUnit, kFields, true> : packed_records_kernel<kUnit, kFields, false>,
-                 a, dst, src, a.blocks, maps::kRecordsThreads, 0, stream);
+  return enqueue(
+      a.to_planes ? packed_records_kernel<kUnit, kFields, true> : packed_records_kernel<kUnit, kFields, false>, a, dst,
+      src, a.blocks, maps::kRecordsThreads, 0, stream);
 }
 
 template <int kUnit>

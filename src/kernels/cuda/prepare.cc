@@ -39,8 +39,10 @@ CudaArgs prepare_cuda(const layout::Canonical& c, const plan::Decision& decision
       out.args = plan::tile_args(c, chosen);
       break;
     case plan::Family::kPacked:
-      if (chosen.get(plan::ParamId::kEngine) == 2) out.args = plan::records_args(c, chosen);
-      else out.args = plan::packed_args(c, chosen);
+      if (chosen.get(plan::ParamId::kEngine) == 2)
+        out.args = plan::records_args(c, chosen);
+      else
+        out.args = plan::packed_args(c, chosen);
       break;
     case plan::Family::kGather:
       out.key.variant = static_cast<std::uint8_t>(chosen.get(plan::ParamId::kIndexBits, 64));

@@ -10,7 +10,7 @@ int main(void) {
   dst.rank = 2;
   dst.extents = extents;
   src = dst;
-  src.data = (void *)in;
+  src.data = (void*)in;
   src.strides_bytes = strides;
   if (restride_copy(&dst, &src, NULL) != RESTRIDE_OK) return 1;
   return out[1] == 3.0f && out[4] == 2.0f ? 0 : 2;

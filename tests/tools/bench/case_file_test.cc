@@ -59,11 +59,16 @@ TEST(CaseFile, RefusesWhatItCannotReadAndNamesCaseAndKey) {
   EXPECT_NE(message_of(R"({"cases": [{"name": "a"}]})").find("case a: \"shape\""), std::string::npos);
   EXPECT_NE(message_of(R"({"cases": [{"name": "a", "shape": [2.5]}]})").find("integers only"), std::string::npos);
   EXPECT_NE(message_of(R"({"cases": [{"name": "a", "shape": [-2]}]})").find("negative extent"), std::string::npos);
-  EXPECT_NE(message_of(R"({"cases": [{"name": "a", "shape": [18446744073709551615]}]})").find("63 bits"), std::string::npos);
-  EXPECT_NE(message_of(R"({"cases": [{"name": "a", "shape": [2], "src": "float"}]})").find("no dtype"), std::string::npos);
-  EXPECT_NE(message_of(R"({"cases": [{"name": "a", "shape": [2], "strides_bytes": [4, 4]}]})").find("strides_bytes"), std::string::npos);
-  EXPECT_NE(message_of(R"({"cases": [{"name": "a", "shape": [2], "dst_slice": [":"]}]})").find("dst_slice_of"), std::string::npos);
-  EXPECT_NE(message_of(R"({"cases": [{"name": "a", "shape": [2]}, {"name": "a", "shape": [3]}]})").find("two cases"), std::string::npos);
+  EXPECT_NE(message_of(R"({"cases": [{"name": "a", "shape": [18446744073709551615]}]})").find("63 bits"),
+            std::string::npos);
+  EXPECT_NE(message_of(R"({"cases": [{"name": "a", "shape": [2], "src": "float"}]})").find("no dtype"),
+            std::string::npos);
+  EXPECT_NE(message_of(R"({"cases": [{"name": "a", "shape": [2], "strides_bytes": [4, 4]}]})").find("strides_bytes"),
+            std::string::npos);
+  EXPECT_NE(message_of(R"({"cases": [{"name": "a", "shape": [2], "dst_slice": [":"]}]})").find("dst_slice_of"),
+            std::string::npos);
+  EXPECT_NE(message_of(R"({"cases": [{"name": "a", "shape": [2]}, {"name": "a", "shape": [3]}]})").find("two cases"),
+            std::string::npos);
   EXPECT_THROW(load_case_file("/nonexistent/cases.json"), IoError);
 }
 

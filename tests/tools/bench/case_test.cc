@@ -42,7 +42,8 @@ TEST(BuildCase, CountsABroadcastSourceOnce) {
 TEST(BuildCase, WritesIntoASliceOfALargerArray) {
   const Case c = case_of(R"("shape": [4, 8], "axes": [1, 0], "dst_slice_of": [8, 16], "dst_slice": [":", "3:7"])");
   EXPECT_EQ(to_string(c.dst.layout), "f32 (8,4):(16,1)@3");
-  EXPECT_THROW(case_of(R"("shape": [4, 8], "axes": [1, 0], "dst_slice_of": [8, 16], "dst_slice": [":", "3:8"])"), Error);
+  EXPECT_THROW(case_of(R"("shape": [4, 8], "axes": [1, 0], "dst_slice_of": [8, 16], "dst_slice": [":", "3:8"])"),
+               Error);
 }
 
 TEST(BuildCase, KeepsThePlaceInsideAPageButNotTheUntouchedPagesInFront) {
@@ -91,7 +92,9 @@ TEST(ScaleTo, CutsByACommonDivisorWhereTheShapesDiffer) {
 
 TEST(ScaleTo, NarrowsADestinationSliceWithItsSource) {
   const CaseSpec cut = scale_to(
-      spec_of(R"("shape": [64, 8, 128], "axes": [1, 0, 2], "dst_slice_of": [8, 8192, 128], "dst_slice": [":", "4096:4160", ":"])"), 1 << 17);
+      spec_of(
+          R"("shape": [64, 8, 128], "axes": [1, 0, 2], "dst_slice_of": [8, 8192, 128], "dst_slice": [":", "4096:4160", ":"])"),
+      1 << 17);
   EXPECT_EQ(cut.shape[0], 32);
   EXPECT_EQ(cut.dst_slice[1], "4096:4128:1");
   EXPECT_NO_THROW(build_case(cut));
@@ -114,8 +117,10 @@ TEST(SectorBytesTouched, IsTheBytesThemselvesWhereTheyLieDensely) {
 }
 
 TEST(SectorBytesTouched, CountsHolesThatAreShorterThanASector) {
-  EXPECT_NEAR(static_cast<double>(sector_bytes_touched(parse_layout("f32 (8192,8192):(24576,3)"), 64)), 8192.0 * 24576 * 4, 8192 * 64);
-  EXPECT_NEAR(static_cast<double>(sector_bytes_touched(parse_layout("f32 (8192,8192):(24576,3)"), 32)), 8192.0 * 24576 * 4, 8192 * 64);
+  EXPECT_NEAR(static_cast<double>(sector_bytes_touched(parse_layout("f32 (8192,8192):(24576,3)"), 64)),
+              8192.0 * 24576 * 4, 8192 * 64);
+  EXPECT_NEAR(static_cast<double>(sector_bytes_touched(parse_layout("f32 (8192,8192):(24576,3)"), 32)),
+              8192.0 * 24576 * 4, 8192 * 64);
 }
 
 TEST(SectorBytesTouched, CountsWholeSectorsWhereTheHolesAreLong) {

@@ -72,7 +72,7 @@ TEST(ReferenceCast, RoundsFloatsToNearestEven) {
   EXPECT_EQ((cast_one<std::uint16_t>(DType::kF16, DType::kF32, 65520.0f)), 0x7C00);             // rounds to infinity
   EXPECT_EQ((cast_one<std::uint16_t>(DType::kF16, DType::kF32, 0x1p-24f)), 0x0001);             // the least subnormal
   EXPECT_EQ((cast_one<std::uint16_t>(DType::kF16, DType::kF32, 0x1p-25f)), 0x0000);
-  EXPECT_EQ((cast_one<std::uint16_t>(DType::kBF16, DType::kF32, -1.00390625f)), 0xBF80);        // a tie, to even
+  EXPECT_EQ((cast_one<std::uint16_t>(DType::kBF16, DType::kF32, -1.00390625f)), 0xBF80);  // a tie, to even
   EXPECT_EQ((cast_one<float>(DType::kF32, DType::kF16, std::uint16_t{0xFBFF})), -65504.0f);
   EXPECT_EQ((cast_one<float>(DType::kF32, DType::kF64, 1e300)), std::numeric_limits<float>::infinity());
 }
@@ -106,7 +106,8 @@ TEST(ReferenceCast, AgreesWithTheLibraryOnEveryPairOfDtypes) {
         for (std::byte& b : in) b &= std::byte{1};
       const Layout a = contiguous(dst, {256}), b = contiguous(src, {256});
       copy({guarded.data() + kGuardBytes, a}, ConstTensor{in.data(), b});
-      EXPECT_EQ(find_fault(guarded.data() + kGuardBytes, a, in.data(), b, guarded), std::nullopt) << to_string(src) << " to " << to_string(dst);
+      EXPECT_EQ(find_fault(guarded.data() + kGuardBytes, a, in.data(), b, guarded), std::nullopt)
+          << to_string(src) << " to " << to_string(dst);
     }
   }
 }

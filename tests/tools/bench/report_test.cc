@@ -66,8 +66,8 @@ TEST(ResultFile, HasTheFieldsThatItsReadersRelyOn) {
   EXPECT_EQ(json["commit"], "abc");
   EXPECT_EQ(json["command"], "restride bench");
   const auto& row = json["cases"][0];
-  for (const char* key : {"name", "src", "dst", "device", "threads", "family", "bytes", "median_ns", "gbps", "ceiling_gbps", "ratio",
-                          "noise", "plan_ns", "checked", "peers"})
+  for (const char* key : {"name", "src", "dst", "device", "threads", "family", "bytes", "median_ns", "gbps",
+                          "ceiling_gbps", "ratio", "noise", "plan_ns", "checked", "peers"})
     EXPECT_TRUE(row.contains(key)) << key;
   EXPECT_DOUBLE_EQ(row["ratio"], 0.5);
   EXPECT_DOUBLE_EQ(row["gbps"], 5);

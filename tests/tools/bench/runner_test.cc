@@ -48,7 +48,8 @@ TEST(RunCase, SkipsAForcedFamilyThatDoesNotApply) {
   CpuDevice device(1);
   RunSettings settings = quick();
   settings.family = "run";
-  const CaseSpec spec = parse_case_file(R"({"cases": [{"name": "t", "shape": [64, 64], "axes": [1, 0]}]})", "f").cases[0];
+  const CaseSpec spec =
+      parse_case_file(R"({"cases": [{"name": "t", "shape": [64, 64], "axes": [1, 0]}]})", "f").cases[0];
   const CaseResult r = run_case(build_case(spec), device, settings);
   EXPECT_TRUE(r.skipped) << r.error;
   EXPECT_NE(r.error, "");
@@ -58,7 +59,8 @@ TEST(RunCase, HoldsPeersToTheSameCheck) {
   CpuDevice device(1);
   RunSettings settings = quick();
   settings.peers = true;
-  const CaseSpec spec = parse_case_file(R"({"cases": [{"name": "t", "shape": [64, 48], "axes": [1, 0]}]})", "f").cases[0];
+  const CaseSpec spec =
+      parse_case_file(R"({"cases": [{"name": "t", "shape": [64, 48], "axes": [1, 0]}]})", "f").cases[0];
   const CaseResult r = run_case(build_case(spec), device, settings);
   EXPECT_EQ(r.error, "");
   EXPECT_TRUE(r.peers.contains("naive"));

@@ -22,7 +22,8 @@ inline std::optional<DensePermutation> dense_permutation(const Case& c) {
   if (!modes || modes->empty() || c.src.layout.element != c.dst.layout.element) return std::nullopt;
   std::vector<int> order(modes->size());  // the source's modes, fastest first
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](int a, int b) { return modes->at(a).src_stride < modes->at(b).src_stride; });
+  std::sort(order.begin(), order.end(),
+            [&](int a, int b) { return modes->at(a).src_stride < modes->at(b).src_stride; });
   DensePermutation out;
   out.permutation.resize(modes->size());
   std::int64_t src = c.src.layout.element.size_bytes, dst = src;

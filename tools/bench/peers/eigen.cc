@@ -19,8 +19,8 @@ std::function<void(const Slot&)> matrices(const Case& c, const MatrixBatch& m) {
   constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
   return [m, dst = c.dst.layout.offset_bytes, src = c.src.layout.offset_bytes](const Slot& slot) {
     for_each_matrix(m.batch, [&](std::int64_t d, std::int64_t s) {
-      const Eigen::Map<const Matrix, 0, Stride> a(reinterpret_cast<const T*>(slot.src + src + s), m.columns.extent, m.rows.extent,
-                                                  Stride(m.columns.src_stride / kSize));
+      const Eigen::Map<const Matrix, 0, Stride> a(reinterpret_cast<const T*>(slot.src + src + s), m.columns.extent,
+                                                  m.rows.extent, Stride(m.columns.src_stride / kSize));
       Eigen::Map<Matrix, 0, Stride> b(reinterpret_cast<T*>(slot.dst + dst + d), m.rows.extent, m.columns.extent,
                                       Stride(m.rows.dst_stride / kSize));
       b.noalias() = a.transpose();

@@ -23,8 +23,9 @@ void add(std::vector<Peer>& out, const Case& c, int threads, Transpose<T> transp
   Peer peer;
   peer.name = "HPTT";
   peer.run = [=, dense = *dense](const Slot& slot) {
-    transpose(dense.permutation.data(), static_cast<int>(dense.sizes.size()), T{1}, reinterpret_cast<const T*>(slot.src),
-              dense.sizes.data(), nullptr, T{0}, reinterpret_cast<T*>(slot.dst), nullptr, threads, 0);
+    transpose(dense.permutation.data(), static_cast<int>(dense.sizes.size()), T{1},
+              reinterpret_cast<const T*>(slot.src), dense.sizes.data(), nullptr, T{0}, reinterpret_cast<T*>(slot.dst),
+              nullptr, threads, 0);
   };
   out.push_back(std::move(peer));
 }

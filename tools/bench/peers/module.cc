@@ -8,7 +8,8 @@ using restride::bench::Peer;
 
 extern "C" {
 
-__attribute__((visibility("default"))) void restride_bench_add_peers(std::vector<Peer>* out, const Case* c, int threads) {
+__attribute__((visibility("default"))) void restride_bench_add_peers(std::vector<Peer>* out, const Case* c,
+                                                                     int threads) {
 #ifdef RESTRIDE_BENCH_EIGEN
   restride::bench::add_eigen_peer(*out, *c, threads);
 #endif

@@ -22,7 +22,8 @@ std::pair<Layout, Layout> merged_layouts(const Case& c) {
 }
 
 template <class Word>
-void copy_part(std::byte* dst, const Layout& to, const std::byte* src, const Layout& from, std::int64_t first, std::int64_t last) {
+void copy_part(std::byte* dst, const Layout& to, const std::byte* src, const Layout& from, std::int64_t first,
+               std::int64_t last) {
   walk(to, from, first, last, [&](std::int64_t d, std::int64_t ds, std::int64_t s, std::int64_t ss, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) std::memcpy(dst + d + i * ds, src + s + i * ss, sizeof(Word));
   });

@@ -66,8 +66,10 @@ print(sorted(times)[len(times) // 2])
 std::string quoted(const std::string& text) {
   std::string out = "'";
   for (const char ch : text) {
-    if (ch == '\'') out += "'\\''";
-    else out += ch;
+    if (ch == '\'')
+      out += "'\\''";
+    else
+      out += ch;
   }
   return out + "'";
 }
