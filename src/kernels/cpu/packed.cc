@@ -17,6 +17,9 @@ namespace {
 /// Room for a tile, and for the rows that the last block of a narrow plane reads past it.
 constexpr std::int64_t kStageBytes = 3 * kMaxPackedBytes;
 
+/// Enough for the planes of an image or the members of a record.
+constexpr std::int64_t kWriters = 16;
+
 /// A tile's inside: how many points each mode has here, and everything that follows from that.
 template <std::size_t kUnit>
 class TileTable {
@@ -236,7 +239,9 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
   // Whole tiles, and those that a mode's end cuts short, come in turn: a table for the last two shapes.
   TileTable<kUnit> tables[2];
   int last = 0;
-  Writer out(a.stream);
+  // One a run of the tile, in turn: where the next tile's run goes on, so does its line.
+  Writer writers[kWriters];
+  std::fill(std::begin(writers), std::end(writers), Writer(a.stream));
   NestCursor at(a.nest, begin);
   NestCursor ahead(a.nest, std::min(begin + 1, end - 1));
   for (std::int64_t task = begin; task < end; ++task, at.next(), ahead.next()) {
@@ -262,7 +267,7 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
         asker.units_left(plane.rows * plane.cols);
       }
       for (std::int64_t r = 0; r < t.dst_runs(); ++r)
-        out.write(dst + at.dst() + t.dst_offset(r), leaving + r * t.dst_run() * kUnitBytes, static_cast<std::size_t>(t.dst_run() * kUnitBytes));
+        writers[r % kWriters].write(dst + at.dst() + t.dst_offset(r), leaving + r * t.dst_run() * kUnitBytes, static_cast<std::size_t>(t.dst_run() * kUnitBytes));
       continue;
     }
     constexpr std::int64_t kPieceUnits = 512 / kUnitBytes;
@@ -276,7 +281,7 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
             asker.units_left(n);
             for (std::int64_t i = 0; i < n; i += Steps::kLanes)
               store(t.shuffles().take(step++, stage), typename Steps::D(), leaving + i * kUnitBytes);
-            out.write(to + u * kUnitBytes, leaving, static_cast<std::size_t>(n * kUnitBytes));
+            writers[r % kWriters].write(to + u * kUnitBytes, leaving, static_cast<std::size_t>(n * kUnitBytes));
           }
         }
         continue;
@@ -289,11 +294,12 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
         const std::int64_t n = std::min(kPieceUnits, t.dst_run() - u);
         asker.units_left(n);
         pick_by_table<kUnit>(leaving, stage, table + u, n);
-        out.write(to + u * kUnitBytes, leaving, static_cast<std::size_t>(n * kUnitBytes));
+        writers[r % kWriters].write(to + u * kUnitBytes, leaving, static_cast<std::size_t>(n * kUnitBytes));
       }
     }
   }
-  out.finish();
+  for (Writer& w : writers) w.leave();
+  if (a.stream) hwy::FlushStream();
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ class StrandMover {
   void finish() { out_.leave(); }
 
  private:
-  Writer out_{true};
+  Writer out_;
   Strand left_;
 };
 

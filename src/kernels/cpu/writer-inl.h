@@ -24,7 +24,7 @@ namespace HWY_NAMESPACE {
 /// Pieces may go anywhere; only neighbours in address and time share a line. Call finish() at the end.
 class Writer {
  public:
-  explicit Writer(bool stream) : stream_(stream) {}
+  explicit Writer(bool stream = true) : stream_(stream) {}
 
   /// n bytes to `to`.
   HWY_INLINE void write(std::uint8_t* to, const std::uint8_t* HWY_RESTRICT from, std::size_t n) {
