@@ -48,7 +48,7 @@ struct PackedSets {
   }
 };
 
-inline constexpr std::int64_t kPackedRunBytes = 2048;  ///< what runs aim for; halved until the tile fits
+inline constexpr std::int64_t kPackedRunBytes = 8192;  ///< what runs aim for; halved until the tile fits
 inline constexpr std::int64_t kPackedUnits = 8192;
 inline constexpr std::int64_t kPackedBytes = 16 << 10;
 inline constexpr std::int64_t kPackedRuns = 2048;  ///< on either side

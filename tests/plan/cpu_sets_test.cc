@@ -46,9 +46,9 @@ TEST(TileSets, AreNoneWhereBothSidesShareTheFastModeOrLackOne) {
 TEST(PackedSets, HoldDenseRunsOnBothSides) {
   PackedSets s;
   const layout::Canonical c = canon("u8 (3,100000)", "u8 (3,100000):(1,3)");
-  ASSERT_TRUE(packed_sets(c, kPackedRunBytes, kPackedUnits, kPackedModes, &s));
+  ASSERT_TRUE(packed_sets(c, 2048, kPackedUnits, kPackedModes, &s));
   EXPECT_EQ(s.points[1], 3) << "all three channels";
-  EXPECT_GE(s.dst_run_units, kPackedRunBytes);
+  EXPECT_GE(s.dst_run_units, 2048);
   EXPECT_EQ(s.src_run_units, 3 * s.dst_run_units);
   EXPECT_EQ(s.units, s.src_run_units);
 }
