@@ -117,13 +117,13 @@ Priced cheapest(const Canonical& c, const CudaMachine& machine) {
   const Order src_order = by_src_stride(c);
   Priced best;
   std::int64_t last_run = 0;
-  for (const std::int64_t dst_target : {16, 32, 64, 96, 128, 192, 256, 384, 512, 1024, 4096, 16384}) {
+  for (const std::int64_t dst_target : {16, 32, 64, 96, 128, 192, 256, 384, 512, 1024, 4096}) {
     Set runs;
     take_runs(c, dst_order, dst_target, runs);
     if (runs.run_units == last_run) continue;
     last_run = runs.run_units;
     std::int64_t last_tile = 0;
-    for (const std::int64_t src_target : {64, 128, 192, 256, 384, 512, 768, 1024, 4096, 8192, 16384}) {
+    for (const std::int64_t src_target : {64, 128, 192, 256, 384, 512, 768, 1024, 4096, 16384}) {
       Set set = runs;
       take_pieces(c, src_order, src_target, set);
       if (set.tile_units == last_tile) continue;
