@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kSteps = 4;
+constexpr std::int64_t kSectorBytes = 32;
 constexpr std::uint64_t kRow = 1;  // mode 0 is inside the row
 
 std::int64_t row_units(const Canonical& c) { return c.modes.empty() ? 1 : c.modes[0].extent; }
@@ -39,7 +40,7 @@ int words_a_thread(const Canonical& c, RowsKind kind) {
   if (c.cast) return 1;
   // One word a thread is the fastest where rows are long or words take two loads; a broadcast hardly loads at all.
   if (src_step(c) == 0) return kSteps;
-  const bool collects = c.dst_unit < 16 && row_units(c) * c.dst_unit >= 64;
+  const bool collects = kind == RowsKind::kCollect || (c.dst_unit < 16 && row_units(c) * c.dst_unit >= 64);
   return collects || row_units(c) * c.dst_unit >= 4096 ? 1 : kSteps;
 }
 
@@ -58,6 +59,16 @@ std::int64_t source_sectors(const Canonical& c) {
   return std::max<std::int64_t>(c.units * std::min<std::int64_t>(step, 32) / 32, rows);
 }
 
+/// Transposes of small dense matrices whose rows of dst are whole words: a block collects whole matrices, whose lines
+/// stay in L1 while it does.
+bool collects_small_matrices(const Canonical& c) {
+  constexpr std::int64_t kMatrixBytes = 4096;
+  if (c.cast || c.modes.size() < 2 || c.dst_unit < 2 || c.dst_unit > 8) return false;  // packed moves bytes faster
+  const std::int64_t step = src_step(c), row_bytes = row_units(c) * c.dst_unit;
+  return step > c.src_unit && c.modes[1].src_stride == c.src_unit && c.modes[1].extent * c.src_unit == step &&
+         row_units(c) * step <= kMatrixBytes && row_bytes % 16 == 0 && row_alignment(c, kRow) >= 16;
+}
+
 Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family family) {
   if (c.two_sided) return refusal(family, "the sides share no modes");
   if (!c.modes.empty() && c.modes[0].dst_stride != c.dst_unit) return refusal(family, "dst has no dense mode");
@@ -69,7 +80,8 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family famil
   Candidate bid;
   bid.family = family;
   const std::int64_t step = src_step(c);
-  const bool wide = c.cast || (c.dst_unit < 16 && row_units(c) * c.dst_unit >= 64);
+  const bool matrices = collects_small_matrices(c);
+  const bool wide = c.cast || matrices || (c.dst_unit < 16 && row_units(c) * c.dst_unit >= 64);
   const std::int64_t vector = wide ? 16 : c.dst_unit;
   const std::int64_t words = rows * words_of_row(c, rows_kind(c, vector));
   // A small copy gives every multiprocessor a block before it gives a thread a second word.
@@ -83,7 +95,9 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family famil
   const auto size = static_cast<double>(row_bytes);
   double efficiency = (dense ? 0.98 : 0.95) * size / (size + 16);
   if (wide) efficiency *= size / (size + 16);
-  predict(bid, c, machine, source_sectors(c), sectors(rows, row_bytes, row_alignment(c, kRow)), efficiency);
+  if (matrices) efficiency = 0.98;
+  const std::int64_t read = matrices ? c.src_bytes() / kSectorBytes : source_sectors(c);
+  predict(bid, c, machine, read, sectors(rows, row_bytes, row_alignment(c, kRow)), efficiency);
   return bid;
 }
 

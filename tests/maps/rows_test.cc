@@ -80,6 +80,13 @@ void replay_cast(const std::string& dst, const std::string& src, maps::RowsKind 
   for (const int n : times) ASSERT_EQ(n, 1);
 }
 
+TEST(RowsMap, CollectsSmallMatricesWhoseRowsAreWords) {
+  const Copy copy("f32 (500,12,8)", "f32 (500,12,8):(96,1,12)");
+  EXPECT_EQ(plan::plan_cuda(copy.c, {}).chosen.family, plan::Family::kRows);
+  replay_rows("f32 (50,12,8)", "f32 (50,12,8):(96,1,12)");
+  replay_rows("f16 (9,8,16)", "f16 (9,8,16):(128,1,8)");
+}
+
 TEST(RowsMap, CastsTakeEveryUnitOnce) {
   replay_cast("f32 (5003)", "f16 (5003)", maps::RowsKind::kDense);
   replay_cast("u8 (30,100):(112,1)", "f32 (30,100):(104,1)", maps::RowsKind::kDense);
