@@ -22,9 +22,9 @@ inline constexpr std::int32_t kNoSwizzle = 31, kNoTurn = 5;
 struct PackedModes {
   std::int32_t rank = 0;
   base::FastDiv extent[kMaxPackedModes];
-  std::int64_t dst_stride[kMaxPackedModes] = {};  ///< bytes
-  std::int64_t src_stride[kMaxPackedModes] = {};  ///< bytes
-  std::uint32_t piece_step[kMaxPackedModes] = {}; ///< pieces a step advances by; 0 for modes inside a piece
+  std::int64_t dst_stride[kMaxPackedModes] = {};   ///< bytes
+  std::int64_t src_stride[kMaxPackedModes] = {};   ///< bytes
+  std::uint32_t piece_step[kMaxPackedModes] = {};  ///< pieces a step advances by; 0 for modes inside a piece
 };
 
 /// How words of dst are collected from shared memory.
@@ -39,42 +39,42 @@ enum class PackedKind : std::uint8_t {
 /// How a block's threads lie over the words of lines (rows, groups of rows, or pieces): `across` words of each of
 /// kPackedThreads / across lines. Steps are numbered along the lines first, so a thread seldom changes its words.
 struct PackedLattice {
-  base::FastDiv across;      ///< words side by side
-  std::int32_t lines = 1;    ///< lines a step takes
-  base::FastDiv blocks;      ///< steps along the lines
+  base::FastDiv across;    ///< words side by side
+  std::int32_t lines = 1;  ///< lines a step takes
+  base::FastDiv blocks;    ///< steps along the lines
   std::int32_t steps = 0;
 };
 
 struct PackedArgs {
   PackedKind kind = PackedKind::kLoose;
-  Walk batch;                       ///< modes outside the tile
-  std::uint32_t tiles = 0;          ///< cuts of both cut modes times the batch
-  base::FastDiv cuts_d, cuts_s;     ///< tiles along the cut mode of the runs, of the pieces (1 when they are the same)
+  Walk batch;                    ///< modes outside the tile
+  std::uint32_t tiles = 0;       ///< cuts of both cut modes times the batch
+  base::FastDiv cuts_d, cuts_s;  ///< tiles along the cut mode of the runs, of the pieces (1 when they are the same)
   std::int64_t d_dst_step = 0, d_src_step = 0;  ///< bytes from one cut to the next
   std::int64_t s_dst_step = 0, s_src_step = 0;
   std::int32_t d_extent = 1, d_chunk = 1;  ///< of the cut modes; 1 and 1 where nothing is cut
   std::int32_t s_extent = 1, s_chunk = 1;
-  bool same_cut = false;            ///< the run and the piece end in the same mode
+  bool same_cut = false;                                              ///< the run and the piece end in the same mode
   std::int32_t run_units = 0, rows = 0, pieces = 0, piece_bytes = 0;  ///< of a whole tile
   /// Of one index of a cut mode: what a shorter last tile multiplies. rows_per_s and pieces_per_d are 0 where the
   /// count does not depend on the cut.
   std::int32_t run_per_d = 0, pieces_per_d = 0, rows_per_s = 0, piece_per_s = 0;
   std::int64_t dst_offset = 0, src_offset = 0, src_first = 0, src_last = 0;
   std::int64_t tile_first = 0, tile_last = 0;   ///< bytes of src that a whole tile spans, from its first piece's start
-  PackedModes run_modes;            ///< the modes of a run
-  PackedModes row_modes;            ///< the tile's other modes, seen from dst
-  PackedModes piece_modes;          ///< the tile's other modes, seen from src
+  PackedModes run_modes;                        ///< the modes of a run
+  PackedModes row_modes;                        ///< the tile's other modes, seen from dst
+  PackedModes piece_modes;                      ///< the tile's other modes, seen from src
   std::int32_t run_inside = 0, row_inside = 0;  ///< bytes inside a piece at index 0, where modes run backwards
-  std::int32_t piece_pitch = 0;     ///< bytes from piece to piece in shared memory, a multiple of 16
-  std::int32_t swizzle_shift = kNoSwizzle;  ///< see packed_swizzle
+  std::int32_t piece_pitch = 0;                 ///< bytes from piece to piece in shared memory, a multiple of 16
+  std::int32_t swizzle_shift = kNoSwizzle;      ///< see packed_swizzle
   std::int32_t turn_shift = kNoTurn;  ///< lanes collect the parts of a dst word in different orders; see packed_turn
-  PackedLattice load;               ///< over the words of pieces
-  PackedLattice store;              ///< over the words of rows, or of groups of rows in blocks
-  base::FastDiv flat_run;           ///< units of a run, where runs are flat
-  std::int32_t flat_step = 0;       ///< bytes of src from run to run there
-  std::int32_t run_copies = 1;      ///< run tables, each shifted by a unit, so that four entries are one access
-  std::int32_t tile_bytes = 0;      ///< shared memory of the pieces of one tile
-  std::int32_t shared_bytes = 0;    ///< with the tables
+  PackedLattice load;                 ///< over the words of pieces
+  PackedLattice store;                ///< over the words of rows, or of groups of rows in blocks
+  base::FastDiv flat_run;             ///< units of a run, where runs are flat
+  std::int32_t flat_step = 0;         ///< bytes of src from run to run there
+  std::int32_t run_copies = 1;        ///< run tables, each shifted by a unit, so that four entries are one access
+  std::int32_t tile_bytes = 0;        ///< shared memory of the pieces of one tile
+  std::int32_t shared_bytes = 0;      ///< with the tables
   std::uint32_t blocks = 0;
   std::uint8_t src_dtype = 0, dst_dtype = 0;
 };
@@ -124,8 +124,10 @@ RESTRIDE_HD constexpr PackedSum packed_sum(const PackedModes& modes, std::uint32
     sum.dst += static_cast<std::int64_t>(digit) * modes.dst_stride[m];
     sum.src += src;
     sum.piece += static_cast<std::int32_t>(digit * modes.piece_step[m]);
-    if (modes.piece_step[m] != 0) sum.piece_src += src;
-    else sum.inside += static_cast<std::int32_t>(src);
+    if (modes.piece_step[m] != 0)
+      sum.piece_src += src;
+    else
+      sum.inside += static_cast<std::int32_t>(src);
   }
   return sum;
 }

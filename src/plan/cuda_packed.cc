@@ -23,8 +23,8 @@ std::int64_t tiles_of_block(bool blocks, int dst_unit, double entries, double ti
 /// A run as memory sees it: those of flat tiles and those that fill whole words go on from row to row.
 struct Runs {
   std::int64_t bytes = 0, count = 0;
-  bool loose = false;  ///< rows start anywhere in a word
-  bool merged = false; ///< rows follow each other
+  bool loose = false;   ///< rows start anywhere in a word
+  bool merged = false;  ///< rows follow each other
 };
 Runs runs_of(const Canonical& c, const Set& set) {
   Runs r{set.run_units * c.dst_unit, c.units / set.run_units, false, false};
@@ -72,8 +72,10 @@ Priced price(const Canonical& c, const CudaMachine& machine, const Set& set) {
   const std::int64_t piece_bytes = set.piece_units * c.src_unit;
   std::int64_t src_bits = c.src_align | 128;
   for (std::size_t i = 0; i < c.modes.size(); ++i)
-    if (i >= kMaxSet || (set.src >> i & 1) == 0) src_bits |= c.modes[i].src_stride;
-    else if (static_cast<int>(i) == set.s_cut) src_bits |= set.chunk[i] * c.modes[i].src_stride;
+    if (i >= kMaxSet || (set.src >> i & 1) == 0)
+      src_bits |= c.modes[i].src_stride;
+    else if (static_cast<int>(i) == set.s_cut)
+      src_bits |= set.chunk[i] * c.modes[i].src_stride;
   p.read = sectors(c.units / set.piece_units, piece_bytes, src_bits & -src_bits);
   p.written = sectors(runs.count, runs.bytes, runs_on(c, set, 32) ? 32 : 1);
   const double used = static_cast<double>(c.units) / (static_cast<double>(tiles) * static_cast<double>(set.tile_units));
@@ -164,8 +166,7 @@ Candidate bid_packed(const Canonical& c, const CudaMachine& machine) {
   bid.family = kFamily;
   const double entries = a.run_units + a.rows + a.pieces;
   const auto tile_bytes = static_cast<double>(set.tile_units * c.dst_unit);
-  const std::int64_t tiles =
-      tiles_of_block(a.kind == maps::PackedKind::kBlock, c.dst_unit, entries, tile_bytes);
+  const std::int64_t tiles = tiles_of_block(a.kind == maps::PackedKind::kBlock, c.dst_unit, entries, tile_bytes);
   const std::int64_t blocks =
       std::min<std::int64_t>(ceil_div(a.tiles, tiles), std::int64_t{machine.sm_count} * kMostBlocksPerSm);
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(set.dst)},

@@ -17,8 +17,8 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b 
 /// A tile as a choice: how many indices of each mode are inside (0: the mode is outside).
 struct Set {
   std::array<std::int32_t, kMaxSet> chunk{};
-  std::uint64_t dst = 0, src = 0;   ///< modes of the run, modes of the piece
-  int d_cut = kNone, s_cut = kNone; ///< modes with fewer indices inside than they have
+  std::uint64_t dst = 0, src = 0;    ///< modes of the run, modes of the piece
+  int d_cut = kNone, s_cut = kNone;  ///< modes with fewer indices inside than they have
   std::int64_t run_units = 1, piece_units = 1, tile_units = 1;
 };
 

@@ -76,9 +76,9 @@ Lanes lanes_of(const PackedArgs& a, int across, int units, int steps, int step, 
     const maps::PackedStep at = maps::packed_step(a.store, 0, lane);
     const std::int32_t unit = at.word * units + inside, row = at.line * across;
     if (unit >= a.run_units || row >= a.rows) continue;
-    lanes.at[static_cast<std::size_t>(lanes.count++)] = static_cast<std::uint32_t>(
-        maps::packed_run_entry(a, static_cast<std::uint32_t>(unit)) +
-        maps::packed_row_entry(a, static_cast<std::uint32_t>(row)).inside);
+    lanes.at[static_cast<std::size_t>(lanes.count++)] =
+        static_cast<std::uint32_t>(maps::packed_run_entry(a, static_cast<std::uint32_t>(unit)) +
+                                   maps::packed_row_entry(a, static_cast<std::uint32_t>(row)).inside);
   }
   return lanes;
 }
@@ -131,7 +131,8 @@ void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
           if (flat && shift != maps::kNoSwizzle) break;
           const int met = cycles(first, shift) + cycles(second, shift);
           const double cost = (accesses * 0.5 * met + tables + 8.0 + (shift != maps::kNoSwizzle ? swizzle_cost : 0.0) +
-                               (turn_shift != maps::kNoTurn ? turn_cost : 0.0)) * waste;
+                               (turn_shift != maps::kNoTurn ? turn_cost : 0.0)) *
+                              waste;
           if (cost < best_cost) {
             best_cost = cost;
             a.swizzle_shift = shift;

@@ -67,13 +67,15 @@ Order by_src_stride(const Canonical& c) {
 }
 
 void take_runs(const Canonical& c, const Order& dst_order, std::int64_t target, Set& set) {
-  take(c, dst_order, c.dst_unit, target, [](const CopyMode& m) { return m.dst_stride; }, set, set.dst, set.d_cut,
-       set.run_units);
+  take(
+      c, dst_order, c.dst_unit, target, [](const CopyMode& m) { return m.dst_stride; }, set, set.dst, set.d_cut,
+      set.run_units);
 }
 
 void take_pieces(const Canonical& c, const Order& src_order, std::int64_t target, Set& set) {
-  take(c, src_order, c.src_unit, target, [](const CopyMode& m) { return m.src_stride; }, set, set.src, set.s_cut,
-       set.piece_units);
+  take(
+      c, src_order, c.src_unit, target, [](const CopyMode& m) { return m.src_stride; }, set, set.src, set.s_cut,
+      set.piece_units);
   for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i)
     if (set.chunk[i] != 0) set.tile_units *= set.chunk[i];
 }
@@ -122,8 +124,10 @@ bool in_blocks(const Canonical& c, const Set& set) {
     const CopyMode& mode = c.modes[m];
     const bool row = m < kMaxSet && ((set.src & ~set.dst) >> m & 1) != 0;
     if (m < kMaxSet && (set.src >> m & 1) != 0 && mode.src_stride < 0) return false;
-    if (row) dst_bits |= mode.dst_stride;
-    else src_bits |= mode.src_stride;
+    if (row)
+      dst_bits |= mode.dst_stride;
+    else
+      src_bits |= mode.src_stride;
     if (row && static_cast<int>(m) == set.s_cut) src_bits |= set.chunk[m] * mode.src_stride;
   }
   return src_bits % 4 == 0 && dst_bits % 16 == 0 && set.piece_units >= across;

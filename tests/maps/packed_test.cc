@@ -113,8 +113,7 @@ TEST(PackedMap, RunsThatFollowEachOtherAreOneFlatRun) {
     const auto layout = [rows = rows, columns = columns](const std::string& dtype, int count) {
       return dtype + " (" + std::to_string(count) + "," + std::to_string(rows) + "," + std::to_string(columns) + ")";
     };
-    const std::string strides =
-        ":(" + std::to_string(rows * columns) + ",1," + std::to_string(rows) + ")";
+    const std::string strides = ":(" + std::to_string(rows * columns) + ",1," + std::to_string(rows) + ")";
     const Copy copy(layout("f32", 20000), layout("f32", 20000) + strides);
     EXPECT_EQ(plan::packed_args(copy.c, plan::bid_packed(copy.c, {})).kind, maps::PackedKind::kFlat) << rows;
     for (const std::string dtype : {"u8", "f16", "f32"})

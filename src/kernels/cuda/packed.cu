@@ -9,155 +9,10 @@
 #include "src/kernels/cuda/casts.cuh"
 #include "src/kernels/cuda/device.cuh"
 #include "src/kernels/cuda/families.h"
-#include "src/maps/packed.h"
+#include "src/kernels/cuda/packed_tile.cuh"
 
 namespace restride::cuda {
 namespace {
-
-using maps::PackedArgs;
-using maps::PackedKind;
-
-struct alignas(16) RowEntry {
-  std::int64_t dst;
-  std::int32_t shared;
-};
-struct alignas(16) PieceEntry {
-  std::int64_t src;
-  std::int32_t shared;
-};
-
-/// The tables, behind the tile in shared memory.
-struct Tables {
-  RowEntry* rows;
-  PieceEntry* pieces;
-  std::uint16_t* run;   // a.run_copies tables of `run_size` entries
-  int run_size;
-
-  __device__ Tables(const PackedArgs& a, char* shared) {
-    char* at = shared + a.tile_bytes;
-    pieces = reinterpret_cast<PieceEntry*>(at);
-    at += a.pieces * sizeof(PieceEntry);
-    rows = reinterpret_cast<RowEntry*>(at);
-    if (a.kind != PackedKind::kFlat) at += a.rows * sizeof(RowEntry);
-    run = reinterpret_cast<std::uint16_t*>(at);
-    run_size = maps::packed_run_table(a.run_units);
-  }
-
-  /// What loading needs.
-  __device__ void fill_pieces(const PackedArgs& a) const {
-#pragma unroll 1
-    for (int i = threadIdx.x; i < a.pieces; i += maps::kPackedThreads) {
-      const maps::PackedSum sum = maps::packed_sum(a.piece_modes, i);
-      pieces[i] = {sum.src, maps::packed_piece_base(a, i, sum.src)};
-    }
-  }
-
-  /// What storing needs.
-  template <PackedKind kind>
-  __device__ void fill_runs(const PackedArgs& a) const {
-    if constexpr (kind != PackedKind::kFlat) {
-#pragma unroll 1
-      for (int i = threadIdx.x; i < a.rows; i += maps::kPackedThreads) {
-        const maps::PackedSum sum = maps::packed_row_entry(a, i);
-        rows[i] = {sum.dst, sum.inside};
-      }
-    }
-    const int known = a.run_units + (kind == PackedKind::kFlat ? maps::kRunPad : 0);
-#pragma unroll 1
-    for (int i = threadIdx.x; i < run_size; i += maps::kPackedThreads) {
-      const int unit = i - maps::kRunPad;
-      const auto entry = static_cast<std::uint16_t>(unit >= 0 && unit < known ? maps::packed_run_entry(a, unit) : 0);
-#pragma unroll 1
-      for (int copy = 0; copy < a.run_copies; ++copy)
-        if (i >= copy) run[copy * run_size + i - copy] = entry;
-    }
-  }
-
-  /// Entries of `count` units from `unit` on; with up to 4 bytes of units as one access.
-  template <int count, bool copies>
-  __device__ void entries(const PackedArgs& a, int unit, std::uint32_t (&entry)[count]) const {
-    if constexpr (copies) {
-      const int copy = unit & (a.run_copies - 1);
-      const std::uint16_t* const at = run + copy * run_size + (unit - copy + maps::kRunPad);
-      Bits<2> part[count];
-      split<2, count>(load<2 * count>(at), part);
-#pragma unroll
-      for (int j = 0; j < count; ++j) entry[j] = part[j];
-    } else {
-      const std::uint16_t* const at = run + (unit + maps::kRunPad);
-#pragma unroll
-      for (int j = 0; j < count; ++j) entry[j] = at[j];
-    }
-  }
-};
-
-/// Runs `body(line)` for this thread's lines, and `begin(word)` whenever the word is another one.
-template <class Begin, class Body>
-__device__ inline void walk(const maps::PackedLattice& l, Begin begin, Body body) {
-  const maps::PackedStep at = maps::packed_step(l, 0, threadIdx.x);
-  const int blocks = static_cast<int>(l.blocks.divisor), lines = l.lines;
-  int word = at.word;
-#pragma unroll 1
-  for (int step = 0; step < l.steps; step += blocks, word += static_cast<int>(l.across.divisor)) {
-    begin(word);
-    int line = at.line;
-#pragma unroll 2
-    for (int block = 0; block < blocks; ++block, line += lines) body(line);
-  }
-}
-
-/// A word of which bytes outside [first, last) must not be read.
-__device__ __noinline__ void stage_edge(std::uint32_t to, const char* from, const char* first, const char* last) {
-#pragma unroll 1
-  for (int i = 0; i < 16; ++i)
-    if (from + i >= first && from + i < last) {
-      const std::uint32_t byte = *reinterpret_cast<const unsigned char*>(from + i);
-      asm volatile("st.shared.u8 [%0], %1;" ::"r"(to + i), "r"(byte) : "memory");
-    }
-}
-
-/// Keeps the compiler from working an address out again from its terms at every use.
-template <class T>
-__device__ inline T* settled(T* p) {
-  asm volatile("" : "+l"(p));
-  return p;
-}
-
-/// An entry as one access.
-template <class Entry>
-__device__ inline Entry look(const Entry* table, int i) {
-  const uint4 v = reinterpret_cast<const uint4*>(table)[i];
-  return {static_cast<std::int64_t>(static_cast<std::uint64_t>(v.y) << 32 | v.x), static_cast<std::int32_t>(v.z)};
-}
-
-template <bool swizzled, bool inside>
-__device__ inline void load_pieces(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
-                                   std::uint32_t buffer, const char* src) {
-  const char* const from = settled(src + place.src);
-  const int low = nibble(from);
-  const int piece_bytes = place.piece_bytes, pieces = place.pieces;
-  int start = 0;
-  walk(a.load, [&](int word) { start = word * 16; },
-       [&](int line) {
-         if (line >= pieces) return;
-         const PieceEntry entry = look(tables.pieces, line);
-         const int off = start - ((low + static_cast<int>(entry.src)) & 15);
-         if (off >= piece_bytes) return;
-         const std::uint32_t linear = buffer + low + entry.shared + off;
-         const std::uint32_t to = swizzled ? maps::packed_swizzle(linear, a.swizzle_shift) : linear;
-         const char* const at = from + (entry.src + off);
-         if (inside || (at >= src + a.src_first && at + 16 <= src + a.src_last)) copy_word<true>(to, at);
-         else stage_edge(to, at, src + a.src_first, src + a.src_last);
-       });
-}
-
-/// The tile's pieces on their way into shared memory, each congruent to its address modulo 16.
-template <bool swizzled>
-__device__ inline void load_tile(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
-                                 std::uint32_t buffer, const char* src) {
-  if (place.inside) load_pieces<swizzled, true>(a, tables, place, buffer, src);
-  else load_pieces<swizzled, false>(a, tables, place, buffer, src);
-}
 
 /// Bytes [first, last) of a 16-byte word at `to`, as few accesses: up to 4 bytes at either end are less than words.
 template <int kUnit>
@@ -240,8 +95,10 @@ __device__ inline Bits<16> collect(const PackedArgs& a, std::uint32_t base, int 
 template <class Op>
 __device__ inline void store_word(char* at, const Bits<16>& value, int unit, int units) {
   constexpr int kUnits = Shape<Op>::kUnits;
-  if (unit >= 0 && unit + kUnits <= units) store<16>(at, value);
-  else store_ends<Op::kDst>(at, value, max(0, -unit) * Op::kDst, min(kUnits, units - unit) * Op::kDst);
+  if (unit >= 0 && unit + kUnits <= units)
+    store<16>(at, value);
+  else
+    store_ends<Op::kDst>(at, value, max(0, -unit) * Op::kDst, min(kUnits, units - unit) * Op::kDst);
 }
 
 /// A tile whose runs all start alike: a lane's places in its run serve all its rows.
@@ -256,18 +113,19 @@ __device__ inline void store_fixed(const PackedArgs& a, const Tables& tables, co
   int unit = 0;
   char* mine = to;
   std::uint32_t places[kUnits];
-  walk(a.store,
-       [&](int word) {
-         unit = word * kUnits - nibble(to) / Op::kDst;
-         mine = settled(to + unit * Op::kDst);
-         if (unit < run_units) look_up<Op, false>(a, tables, unit, turn_shift, places);
-       },
-       [&](int row) {
-         if (row >= rows || unit >= run_units) return;
-         const RowEntry entry = look(tables.rows, row);
-         const Bits<16> value = collect<Op, swizzled>(a, base + entry.shared, turn_shift, places);
-         store_word<Op>(mine + entry.dst, value, unit, run_units);
-       });
+  walk(
+      a.store,
+      [&](int word) {
+        unit = word * kUnits - nibble(to) / Op::kDst;
+        mine = settled(to + unit * Op::kDst);
+        if (unit < run_units) look_up<Op, false>(a, tables, unit, turn_shift, places);
+      },
+      [&](int row) {
+        if (row >= rows || unit >= run_units) return;
+        const RowEntry entry = look(tables.rows, row);
+        const Bits<16> value = collect<Op, swizzled>(a, base + entry.shared, turn_shift, places);
+        store_word<Op>(mine + entry.dst, value, unit, run_units);
+      });
 }
 
 /// A tile whose runs start anywhere.
@@ -279,17 +137,18 @@ __device__ inline void store_loose(const PackedArgs& a, const Tables& tables, co
   char* const to = settled(dst + place.dst);
   const int run_units = place.run_units, rows = place.rows;
   int start = 0;
-  walk(a.store, [&](int word) { start = word * kUnits; },
-       [&](int row) {
-         if (row >= rows) return;
-         const RowEntry entry = look(tables.rows, row);
-         const int unit = start - nibble(to + entry.dst) / Op::kDst;
-         if (unit >= run_units) return;
-         std::uint32_t places[kUnits];
-         look_up<Op, true>(a, tables, unit, a.turn_shift, places);
-         const Bits<16> value = collect<Op, true>(a, base + entry.shared, a.turn_shift, places);
-         store_word<Op>(to + (entry.dst + unit * Op::kDst), value, unit, run_units);
-       });
+  walk(
+      a.store, [&](int word) { start = word * kUnits; },
+      [&](int row) {
+        if (row >= rows) return;
+        const RowEntry entry = look(tables.rows, row);
+        const int unit = start - nibble(to + entry.dst) / Op::kDst;
+        if (unit >= run_units) return;
+        std::uint32_t places[kUnits];
+        look_up<Op, true>(a, tables, unit, a.turn_shift, places);
+        const Bits<16> value = collect<Op, true>(a, base + entry.shared, a.turn_shift, places);
+        store_word<Op>(to + (entry.dst + unit * Op::kDst), value, unit, run_units);
+      });
 }
 
 /// A tile whose runs follow each other.
@@ -325,35 +184,36 @@ __device__ inline void store_blocks(const PackedArgs& a, const Tables& tables, c
   int unit = 0;
   char* mine = to;
   std::uint32_t places[kUnits];
-  walk(a.store,
-       [&](int word) {
-         unit = word * kUnits - nibble(to) / kUnit;
-         mine = settled(to + unit * kUnit);
-         if (unit < run_units) look_up<Move<kUnit>, false>(a, tables, unit, a.turn_shift, places);
-       },
-       [&](int line) {
-         const int r = line * kAcross;
-         if (r >= rows || unit >= run_units) return;
-         const std::uint32_t row_base = base + tables.rows[r].shared;
-         std::uint32_t out[kAcross][4];
+  walk(
+      a.store,
+      [&](int word) {
+        unit = word * kUnits - nibble(to) / kUnit;
+        mine = settled(to + unit * kUnit);
+        if (unit < run_units) look_up<Move<kUnit>, false>(a, tables, unit, a.turn_shift, places);
+      },
+      [&](int line) {
+        const int r = line * kAcross;
+        if (r >= rows || unit >= run_units) return;
+        const std::uint32_t row_base = base + tables.rows[r].shared;
+        std::uint32_t out[kAcross][4];
 #pragma unroll
-         for (int w = 0; w < 4; ++w) {
-           std::uint32_t in[kAcross], column[kAcross];
+        for (int w = 0; w < 4; ++w) {
+          std::uint32_t in[kAcross], column[kAcross];
 #pragma unroll
-           for (int j = 0; j < kAcross; ++j)
-             in[j] = load_shared<4>(maps::packed_swizzle(row_base + places[w * kAcross + j], a.swizzle_shift));
-           transpose_words<kUnit>(in, column);
+          for (int j = 0; j < kAcross; ++j)
+            in[j] = load_shared<4>(maps::packed_swizzle(row_base + places[w * kAcross + j], a.swizzle_shift));
+          transpose_words<kUnit>(in, column);
 #pragma unroll
-           for (int i = 0; i < kAcross; ++i) out[i][w] = column[i];
-         }
+          for (int i = 0; i < kAcross; ++i) out[i][w] = column[i];
+        }
 #pragma unroll
-         for (int i = 0; i < kAcross; ++i) {
-           if (r + i >= rows) break;
-           if (a.turn_shift != maps::kNoTurn) rotate_words(out[i], lane >> a.turn_shift & 3);
-           const uint4 value = make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]);
-           store_word<Move<kUnit>>(mine + tables.rows[r + i].dst, value, unit, run_units);
-         }
-       });
+        for (int i = 0; i < kAcross; ++i) {
+          if (r + i >= rows) break;
+          if (a.turn_shift != maps::kNoTurn) rotate_words(out[i], lane >> a.turn_shift & 3);
+          const uint4 value = make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]);
+          store_word<Move<kUnit>>(mine + tables.rows[r + i].dst, value, unit, run_units);
+        }
+      });
 }
 
 /// Blocks of a multiprocessor: lanes that keep 16 places in registers leave room for 4.
@@ -378,15 +238,18 @@ __global__ void __launch_bounds__(maps::kPackedThreads, kPackedResident<Op>)
     const maps::PackedPlace place = places[current];
     load_tile<kSwizzled>(a, tables, place, buffer, src);
     // While the copies are under way, one thread works out where the block's next tile lies.
-    if (threadIdx.x == 0 && tile + gridDim.x < a.tiles)
-      places[current ^ 1] = maps::packed_place(a, tile + gridDim.x);
+    if (threadIdx.x == 0 && tile + gridDim.x < a.tiles) places[current ^ 1] = maps::packed_place(a, tile + gridDim.x);
     if (tile == blockIdx.x) tables.template fill_runs<kind>(a);
     wait_copies();
     __syncthreads();
-    if constexpr (kind == PackedKind::kFlat) store_flat<Op>(a, tables, place, buffer, dst, src);
-    else if constexpr (kind == PackedKind::kLoose) store_loose<Op>(a, tables, place, buffer, dst, src);
-    else if constexpr (kind == PackedKind::kBlock) store_blocks<Op::kDst>(a, tables, place, buffer, dst, src);
-    else store_fixed<Op, kSwizzled>(a, tables, place, buffer, dst, src);
+    if constexpr (kind == PackedKind::kFlat)
+      store_flat<Op>(a, tables, place, buffer, dst, src);
+    else if constexpr (kind == PackedKind::kLoose)
+      store_loose<Op>(a, tables, place, buffer, dst, src);
+    else if constexpr (kind == PackedKind::kBlock)
+      store_blocks<Op::kDst>(a, tables, place, buffer, dst, src);
+    else
+      store_fixed<Op, kSwizzled>(a, tables, place, buffer, dst, src);
     __syncthreads();
   }
 }
@@ -424,8 +287,8 @@ int launch_small(const PackedArgs& a, void* dst, const void* src, CUstream_st* s
 int launch_packed(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
   const auto& a = std::get<PackedArgs>(args.args);
   if (args.key.cast) {
-#define RESTRIDE_X(d, s)                                                    \
-  if (args.key.dst_dtype == DType::d && args.key.src_dtype == DType::s)     \
+#define RESTRIDE_X(d, s)                                                \
+  if (args.key.dst_dtype == DType::d && args.key.src_dtype == DType::s) \
     return launch_cast<Cast<base::Storage<DType::d>, base::Storage<DType::s>>>(a, dst, src, stream);
     RESTRIDE_CUDA_CASTS(RESTRIDE_X)
 #undef RESTRIDE_X
