@@ -125,7 +125,7 @@ class TileTable {
     if (col == 0 || stage_stride[0] < 0 || stage_stride[col] < 0) return false;
     const std::int64_t read_rows = plane_rows_read<kUnit>(points_.n[0]);
     if (stage_bytes + (read_rows - points_.n[0]) * stage_stride[0] + 64 > kStageBytes) return false;
-    std::int64_t to_stride[Packed::kCapacity];
+    std::int64_t to_stride[Packed::kCapacity] = {};
     std::int64_t bytes = kUnit;
     for (int m = 0; m < p.rank; ++m) {
       to_stride[m] = bytes;
