@@ -50,6 +50,17 @@ class Search {
     return descend(0, delta);
   }
 
+  /// False when the search gave up: its "yes" has no place.
+  bool found() const { return budget_ >= 0; }
+  /// What the variables that count upwards, or downwards, reach together in the place that was found.
+  Wide reached(bool upwards) const {
+    Wide sum = 0;
+    if (!found()) return sum;
+    for (std::size_t k = 0; k < terms_.size(); ++k)
+      sum += std::max<Wide>(upwards ? at_[k] : -at_[k], 0) * terms_[k].stride;
+    return sum;
+  }
+
  private:
   static constexpr int kBudget = 20000;
 
@@ -62,8 +73,10 @@ class Search {
     const Term& t = terms_[k];
     const Wide first = std::max(t.lo, -floor_div(-(-below_ + 1 - sum - max_[k + 1]), t.stride));
     const Wide last = std::min(t.hi, floor_div(above_ - 1 - sum - min_[k + 1], t.stride));
-    for (Wide v = first; v <= last; ++v)
+    for (Wide v = first; v <= last; ++v) {
+      at_[k] = v;
       if (descend(k + 1, sum + v * t.stride)) return true;
+    }
     return false;
   }
 
@@ -72,6 +85,7 @@ class Search {
   detail::FixedVector<Term, 2 * kMaxRank> terms_;
   Wide min_[2 * kMaxRank + 1];
   Wide max_[2 * kMaxRank + 1];
+  Wide at_[2 * kMaxRank];  // the variables' values on the way down
   int budget_ = kBudget;
 };
 
@@ -104,31 +118,40 @@ void require_one_to_one(const Layout& dst) {
     reach += (m.extent - 1) * m.stride;
   }
   if (culprit == nullptr) return;
+  if (culprit->stride == 0) needed = reach;  // outside of all that the other modes reach
 
   // Not nested: look for two index tuples less than an element apart. The first differing mode, by size,
   // may be taken to differ upwards.
   const std::int64_t size = dst.element.size_bytes;
-  bool twice = false;
+  const std::int64_t lowest = byte_range(dst).first;
+  std::int64_t first = lowest, last = lowest + size - 1;  // bytes written twice
+  bool twice = false, found = true;
   for (std::size_t k = modes.size(); k-- > 0 && !twice;) {
     Search search(size, size);
     for (std::size_t j = 0; j < k; ++j)
       search.add(std::max<std::int64_t>(modes[j].stride, 1), modes[j].stride == 0 ? 0 : 1 - modes[j].extent,
                  modes[j].stride == 0 ? 0 : modes[j].extent - 1);
-    if (modes[k].stride == 0)
+    if (modes[k].stride == 0) {
       twice = true;
-    else {
-      // v_k >= 1: shift by one stride and let the rest run from 0.
-      search.add(modes[k].stride, 0, modes[k].extent - 2);
-      twice = search.hits(modes[k].stride);
+      break;
     }
+    // v_k >= 1: shift by one stride and let the rest run from 0.
+    search.add(modes[k].stride, 0, modes[k].extent - 2);
+    twice = search.hits(modes[k].stride);
+    if (!twice) continue;
+    // Of two elements that meet, one has the indices that count upwards, the other those that count downwards.
+    found = search.found();
+    const auto one = lowest + static_cast<std::int64_t>(modes[k].stride + search.reached(true));
+    const auto other = lowest + static_cast<std::int64_t>(search.reached(false));
+    first = std::max(one, other);
+    last = std::min(one, other) + size - 1;
   }
   if (!twice) return;
-  const bool whole = size > 0 && needed % size == 0;
-  throw OverlapError(
-      fmt::format("dst overlaps itself: {} writes bytes {} to {} twice; give mode {} a stride of at least {}{}",
-                  to_string(dst), dst.offset_bytes + dst.modes[static_cast<std::size_t>(culprit->mode)].stride_bytes,
-                  dst.offset_bytes + dst.modes[static_cast<std::size_t>(culprit->mode)].stride_bytes + size - 1,
-                  culprit->mode, whole ? needed / size : needed, whole ? " elements" : " bytes"));
+  const bool whole = needed % size == 0;
+  const std::string where = found ? fmt::format("bytes {} to {}", first, last) : "some bytes, as far as can be told,";
+  throw OverlapError(fmt::format("dst overlaps itself: {} writes {} twice; give mode {} a stride of at least {}{}",
+                                 to_string(dst), where, culprit->mode, whole ? needed / size : needed,
+                                 whole ? " elements" : " bytes"));
 }
 
 bool may_overlap(const void* dst_data, const Layout& dst, const void* src_data, const Layout& src) {

@@ -31,6 +31,20 @@ TEST(RequireOneToOne, NamesTheModeItsStrideAndTheRemedy) {
   EXPECT_TRUE(holds(complaint("u8 (4,4):(-2,1)@12"), "mode 0", "at least 4"));
 }
 
+TEST(RequireOneToOne, NamesBytesThatAreReallyWrittenTwice) {
+  EXPECT_TRUE(holds(complaint("f32 (5,7):(4,3)"), "bytes 48 to 51 twice"));  // 12 = 3 * 4 = 4 * 3, and not 4
+  EXPECT_TRUE(holds(complaint("f32 (5,7):(-4,3)@16"), "bytes 48 to 51 twice"));
+  EXPECT_TRUE(holds(complaint("f32 (2,3):(4,2)b"), "bytes 4 to 7 twice"));
+  EXPECT_TRUE(holds(complaint("f32 (2,5):(-10,8)b@10"), "bytes 10 to 11 twice"));  // of elements at 8 and at 10
+}
+
+TEST(RequireOneToOne, GivesAModeWithoutAStrideOneThatClearsTheOthers) {
+  EXPECT_TRUE(holds(complaint("f32 (2,2):(0,1)"), "bytes 0 to 3 twice", "mode 0", "at least 2 elements"));
+  one_to_one("f32 (2,2):(2,1)");
+  EXPECT_TRUE(holds(complaint("f32 (3,4,2):(0,2,-1)@1"), "bytes 0 to 3 twice", "mode 0", "at least 8 elements"));
+  one_to_one("f32 (3,4,2):(8,2,-1)@1");
+}
+
 TEST(RequireOneToOne, TakesEveryNestedLayoutAndItsFlips) {
   one_to_one("f32 (4,4)");
   one_to_one("f32 (4,4):(1,4)");
