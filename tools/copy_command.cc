@@ -148,11 +148,15 @@ void add_copy_command(CLI::App& app) {
   add_view_options(*sub, a->view);
 
   const std::string input = "The input";
-  sub->add_option("--in-layout", a->in_layout,
-                  "Read bare bytes that lie so: 'f32 (480,640,3)' or with strides 'f32 (480,640):(1024,1)'")
-      ->type_name("LAYOUT")
+  auto* bare =
+      sub->add_option("--in-layout", a->in_layout,
+                      "Read bare bytes that lie so: 'f32 (480,640,3)' or with strides 'f32 (480,640):(1024,1)'")
+          ->type_name("LAYOUT")
+          ->group(input);
+  sub->add_option("--in-offset", a->in_offset, "Bytes to skip before them")
+      ->needs(bare)
+      ->type_name("BYTES")
       ->group(input);
-  sub->add_option("--in-offset", a->in_offset, "Bytes to skip before them")->type_name("BYTES")->group(input);
   sub->add_option("--in-dtype", a->in_dtype, "What the elements really are (same size, same bits): bf16 for NumPy's V2")
       ->type_name("DTYPE")
       ->group(input);

@@ -75,6 +75,8 @@ int run(int argc, char** argv) {
                  app.get_subcommands().empty() ? "" : (" " + app.get_subcommands().front()->get_name()).c_str());
     return restride::tools::kUsage;
   }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    return fail("cannot write the report to standard output; is the disk full?", restride::tools::kFailure);
   return restride::tools::kOk;
 }
 

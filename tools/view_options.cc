@@ -30,14 +30,32 @@ std::vector<std::string> split_commas(const std::string& text) {
   }
 }
 
+// False unless all of `text` is one number that fits 64 bits.
+bool parse_number(std::string_view text, std::int64_t& value) {
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  return error == std::errc() && end == last;
+}
+
+// CLI11 would read an empty word as 0 and leave out what a comma at the end announces.
+std::vector<std::int64_t> parse_numbers(const std::string& option, const std::string& text) {
+  std::vector<std::int64_t> out;
+  for (std::string word : split_commas(text)) {
+    CLI::detail::trim(word);
+    std::int64_t value = 0;
+    if (!parse_number(word, value))
+      throw UsageError(fmt::format("{} '{}': write whole numbers between commas, as in 0,3,1,2", option, text));
+    out.push_back(value);
+  }
+  return out;
+}
+
 std::vector<std::pair<std::string, std::int64_t>> parse_sizes(const std::vector<std::string>& texts) {
   std::vector<std::pair<std::string, std::int64_t>> sizes;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     std::int64_t value = 0;
-    const char* const first = text.data() + std::min(equals, text.size() - 1) + 1;
-    const char* const last = text.data() + text.size();
-    if (equals == std::string::npos || std::from_chars(first, last, value).ptr != last || first == last)
+    if (equals == std::string::npos || !parse_number(std::string_view(text).substr(equals + 1), value))
       throw UsageError(fmt::format("--size '{}': write NAME=NUMBER, as in --size b2=4", text));
     sizes.emplace_back(text.substr(0, equals), value);
   }
@@ -54,7 +72,9 @@ std::vector<std::int64_t> fill_in(std::vector<std::int64_t> extents, std::int64_
       throw ShapeError(
           fmt::format("--reshape: extents ({}) must be non-negative, one may be -1", fmt::join(extents, ",")));
   }
-  if (open != nullptr && known > 0) *open = elements / known;
+  if (open != nullptr && known == 0)
+    throw ShapeError("--reshape: beside an extent of 0, -1 could be anything; write it out");
+  if (open != nullptr) *open = elements / known;
   if (known * (open != nullptr ? *open : 1) != elements)
     throw ShapeError(
         fmt::format("--reshape ({}) does not hold the {} elements there are", fmt::join(extents, ","), elements));
@@ -93,10 +113,10 @@ void add_view_options(CLI::App& sub, ViewOptions& o) {
   const auto text = [&](const std::string& name, std::string& value, const char* type, const char* help) {
     return sub.add_option(name, value, help)->type_name(type)->group(group);
   };
-  // One argument, numbers between commas; without that limit a list would swallow the file names behind it.
   const auto numbers = [&](const std::string& name, std::vector<std::int64_t>& value, const char* type,
                            const char* help) {
-    return sub.add_option(name, value, help)->delimiter(',')->allow_extra_args(false)->type_name(type)->group(group);
+    const auto read = [name, &value](const std::string& word) { value = parse_numbers(name, word); };
+    return sub.add_option_function<std::string>(name, read, help)->type_name(type)->group(group);
   };
   text("--slice", o.slice, "SLICES",
        "Python slices, one a mode: 8:16392,::-1; a number keeps that index and drops the mode");

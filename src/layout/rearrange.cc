@@ -1,6 +1,7 @@
 // einops notation over layouts: "b (h s) c -> b h (s c)".
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <vector>
 
@@ -129,9 +130,12 @@ Rearrangement rearrange(const Layout& l, std::string_view pattern,
     const Layout parts = split(one, 0, extents);
     for (std::size_t k = 0; k < extents.size(); ++k) named[named.size() - extents.size() + k].mode = parts.modes[k];
   }
-  for (const auto& [key, value] : sizes)
+  for (const auto& [key, value] : sizes) {
+    if (std::count_if(sizes.begin(), sizes.end(), [&](const auto& other) { return other.first == key; }) > 1)
+      throw ShapeError(fmt::format("rearrange '{}': the size of '{}' is given twice", pattern, key));
     if (find(key) == nullptr)
       throw ShapeError(fmt::format("rearrange '{}': the size {}={} names nothing on the left", pattern, key, value));
+  }
 
   Rearrangement out;
   out.source = l;

@@ -11,6 +11,7 @@ VIEWS = [
     (["--slice", "1:,::-1"], lambda a: a[1:, ::-1]),
     (["--slice", ":,1,::2"], lambda a: a[:, 1, ::2]),
     (["--slice", "-2:,:,3:0:-1"], lambda a: a[-2:, :, 3:0:-1]),
+    (["--axes", "0, 3, 1, 2"], lambda a: a.transpose(0, 3, 1, 2)),
     (["--flip", "0,-1"], lambda a: a[::-1, :, :, ::-1]),
     (["--reshape", "6,-1"], lambda a: a.reshape(6, -1)),
     (["--slice", ":1", "--broadcast", "7,4,5,2"], lambda a: np.broadcast_to(a[:1], (7, 4, 5, 2))),

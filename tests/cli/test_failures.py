@@ -26,7 +26,9 @@ def array(tmp_path, numbered):
     (["--slice", "9"], ["9"]),
     (["--flip", "3"], ["modes -3 to 2"]),
     (["--reshape", "7,-1"], ["120 elements"]),
+    (["--reshape", "0,-1"], ["-1", "write it out"]),
     (["--broadcast", "3,5,6"], ["3"]),
+    (["--rearrange", "(a x) b c -> a b c x", "--size", "x=2", "--size", "x=4"], ["'x'", "twice"]),
     (["--rearrange", "a b -> b a"], ["a b"]),
     (["--rearrange", "a (b c) d -> a b c d"], ["b"]),
     (["--rearrange", "a b c"], ["->"]),
@@ -47,6 +49,10 @@ def test_what_does_not_fit_the_array_is_named(restride, tmp_path, array, args, w
     ["copy", "in.npy", "out.npy", "--axes", "a,b"], ["copy", "in.npy", "out.npy", "--axes", "0,1,2", "--rearrange", "a b c -> a b c"],
     ["copy", "in.npy", "out.npy", "--dtype", "float99"], ["copy", "in.npy", "out.npy", "--threads", "-1"],
     ["copy", "in.npy", "out.npy", "--device", "tpu"], ["copy", "in.npy", "out.npy", "--rearrange", "a b c -> c a b", "--size", "b"],
+    ["copy", "in.npy", "out.npy", "--axes", "2,1,0,"], ["copy", "in.npy", "out.npy", "--flip", ""],
+    ["copy", "in.npy", "out.npy", "--flip", "1.5"], ["copy", "in.npy", "out.npy", "--reshape", "99999999999999999999"],
+    ["copy", "in.npy", "out.npy", "--in-offset", "8"],
+    ["copy", "in.npy", "out.npy", "--rearrange", "a b c -> c a b", "--size", "b=99999999999999999999"],
     ["completion", "tcsh"], ["explain", "f32 (2,3) -> f16", "--axes", "1,0"],
 ])
 def test_a_wrong_command_line_exits_with_2(restride, tmp_path, array, args):
@@ -73,6 +79,13 @@ def test_a_senseless_number_of_threads_in_the_environment_is_refused(restride, t
     err = restride("copy", "in.npy", "out.npy", code=2, env={"RESTRIDE_NUM_THREADS": value}).err
     assert "RESTRIDE_NUM_THREADS" in err and value in err
     restride("copy", "in.npy", "out.npy", env={"RESTRIDE_NUM_THREADS": ""})
+
+
+def test_a_report_that_cannot_be_written_is_a_failure(tmp_path, array):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([RESTRIDE, "copy", "in.npy", "out.npy", "--json"], cwd=tmp_path, stdout=full,
+                              stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and "standard output" in done.stderr
 
 
 def test_casts_that_do_not_exist_are_refused(restride, tmp_path):

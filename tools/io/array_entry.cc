@@ -23,8 +23,8 @@ void require_within(const Layout& layout, std::uint64_t total_bytes, const std::
   const auto [first, last] = byte_range(layout);
   if (last == first) return;  // no element: no byte is read
   if (first < 0)
-    throw ParseError(fmt::format("{}: {} begins {} bytes before the data; give it a larger offset (`@` in elements)",
-                                 what, to_string(layout), -first));
+    throw ParseError(fmt::format("{}: {} begins {} bytes before the data; give it a larger offset (`@`)", what,
+                                 to_string(layout), -first));
   if (static_cast<std::uint64_t>(last) > total_bytes)
     throw ParseError(fmt::format("{}: {} needs {} bytes, but there are {}; it is truncated or the shape is wrong", what,
                                  to_string(layout), last, total_bytes));

@@ -83,7 +83,7 @@ OpenArray open_raw(InputFile file, const OpenOptions& options) {
       __builtin_add_overflow(entry.layout.offset_bytes, options.raw_offset_bytes, &entry.layout.offset_bytes))
     throw ArgumentError(fmt::format("offset {} is negative or too large", options.raw_offset_bytes));
   validate(entry.layout);
-  require_within(entry.layout, file.size(), file.path());
+  require_within(entry.layout, file.size(), "bare bytes");
   std::string shown = file.path();
   return {std::move(file), std::move(entry), std::move(shown)};
 }
