@@ -35,6 +35,8 @@ json parse_json(const std::vector<std::uint8_t>& text) {
   };
   try {
     return json::parse(text.begin(), text.end(), watch);
+  } catch (const json::parse_error& e) {
+    fail(fmt::format("no valid JSON: it ends or goes wrong at byte {}", e.byte));
   } catch (const json::exception& e) {
     fail(fmt::format("no valid JSON ({})", printable(e.what())));
   }

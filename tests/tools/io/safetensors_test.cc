@@ -61,7 +61,7 @@ TEST(Safetensors, RefusesHostileHeadersWithAReason) {
       {"10 GB header", le(10'000'000'000, 8) + "{}", "are refused"},
       {"length of 2^64-1", le(~std::uint64_t{0}, 8) + "{}", "are refused"},
       {"header longer than the file", le(1000, 8) + "{}", "truncated"},
-      {"no JSON", file_of("{\"t\":"), "no valid JSON"},
+      {"no JSON", file_of("{\"t\":"), "no valid JSON: it ends or goes wrong at byte 6"},
       {"not UTF-8", file_of("{\"\xff\":1}"), "no valid JSON"},
       {"a list", file_of("[]"), "no JSON object"},
       {"a million brackets", file_of(std::string(1'000'000, '[')), "nested deeper"},
