@@ -8,7 +8,7 @@ last by name); its content is replaced:
     ...
     <!-- /figures -->
 
-headline  one sentence: geometric mean and worst ratio, machine, commit
+headline  one sentence: geometric mean and worst ratio, machine, commits
 classes   a table: each class of cases with geometric mean / worst case; the best peer of the same run, bold where ahead
 cases     a table of every case
 lab_*     the tables of docs/lab.md (scripts/lab_figures.py): a file and what of it to show
@@ -44,7 +44,8 @@ def load(patterns: str):
     results = [json.loads(p.read_text()) for p in paths]
     cases = {(c["device"], c["threads"], c["name"], c["src"]): c | {"machine": r["machine"]}
              for r in results for c in r["cases"]}
-    return results[-1] | {"cases": list(cases.values()), "paths": [str(p.relative_to(ROOT)) for p in paths]}
+    return results[-1] | {"cases": list(cases.values()), "paths": [str(p.relative_to(ROOT)) for p in paths],
+                         "commits": [r["commit"] for r in results]}
 
 
 def measured(result):
@@ -67,7 +68,11 @@ def headline(result) -> str:
         where = f"{threads} thread{'s' if threads != 1 else ''} of " if device == "cpu" else ""
         lines.append(f"- **{mean:.2f}** of a plain copy's speed (geometric mean of {len(cases)} layouts; worst "
                      f"{worst['ratio']:.2f}, `{worst['name']}`) on {where}{device_name(worst['machine'], device)}")
-    return "\n".join(lines) + f"\n\nFrom {', '.join(result['paths'])}: commit `{result['commit'][:12]}`.\n"
+    files = {}  # of each commit
+    for path, commit in zip(result["paths"], result["commits"]):
+        files.setdefault(commit[:12], []).append(path)
+    sources = [f"From {', '.join(paths)}: commit `{commit}`." for commit, paths in files.items()]
+    return "\n".join(lines + [""] + sources) + "\n"
 
 
 def class_cell(cases) -> str:
