@@ -23,6 +23,15 @@ class DeviceBuffer {
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
 
+  /// At least so many bytes; what was there before is lost when it grows.
+  void reserve(std::size_t bytes) {
+    if (bytes <= bytes_) return;
+    RESTRIDE_CHECK_CUDA(cudaFree(data_));
+    data_ = nullptr, bytes_ = 0;
+    RESTRIDE_CHECK_CUDA(cudaMalloc(&data_, bytes));
+    bytes_ = bytes;
+  }
+
   std::byte* data() const noexcept { return static_cast<std::byte*>(data_); }
   std::size_t bytes() const noexcept { return bytes_; }
 

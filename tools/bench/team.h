@@ -1,39 +1,25 @@
-// A few threads that run one function together, for the ceiling and the peers. The library's own pool is not
-// used: what it is measured against must not share its faults.
+// The threads that the ceilings, and peers without threads of their own, share the work over.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
-#include <thread>
-#include <vector>
 
 namespace restride::bench {
 
+/// OpenMP's team where there is one, because it is the library's, too: of two pools, the one that waits would spin
+/// beside the one that works, and slow the other's measurement down. Without OpenMP, threads of each call's own, as
+/// the library's are.
 class Team {
  public:
   /// `threads` >= 1, the caller's own included.
-  explicit Team(int threads);
-  ~Team();
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
+  explicit Team(int threads) : size_(threads) {}
 
-  int size() const noexcept { return static_cast<int>(workers_.size()) + 1; }
+  int size() const noexcept { return size_; }
 
   /// Calls body(i) once for every i in [0, size()), side by side; returns when all are done. No exceptions.
-  void run(const std::function<void(int)>& body);
+  void run(const std::function<void(int)>& body) const;
 
  private:
-  void work(int index);
-
-  std::vector<std::thread> workers_;
-  std::mutex mutex_;
-  std::condition_variable start_;
-  std::condition_variable done_;
-  const std::function<void(int)>* body_ = nullptr;
-  long round_ = 0;
-  int running_ = 0;
-  bool stop_ = false;
+  int size_;
 };
 
 }  // namespace restride::bench

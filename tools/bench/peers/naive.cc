@@ -30,7 +30,7 @@ void copy_part(std::byte* dst, const Layout& to, const std::byte* src, const Lay
 }
 
 template <class Word>
-Peer make(const Case& c, Team& team) {
+Peer make(const Case& c, const Team& team) {
   Peer peer;
   peer.name = "naive";
   const auto [to, from] = merged_layouts(c);
@@ -51,7 +51,7 @@ struct Bytes16 {
 
 }  // namespace
 
-void add_naive_peer(std::vector<Peer>& out, const Case& c, Team& team) {
+void add_naive_peer(std::vector<Peer>& out, const Case& c, const Team& team) {
   if (c.src.layout.element != c.dst.layout.element) return;
   switch (c.src.layout.element.size_bytes) {
     case 1: return out.push_back(make<std::uint8_t>(c, team));

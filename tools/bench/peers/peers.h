@@ -14,7 +14,7 @@
 namespace restride::bench {
 
 /// A naive loop nest over the merged modes, destination in order, the outermost mode split over the team.
-void add_naive_peer(std::vector<Peer>& out, const Case& c, Team& team);
+void add_naive_peer(std::vector<Peer>& out, const Case& c, const Team& team);
 
 /// cblas_?omatcopy, one call a matrix; it has no threads.
 void add_openblas_peer(std::vector<Peer>& out, const Case& c);
