@@ -50,12 +50,15 @@ struct TileShape {
 };
 
 // X(bytes of a unit, units along d, units along s): the instances of the kernels for rows on words.
-#define RESTRIDE_TILE_SHAPES(X)                                                                               \
-  X(1, 128, 128)                                                                                              \
-  X(1, 128, 256)                                                                                              \
-  X(1, 256, 128)                                                                                              \
-  X(2, 64, 64) X(2, 64, 128) X(2, 128, 64) X(2, 256, 64) X(4, 32, 32) X(4, 64, 32) X(4, 64, 64) X(4, 128, 32) \
-      X(8, 32, 32) X(8, 64, 32) X(16, 16, 16) X(16, 32, 16)
+#define RESTRIDE_TILE_SHAPES(X) \
+  X(1, 128, 128)                \
+  X(1, 128, 256)                \
+  X(1, 256, 128)                \
+  X(2, 64, 64)                  \
+  X(2, 64, 128)                 \
+  X(2, 128, 64)                 \
+  X(2, 256, 64)                 \
+  X(4, 32, 32) X(4, 64, 32) X(4, 64, 64) X(4, 128, 32) X(8, 32, 32) X(8, 64, 32) X(16, 16, 16) X(16, 32, 16)
 
 // The same for tiles that bulk tensor copies bring in, with the stages of the ring.
 #define RESTRIDE_BULK_SHAPES(X) \

@@ -51,14 +51,16 @@ Candidate base_bid(Family family, const Canonical& c, const CpuMachine& m) {
 }
 
 double stream_ns(const Candidate& k, const CpuMachine& m) {
-  const double sectors = static_cast<double>(k.predicted.read_sectors) + static_cast<double>(k.predicted.written_sectors);
+  const double sectors =
+      static_cast<double>(k.predicted.read_sectors) + static_cast<double>(k.predicted.written_sectors);
   return sectors * static_cast<double>(m.line_bytes) / m.stream_bytes_per_ns;
 }
 
 Candidate bid_run(const Canonical& c, const CpuMachine& m) {
   Candidate k = base_bid(Family::kRun, c, m);
-  const bool one_run = !c.two_sided && (c.modes.empty() || (c.modes.size() == 1 && c.modes[0].dst_stride == c.dst_unit &&
-                                                            c.modes[0].src_stride == c.src_unit));
+  const bool one_run =
+      !c.two_sided && (c.modes.empty() || (c.modes.size() == 1 && c.modes[0].dst_stride == c.dst_unit &&
+                                           c.modes[0].src_stride == c.src_unit));
   if (!one_run) {
     k.reason = "the copy is not one run contiguous on both sides";
     return k;
@@ -118,7 +120,8 @@ Candidate bid_tile(const Canonical& c, const CpuMachine& m) {
   Candidate k = base_bid(Family::kTile, c, m);
   TileSets sets;
   if (!tile_sets(c, kTileRowBytes, kTileColBytes, &sets)) {
-    k.reason = c.two_sided ? "the shapes have no common refinement" : "the sides share their fast mode, or one has no dense mode";
+    k.reason = c.two_sided ? "the shapes have no common refinement"
+                           : "the sides share their fast mode, or one has no dense mode";
     return k;
   }
   k.applies = true;
@@ -131,13 +134,16 @@ Candidate bid_tile(const Canonical& c, const CpuMachine& m) {
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
   // A column that ends inside a line, with no row of its own to go on, writes two lines in part.
   const bool whole_lines = sets.rows.points * c.dst_unit % m.line_bytes == 0;
-  const double ragged = whole_lines ? 0 : static_cast<double>(c.units) / static_cast<double>(sets.rows.points) * 5 * m.line_ns;
+  const double ragged =
+      whole_lines ? 0 : static_cast<double>(c.units) / static_cast<double>(sets.rows.points) * 5 * m.line_ns;
   // Every staged row, every column of a tile and every task cost their start.
   const double units = static_cast<double>(c.units);
   const double staged = units / static_cast<double>(std::min(sets.cols.points, k.get(ParamId::kTileCols)));
   const double columns = units / static_cast<double>(std::min(sets.rows.points, k.get(ParamId::kTileRows)));
-  const double tasks = units / static_cast<double>(sets.rows.points * std::min(sets.cols.points, k.get(ParamId::kBandCols)));
-  k.predicted.time_ns = std::max(stream_ns(k, m), lines * waste * m.shuffle_line_ns) + ragged + 0.3 * lines + 4 * staged + 4 * columns + 100 * tasks;
+  const double tasks =
+      units / static_cast<double>(sets.rows.points * std::min(sets.cols.points, k.get(ParamId::kBandCols)));
+  k.predicted.time_ns = std::max(stream_ns(k, m), lines * waste * m.shuffle_line_ns) + ragged + 0.3 * lines +
+                        4 * staged + 4 * columns + 100 * tasks;
   return k;
 }
 
@@ -151,7 +157,8 @@ Candidate bid_rows(const Canonical& c, const CpuMachine& m) {
   k.params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
   const double rows = static_cast<double>(c.units) / static_cast<double>(c.modes[0].extent);
   if (static_cast<std::int64_t>(magnitude(c.modes[0].src_stride)) >= m.line_bytes)
-    k.predicted.read_sectors = std::max(k.predicted.read_sectors, c.units);  // each unit of a row from a line of its own
+    k.predicted.read_sectors =
+        std::max(k.predicted.read_sectors, c.units);  // each unit of a row from a line of its own
   k.predicted.time_ns = stream_ns(k, m) + rows * m.row_ns;
   if (c.modes[0].src_stride != c.src_unit) {
     const bool easy = c.modes[0].src_stride == 0 || c.modes[0].src_stride == -c.src_unit;
@@ -177,10 +184,13 @@ Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
   k.predicted.written_sectors = lines_for_runs(c.dst_bytes(), sets.dst_run_units * c.dst_unit, m.line_bytes);
   const double tiles = static_cast<double>(c.units) / static_cast<double>(sets.units);
   // Picked by vector gathers, moved 16 bytes at a time, or woven a plane at a time.
-  const double unit_ns = c.dst_unit >= 4 ? m.pick_unit_ns * (c.dst_unit >= 8 ? 2 : 1) : sets.woven ? 0.06 * c.dst_unit : m.pick_unit_ns;
-  k.predicted.time_ns = stream_ns(k, m) + static_cast<double>(c.units) * unit_ns +
-                        static_cast<double>(sets.units) * 2 * m.unit_ns +  // the table, once
-                        tiles * m.row_ns * static_cast<double>(sets.units / sets.src_run_units + sets.units / sets.dst_run_units);
+  const double unit_ns = c.dst_unit >= 4 ? m.pick_unit_ns * (c.dst_unit >= 8 ? 2 : 1)
+                         : sets.woven    ? 0.06 * c.dst_unit
+                                         : m.pick_unit_ns;
+  k.predicted.time_ns =
+      stream_ns(k, m) + static_cast<double>(c.units) * unit_ns +
+      static_cast<double>(sets.units) * 2 * m.unit_ns +  // the table, once
+      tiles * m.row_ns * static_cast<double>(sets.units / sets.src_run_units + sets.units / sets.dst_run_units);
   return k;
 }
 
@@ -193,8 +203,10 @@ Candidate bid_gather(const Canonical& c, const CpuMachine& m) {
   } else {
     k.reason = "right for every layout, one unit at a time";
   }
-  const std::int64_t run = c.two_sided || c.modes.empty() ? 1 : c.modes[0].extent;  // units between two looks at the other modes
-  k.predicted.time_ns = stream_ns(k, m) + static_cast<double>(c.units) * (m.unit_ns + 0.4 + m.row_ns / static_cast<double>(run));
+  const std::int64_t run =
+      c.two_sided || c.modes.empty() ? 1 : c.modes[0].extent;  // units between two looks at the other modes
+  k.predicted.time_ns =
+      stream_ns(k, m) + static_cast<double>(c.units) * (m.unit_ns + 0.4 + m.row_ns / static_cast<double>(run));
   return k;
 }
 

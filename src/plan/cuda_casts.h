@@ -4,12 +4,19 @@
 #include <restride/dtype.hpp>
 
 // X(dst, src): enumerators of DType.
-#define RESTRIDE_CUDA_CASTS(X)                                                                                 \
-  X(kF16, kF32)                                                                                                \
-  X(kBF16, kF32)                                                                                               \
-  X(kF8E4M3, kF32) X(kF8E5M2, kF32) X(kU8, kF32) X(kI32, kF32) X(kF64, kF32) X(kF32, kF16) X(kF32, kBF16)      \
-      X(kF32, kF8E4M3) X(kF32, kF8E5M2) X(kF32, kU8) X(kF32, kI32) X(kF32, kF64) X(kBF16, kF16) X(kF16, kBF16) \
-          X(kF16, kU8) X(kI32, kI64) X(kI64, kI32)
+#define RESTRIDE_CUDA_CASTS(X) \
+  X(kF16, kF32)                \
+  X(kBF16, kF32)               \
+  X(kF8E4M3, kF32)             \
+  X(kF8E5M2, kF32)             \
+  X(kU8, kF32)                 \
+  X(kI32, kF32)                \
+  X(kF64, kF32)                \
+  X(kF32, kF16)                \
+  X(kF32, kBF16)               \
+  X(kF32, kF8E4M3)             \
+  X(kF32, kF8E5M2)             \
+  X(kF32, kU8) X(kF32, kI32) X(kF32, kF64) X(kBF16, kF16) X(kF16, kBF16) X(kF16, kU8) X(kI32, kI64) X(kI64, kI32)
 
 namespace restride::plan {
 

@@ -54,7 +54,8 @@ class TileTable {
       if (k < p.src_run_modes) src_run_ = stage_units;
     }
     src_runs_ = stage_units / src_run_;
-    fill(p.src_order, p.src_run_modes, p.rank, 0, [&](int m) { return p.modes[m].src_stride; }, src_offsets_);
+    fill(
+        p.src_order, p.src_run_modes, p.rank, 0, [&](int m) { return p.modes[m].src_stride; }, src_offsets_);
     // A mode that dst's run walks downwards leaves last unit first.
     std::int64_t first_dst = 0;
     std::int64_t first_staged = 0;
@@ -69,8 +70,12 @@ class TileTable {
     dst_runs_ = stage_units / dst_run_;
     std::uint8_t dst_order[Packed::kCapacity];
     for (int k = 0; k < p.rank; ++k) dst_order[k] = static_cast<std::uint8_t>(k);
-    fill(dst_order, p.dst_run_modes, p.rank, first_dst, [&](int m) { return p.modes[m].dst_stride; }, dst_offsets_);
-    const auto fill_table = [&] { fill(dst_order, 0, p.rank, first_staged, [&](int m) { return stage_stride[m]; }, table_); };
+    fill(
+        dst_order, p.dst_run_modes, p.rank, first_dst, [&](int m) { return p.modes[m].dst_stride; }, dst_offsets_);
+    const auto fill_table = [&] {
+      fill(
+          dst_order, 0, p.rank, first_staged, [&](int m) { return stage_stride[m]; }, table_);
+    };
     shuffle_ = weave_ = false;
     if constexpr (kShuffles<kUnit>) {
       if (a.stream) {  // so large a copy makes up for working them out
@@ -165,8 +170,8 @@ class TileTable {
 
 /// n units of the stage, picked by the table, densely into `to` (which has room for a whole vector more).
 template <std::size_t kUnit>
-HWY_INLINE void pick_by_table(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT stage, const std::int32_t* HWY_RESTRICT table,
-                              std::int64_t n) {
+HWY_INLINE void pick_by_table(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT stage,
+                              const std::int32_t* HWY_RESTRICT table, std::int64_t n) {
   std::int64_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (kUnit <= 2 && HWY_TARGET <= HWY_AVX2) {
@@ -193,8 +198,9 @@ HWY_INLINE void pick_by_table(std::uint8_t* HWY_RESTRICT to, const std::uint8_t*
     const hn::Rebind<std::int32_t, decltype(d)> d32;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     for (; i + lanes <= n; i += lanes)
-      hn::StoreU(hn::GatherOffset(d, reinterpret_cast<const std::uint64_t*>(stage), hn::PromoteTo(di, hn::LoadU(d32, table + i))), d,
-                 reinterpret_cast<std::uint64_t*>(to) + i);
+      hn::StoreU(hn::GatherOffset(d, reinterpret_cast<const std::uint64_t*>(stage),
+                                  hn::PromoteTo(di, hn::LoadU(d32, table + i))),
+                 d, reinterpret_cast<std::uint64_t*>(to) + i);
   }
 #endif
   for (; i < n; ++i) std::memcpy(to + i * static_cast<std::int64_t>(kUnit), stage + table[i], kUnit);
@@ -228,7 +234,8 @@ class Asker {
 };
 
 template <std::size_t kUnit>
-void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin, std::int64_t end) noexcept {
+void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
+            std::int64_t end) noexcept {
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
   constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
@@ -254,8 +261,10 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
     const std::int64_t src_run_bytes = t.src_run() * kUnitBytes;
     for (std::int64_t r = 0; r < t.src_runs(); ++r) {
       const std::uint8_t* from = src + at.src() + t.src_offset(r);
-      if (a.cast_run == nullptr) copy_bytes(stage + r * src_run_bytes, from, static_cast<std::size_t>(src_run_bytes));
-      else a.cast_run(stage + r * src_run_bytes, from, static_cast<std::size_t>(t.src_run()));
+      if (a.cast_run == nullptr)
+        copy_bytes(stage + r * src_run_bytes, from, static_cast<std::size_t>(src_run_bytes));
+      else
+        a.cast_run(stage + r * src_run_bytes, from, static_cast<std::size_t>(t.src_run()));
     }
     Asker<kUnit> asker(t, src + ahead.src(), a.src_unit);
     if (t.weaves()) {
@@ -267,7 +276,8 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
         asker.units_left(plane.rows * plane.cols);
       }
       for (std::int64_t r = 0; r < t.dst_runs(); ++r)
-        writers[r % kWriters].write(dst + at.dst() + t.dst_offset(r), leaving + r * t.dst_run() * kUnitBytes, static_cast<std::size_t>(t.dst_run() * kUnitBytes));
+        writers[r % kWriters].write(dst + at.dst() + t.dst_offset(r), leaving + r * t.dst_run() * kUnitBytes,
+                                    static_cast<std::size_t>(t.dst_run() * kUnitBytes));
       continue;
     }
     constexpr std::int64_t kPieceUnits = 512 / kUnitBytes;

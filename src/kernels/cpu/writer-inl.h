@@ -73,8 +73,10 @@ class Writer {
   }
   /// The open line is full.
   HWY_INLINE void emit() {
-    if (first_ == 0) stream_line(next_ - kLine, line_);
-    else std::memcpy(next_ - (kLine - first_), line_ + first_, kLine - first_);
+    if (first_ == 0)
+      stream_line(next_ - kLine, line_);
+    else
+      std::memcpy(next_ - (kLine - first_), line_ + first_, kLine - first_);
     fill_ = first_ = 0;
   }
 

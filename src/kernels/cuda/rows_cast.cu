@@ -114,11 +114,26 @@ int launch_rows_cast(const CudaArgs& args, void* dst, const void* src, CUstream_
   RESTRIDE_X(1, 1)
   RESTRIDE_X(1, 2)
   RESTRIDE_X(1, 4)
-  RESTRIDE_X(1, 8) RESTRIDE_X(1, 16) RESTRIDE_X(2, 1) RESTRIDE_X(2, 2) RESTRIDE_X(2, 4) RESTRIDE_X(2, 8)
-      RESTRIDE_X(2, 16) RESTRIDE_X(4, 1) RESTRIDE_X(4, 2) RESTRIDE_X(4, 4) RESTRIDE_X(4, 8) RESTRIDE_X(4, 16)
-          RESTRIDE_X(8, 1) RESTRIDE_X(8, 2) RESTRIDE_X(8, 4) RESTRIDE_X(8, 8) RESTRIDE_X(8, 16) RESTRIDE_X(16, 8)
+  RESTRIDE_X(1, 8)
+  RESTRIDE_X(1, 16)
+  RESTRIDE_X(2, 1)
+  RESTRIDE_X(2, 2)
+  RESTRIDE_X(2, 4)
+  RESTRIDE_X(2, 8)
+  RESTRIDE_X(2, 16)
+  RESTRIDE_X(4, 1)
+  RESTRIDE_X(4, 2)
+  RESTRIDE_X(4, 4)
+  RESTRIDE_X(4, 8)
+  RESTRIDE_X(4, 16)
+  RESTRIDE_X(8, 1)
+  RESTRIDE_X(8, 2)
+  RESTRIDE_X(8, 4)
+  RESTRIDE_X(8, 8)
+  RESTRIDE_X(8, 16)
+  RESTRIDE_X(16, 8)
 #undef RESTRIDE_X
-              return static_cast<int>(cudaErrorInvalidValue);
+  return static_cast<int>(cudaErrorInvalidValue);
 }
 
 }  // namespace restride::cuda
