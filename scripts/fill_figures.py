@@ -76,18 +76,22 @@ def headline(result) -> str:
 
 
 def class_cell(cases) -> str:
-    """Geometric mean / worst case, then the best peer that ran on all these cases; bold where that one is ahead."""
+    """Geometric mean / worst case, then the peer that does best against ours on the cases it ran on; bold where ahead."""
     if not cases:
         return "-"
-    mean = geometric_mean([c["ratio"] for c in cases])
-    cell = f"{mean:.2f} / {min(c['ratio'] for c in cases):.2f}"
-    peers = {p: geometric_mean([c["peers"][p] for c in cases]) for p in cases[0].get("peers", {})
-             if all(c.get("peers", {}).get(p, 0) > 0 for c in cases)}
+    cell = f"{geometric_mean([c['ratio'] for c in cases]):.2f} / {min(c['ratio'] for c in cases):.2f}"
+    peers = []
+    for peer in {p for c in cases for p in c.get("peers", {})}:
+        shared = [c for c in cases if c.get("peers", {}).get(peer, 0) > 0]
+        if shared:
+            theirs = geometric_mean([c["peers"][peer] for c in shared])
+            ours = geometric_mean([c["ratio"] for c in shared])
+            peers.append((theirs / ours, len(shared), peer, theirs, ours))
     if not peers:
         return cell
-    best = max(peers, key=peers.get)
-    peer = f"{best} {peers[best]:.2f}"
-    return f"{cell}; {f'**{peer}**' if peers[best] > mean else peer}"
+    lead, count, peer, theirs, ours = max(peers)
+    name = f"**{peer} {theirs:.2f}**" if lead > 1 else f"{peer} {theirs:.2f}"
+    return f"{cell}; {name}" + (f" to {ours:.2f} on {count} of {len(cases)}" if count < len(cases) else "")
 
 
 def classes(result) -> str:
