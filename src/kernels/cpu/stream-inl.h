@@ -30,25 +30,6 @@ HWY_INLINE void stream_line(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* H
   for (std::size_t i = 0; i < kLine; i += step) hn::Stream(hn::LoadU(d, from + i), d, to + i);
 }
 
-/// n bytes: the ragged head and tail by ordinary stores, every whole line of `to` past the caches.
-HWY_INLINE void stream_bytes(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from, std::size_t n) {
-  const std::size_t head = (kLine - reinterpret_cast<std::uintptr_t>(to) % kLine) % kLine;
-  if (n < head + kLine) {
-    std::memcpy(to, from, n);
-    return;
-  }
-  if (head != 0) std::memcpy(to, from, head);
-  std::size_t i = head;
-  for (; i + 4 * kLine <= n; i += 4 * kLine) {
-    stream_line(to + i, from + i);
-    stream_line(to + i + kLine, from + i + kLine);
-    stream_line(to + i + 2 * kLine, from + i + 2 * kLine);
-    stream_line(to + i + 3 * kLine, from + i + 3 * kLine);
-  }
-  for (; i + kLine <= n; i += kLine) stream_line(to + i, from + i);
-  if (i < n) std::memcpy(to + i, from + i, n - i);
-}
-
 /// A hint that a line will be read soon, but not so soon that it should push others out of the first level.
 HWY_INLINE void prefetch_to_l2(const std::uint8_t* p) { __builtin_prefetch(p, 0, 2); }
 
