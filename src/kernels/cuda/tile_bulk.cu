@@ -4,7 +4,7 @@
 //               one after the other in the tiles' order, and has the next ones on their way meanwhile.
 // Shared memory a ring of stages of one tile each, swizzled by the copy engine as the gather wants it.
 // Traffic       as tile_aligned, without load requests of the threads.
-// Source        the lab's rungs `tma` and `tma_ring`; measured rows in docs/cuda.md.
+// Source        the lab's rungs `tma` and `tma_ring`; measured rows in bench/results.
 #include <cuda.h>
 
 #include "src/kernels/cuda/bulk.cuh"
