@@ -2,7 +2,7 @@
 //
 // One core that streams from one place waits for memory: its own misses fill the line buffers, and the prefetcher of
 // the second level follows one page at a time. With a dozen places in turn the prefetcher runs ahead on all of them,
-// which no software prefetch reached: in bench/results the classes rows and casts run faster than a plain copy.
+// which no software prefetch reached: in bench/results the class rows runs faster than a plain copy.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
