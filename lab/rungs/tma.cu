@@ -19,11 +19,11 @@ __global__ void __launch_bounds__(Map::kThreads)
   __shared__ __align__(1024) char stage[Map::kStageBytes];  // the swizzle repeats every eight lines of 128 bytes
   __shared__ std::uint64_t arrival;
   if (threadIdx.x == 0) {
-    init_arrival(&arrival);
+    init_arrival(shared_address(&arrival));
     fetch_tile(map, &source, blockIdx.x, stage, &arrival);
   }
   __syncthreads();  // the barrier must be there before anybody waits on it
-  wait_phase(&arrival, 0);
+  wait_arrival(shared_address(&arrival), 0);
 #pragma unroll
   for (int cell = 0; cell < Map::kCells; ++cell) {
     std::uint32_t words[Map::kV], vectors[Map::kK][4];

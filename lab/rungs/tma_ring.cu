@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(Map::kThreads)
   __shared__ std::uint64_t arrival[kStages];
   const bool leader = threadIdx.x == 0;
   if (leader) {
-    for (int s = 0; s < kStages; ++s) init_arrival(&arrival[s]);
+    for (int s = 0; s < kStages; ++s) init_arrival(shared_address(&arrival[s]));
     for (int s = 0; s < kStages; ++s) {
       const std::int64_t tile = blockIdx.x + std::int64_t{gridDim.x} * s;
       if (tile < tiles) fetch_tile(map, &source, static_cast<int>(tile), stages + s * Map::kStageBytes, &arrival[s]);
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(Map::kThreads)
   unsigned phase = 0;
   for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     char* const here = stages + stage * Map::kStageBytes;
-    wait_phase(&arrival[stage], phase);
+    wait_arrival(shared_address(&arrival[stage]), phase);
     std::uint32_t words[Map::kCells][Map::kV];
 #pragma unroll
     for (int cell = 0; cell < Map::kCells; ++cell) gather_cell(map, here, cell, words[cell]);
