@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "src/base/checked.h"
 #include "src/kernels/cpu/cast.h"
@@ -11,6 +12,8 @@
 #include "src/kernels/cpu/rows.h"
 #include "src/kernels/cpu/run.h"
 #include "src/kernels/cpu/tile.h"
+#include "src/kernels/cpu/tile_records.h"
+#include "src/plan/cpu_records.h"
 #include "src/plan/cpu_sets.h"
 
 namespace restride::launch {
@@ -69,37 +72,61 @@ void split_modes(const Canonical& c, const plan::TileSets& sets, CpuArgs* a) {
                                layout::to_string(c)));
 }
 
+/// A tile's sizes as the plan says; false when no kernel could run with them.
+bool take_tile(const plan::Candidate& k, const plan::TileSets& sets, std::int64_t max_column_bytes,
+               std::int64_t block_cols, CpuArgs* a) {
+  a->stream = k.get(ParamId::kStream) != 0;
+  a->rows = sets.rows.points;
+  a->cols = sets.cols.points;
+  a->tile_rows = k.get(ParamId::kTileRows);
+  a->tile_cols = k.get(ParamId::kTileCols);
+  if (a->tile_cols > kernels::cpu::kMaxTileRowBytes) return false;  // before it is multiplied
+  a->band_cols = k.get(ParamId::kBandCols);
+  a->chunk_rows = k.get(ParamId::kBlockUnits);
+  const std::int64_t line_rows = 64 / std::gcd(std::int64_t{a->dst_unit}, std::int64_t{64});
+  const std::int64_t staged = a->cast_run != nullptr ? a->dst_unit : a->src_unit;
+  const bool sane = a->tile_rows >= 1 && a->tile_rows <= kernels::cpu::kMaxTileRows && a->tile_cols >= 1 &&
+                    a->tile_cols * staged <= kernels::cpu::kMaxTileRowBytes && a->chunk_rows >= a->tile_rows &&
+                    a->tile_rows * a->dst_unit <= max_column_bytes && a->band_cols >= a->tile_cols &&
+                    a->band_cols <= kernels::cpu::kMaxBandCols &&
+                    (a->band_cols >= a->cols || a->band_cols % a->tile_cols == 0) &&
+                    (a->tile_cols >= a->band_cols || a->tile_cols >= a->cols || a->tile_cols % block_cols == 0) &&
+                    (a->tile_rows >= a->rows || a->tile_rows % line_rows == 0) &&
+                    (a->chunk_rows >= a->rows || a->chunk_rows % a->tile_rows == 0);
+  if (!sane) return false;
+  a->chunk_rows =
+      std::min(a->chunk_rows, std::max(a->rows, a->tile_rows));  // a plan from a file may say more than there are
+  const std::int64_t chunks = (a->rows + a->chunk_rows - 1) / a->chunk_rows;
+  const std::int64_t blocks = (a->cols + a->band_cols - 1) / a->band_cols;
+  a->tasks = a->nest.points() * chunks * blocks;
+  return true;
+}
+
+CpuArgs prepare_tile_records(const Canonical& c, const plan::Candidate& k) {
+  plan::Records records;
+  plan::TileSets sets;
+  if (!plan::records_of(c, &records) || records.copy.dst_unit != k.get(ParamId::kRecordBytes) ||
+      !plan::tile_sets(records.copy, plan::kTileRowBytes, plan::kTileColBytes, &sets))
+    refuse(k, c);
+  CpuArgs a = common(records.copy);
+  a.kernel = kernels::cpu::record_kernel(a.dst_unit, a.src_unit, records.reversed);
+  a.record_unit = records.unit_bytes;
+  a.record_reversed = records.reversed;
+  if (records.reversed) a.src_shift -= a.dst_unit - a.record_unit;
+  split_modes(records.copy, sets, &a);
+  if (!take_tile(k, sets, kernels::cpu::kMaxRecordColumnBytes, 1, &a)) refuse(k, c);
+  return a;
+}
+
 CpuArgs prepare_tile(const Canonical& c, const plan::Candidate& k) {
+  if (k.get(ParamId::kRecordBytes) != 0) return prepare_tile_records(c, k);
   plan::TileSets sets;
   if (!plan::tile_sets(c, plan::kTileRowBytes, plan::kTileColBytes, &sets)) refuse(k, c);
   CpuArgs a = common(c);
   a.kernel = kernels::cpu::tile_kernel(c.dst_unit);
-  a.stream = k.get(ParamId::kStream) != 0;
   split_modes(c, sets, &a);
-  a.rows = sets.rows.points;
-  a.cols = sets.cols.points;
-  a.tile_rows = k.get(ParamId::kTileRows);
-  a.tile_cols = k.get(ParamId::kTileCols);
-  if (a.tile_cols > kernels::cpu::kMaxTileRowBytes) refuse(k, c);  // before it is multiplied
-  a.band_cols = k.get(ParamId::kBandCols);
-  a.chunk_rows = k.get(ParamId::kBlockUnits);
-  const std::int64_t unit = c.dst_unit;
-  const std::int64_t line_rows = 64 / unit;
-  const std::int64_t block_cols = 16 / unit;  // a sink carries whole blocks of columns from tile to tile
-  const bool sane = a.tile_rows >= 1 && a.tile_rows <= kernels::cpu::kMaxTileRows && a.tile_cols >= 1 &&
-                    a.tile_cols * unit <= kernels::cpu::kMaxTileRowBytes && a.chunk_rows >= a.tile_rows &&
-                    a.tile_rows * unit <= kernels::cpu::kMaxColumnBytes && a.band_cols >= a.tile_cols &&
-                    a.band_cols <= kernels::cpu::kMaxBandCols &&
-                    (a.band_cols >= a.cols || a.band_cols % a.tile_cols == 0) &&
-                    (a.tile_cols >= a.band_cols || a.tile_cols >= a.cols || a.tile_cols % block_cols == 0) &&
-                    (a.tile_rows >= a.rows || a.tile_rows % line_rows == 0) &&
-                    (a.chunk_rows >= a.rows || a.chunk_rows % a.tile_rows == 0);
-  if (!sane) refuse(k, c);
-  a.chunk_rows =
-      std::min(a.chunk_rows, std::max(a.rows, a.tile_rows));  // a plan from a file may say more than there are
-  const std::int64_t chunks = (a.rows + a.chunk_rows - 1) / a.chunk_rows;
-  const std::int64_t blocks = (a.cols + a.band_cols - 1) / a.band_cols;
-  a.tasks = a.nest.points() * chunks * blocks;
+  const std::int64_t block_cols = 16 / c.dst_unit;  // a sink carries whole blocks of columns from tile to tile
+  if (!take_tile(k, sets, kernels::cpu::kMaxColumnBytes, block_cols, &a)) refuse(k, c);
   return a;
 }
 

@@ -35,6 +35,20 @@ Layout scatter(Rng& rng, Element element, const std::vector<std::int64_t>& exten
   return strided(element, extents, strides, pick(rng, 0, 3) == 0 ? pick(rng, -40, 40) : 0);
 }
 
+/// As scatter, for pixels: `channels` elements together, or backwards, with a gap behind them now and then.
+Layout scatter_pixels(Rng& rng, Element element, const std::vector<std::int64_t>& extents, std::int64_t channels,
+                      bool may_repeat) {
+  const std::int64_t gap = pick(rng, 0, 2) == 0 ? pick(rng, 1, 5) : 0;
+  const bool whole = pick(rng, 0, 3) != 0;  // the gap is elements, not bytes
+  const std::int64_t bytes = channels * element.size_bytes + gap * (whole ? element.size_bytes : 1);
+  Layout l = scatter(rng, Element::bytes(bytes), extents, may_repeat, true);
+  l.element = element;
+  const bool backwards = pick(rng, 0, 2) == 0;
+  if (backwards) l.offset_bytes += (channels - 1) * element.size_bytes;
+  l.modes.push_back({channels, backwards ? -element.size_bytes : element.size_bytes});
+  return l;
+}
+
 /// The same count in other extents: neighbours merged, or one split.
 std::vector<std::int64_t> reshaped(Rng& rng, std::vector<std::int64_t> extents) {
   for (int k = 0; k < 2 && !extents.empty(); ++k) {
@@ -77,8 +91,15 @@ Case random_case(Rng& rng, const Limits& limits) {
     const Element other = random_element(rng);
     if (castable(other, src_element)) dst_element = other;
   }
-  const bool other_shape = limits.reshapes && pick(rng, 0, 4) == 0;
   Case c;
+  if (pick(rng, 0, 4) == 0) {
+    const std::int64_t channels = pick(rng, 1, 9);
+    for (std::int64_t& e : extents) e = e > channels ? e / channels : e;
+    c.src = scatter_pixels(rng, src_element, extents, channels, true);
+    c.dst = scatter_pixels(rng, dst_element, extents, channels, false);
+    return c;
+  }
+  const bool other_shape = limits.reshapes && pick(rng, 0, 4) == 0;
   c.src = scatter(rng, src_element, extents, true, true);
   c.dst = scatter(rng, dst_element, other_shape ? reshaped(rng, extents) : extents, false, true);
   return c;

@@ -29,7 +29,8 @@ struct Limits {
 };
 
 /// A dst that writes each element once and a src of the same count: random rank, extents (short ones and 1s
-/// often), order, gaps, flips, broadcasts (src), odd byte strides, odd element sizes, slices, other shapes.
+/// often), order, gaps, flips, broadcasts (src), odd byte strides, odd element sizes, slices, other shapes; one in five
+/// has pixels: a few channels together on both sides, in either direction, with or without a gap.
 Case random_case(Rng& rng, const Limits& limits = {});
 
 /// A byte buffer that covers a layout, surrounded by a margin of known bytes.

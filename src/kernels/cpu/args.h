@@ -69,6 +69,10 @@ struct CpuArgs {
   std::int64_t tile_cols = 0;
   std::int64_t band_cols = 0;
   std::int64_t chunk_rows = 0;
+
+  // tile of records: see kernels/cpu/tile_records.h
+  std::int32_t record_unit = 0;  ///< bytes of the units that a record is made of
+  bool record_reversed = false;  ///< they run downwards in src
 };
 
 }  // namespace restride::kernels::cpu

@@ -7,95 +7,13 @@
 #include <hwy/foreach_target.h>
 #include "src/kernels/cpu/sink-inl.h"
 #include "src/kernels/cpu/stream-inl.h"
+#include "src/kernels/cpu/tile_walk-inl.h"
 #include "src/kernels/cpu/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace restride::kernels::cpu {
 namespace HWY_NAMESPACE {
 namespace {
-
-/// A tile of the walk: where its rows start in src, its columns in dst.
-struct TilePlace {
-  const std::uint8_t* src = nullptr;  ///< + row_offsets[r] is row r's first column
-  std::uint8_t* dst = nullptr;        ///< the row set's first row of column 0
-  std::int64_t first_row = 0;         ///< of this tile
-  std::int64_t rows = 0;
-  std::int64_t first_col = 0;  ///< counted from the band's first
-  std::int64_t cols = 0;
-  bool opens_band = false;  ///< the first tile of a task: the column table is stale
-  bool first_rows = false;  ///< no tile above it in its task
-  bool last_rows = false;   ///< no tile below it in its task
-  std::int64_t band_first_col = 0;
-  std::int64_t band_cols = 0;
-  std::int64_t row_offsets[kMaxTileRows];
-};
-
-/// Walks the tiles of tasks [begin, end) in order: across the band first, so that source rows are read on and on,
-/// then down.
-class TileWalk {
- public:
-  TileWalk(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) noexcept
-      : a_(a),
-        dst_(dst),
-        src_(src),
-        bands_((a.cols + a.band_cols - 1) / a.band_cols),
-        chunks_((a.rows + a.chunk_rows - 1) / a.chunk_rows),
-        band_(begin % bands_),
-        chunk_(begin / bands_ % chunks_),
-        left_(end - begin),
-        row_(chunk_ * a.chunk_rows),
-        outer_(a.nest, begin / bands_ / chunks_) {}
-
-  /// False when there is none left.
-  bool next(TilePlace* t) noexcept {
-    if (left_ == 0) return false;
-    const std::int64_t chunk_end = std::min(a_.rows, (chunk_ + 1) * a_.chunk_rows);
-    t->band_first_col = band_ * a_.band_cols;
-    t->band_cols = std::min(a_.band_cols, a_.cols - t->band_first_col);
-    t->first_row = row_;
-    t->rows = std::min(a_.tile_rows, chunk_end - row_);
-    t->first_col = col_;
-    t->cols = std::min(a_.tile_cols, t->band_cols - col_);
-    t->src = src_ + outer_.src() + (t->band_first_col + col_) * a_.src_unit;  // the column set is dense in src
-    t->dst = dst_ + outer_.dst();
-    t->first_rows = row_ == chunk_ * a_.chunk_rows;
-    t->last_rows = row_ + t->rows == chunk_end;
-    t->opens_band = t->first_rows && col_ == 0;
-    fill_offsets(a_.row_set, Side::kSrc, row_, t->rows, t->row_offsets);
-    col_ += t->cols;
-    if (col_ == t->band_cols) {
-      col_ = 0;
-      row_ += t->rows;
-      if (t->last_rows) next_task();
-    }
-    return true;
-  }
-
- private:
-  void next_task() noexcept {
-    --left_;
-    if (++band_ == bands_) {
-      band_ = 0;
-      if (++chunk_ == chunks_) {
-        chunk_ = 0;
-        if (left_ > 0) outer_.next();
-      }
-    }
-    row_ = chunk_ * a_.chunk_rows;
-  }
-
-  const CpuArgs& a_;
-  std::uint8_t* dst_;
-  const std::uint8_t* src_;
-  std::int64_t bands_;
-  std::int64_t chunks_;
-  std::int64_t band_;
-  std::int64_t chunk_;
-  std::int64_t left_;
-  std::int64_t row_;
-  std::int64_t col_ = 0;
-  NestCursor outer_;
-};
 
 template <std::size_t kUnit, class Sink>
 void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
@@ -128,19 +46,12 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
 
     // Shuffle; between blocks, ask for the next tile's rows, evenly spread.
     const std::int64_t blocks = ((t.cols + kCols - 1) / kCols) * ((t.rows + kRows - 1) / kRows);
-    const std::int64_t ahead_rows = more ? ahead.rows : 0;
-    const std::int64_t ahead_bytes = ahead.cols * a.src_unit;
-    std::int64_t asked = 0;
-    std::int64_t owed = 0;
+    TileAsker asker(ahead, more, a.src_unit, blocks);
     for (std::int64_t c = 0; c < t.cols; c += kCols) {
       const std::int64_t cols = std::min(kCols, t.cols - c);
       sink.open(t, t.first_col + c);
       for (std::int64_t r = 0; r < t.rows; r += kRows) {
-        for (owed += ahead_rows; owed >= blocks && asked < ahead_rows; owed -= blocks, ++asked) {
-          const std::uint8_t* p = ahead.src + ahead.row_offsets[asked];
-          for (std::int64_t k = 0; k < ahead_bytes; k += 64) prefetch_to_l2(p + k);
-          prefetch_to_l2(p + ahead_bytes - 1);
-        }
+        asker.block_done();
         const std::int64_t bytes = std::min(kRows, t.rows - r) * static_cast<std::int64_t>(kUnit);
         const std::uint8_t* in = stage + r * kStagePitch + c * static_cast<std::int64_t>(kUnit);
         if (bytes == static_cast<std::int64_t>(B::kVectorBytes) && cols == kCols) {

@@ -105,7 +105,16 @@ struct Block {
   /// in + r * pitch, at any alignment.
   template <class Emit>
   static HWY_INLINE void transpose(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Emit& emit) {
-    load_shuffle_emit(in, pitch, emit, std::make_index_sequence<kCols>());
+    transpose(
+        in, pitch, [](V v) RESTRIDE_INLINE_LAMBDA { return v; }, emit);
+  }
+
+  /// The same for rows whose 16 bytes hold the units in a way of their own: spread(v) puts the units of each of v's
+  /// 16-byte pieces in place.
+  template <class Spread, class Emit>
+  static HWY_INLINE void transpose(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Spread& spread,
+                                   const Emit& emit) {
+    load_shuffle_emit(in, pitch, spread, emit, std::make_index_sequence<kCols>());
   }
 
  private:
@@ -125,10 +134,10 @@ struct Block {
     }
   }
 
-  template <class Emit, std::size_t... I>
-  static HWY_INLINE void load_shuffle_emit(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Emit& emit,
-                                           std::index_sequence<I...>) {
-    V v[kCols] = {lanes_of_rows(in + static_cast<std::ptrdiff_t>(I) * pitch, pitch)...};
+  template <class Spread, class Emit, std::size_t... I>
+  static HWY_INLINE void load_shuffle_emit(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch,
+                                           const Spread& spread, const Emit& emit, std::index_sequence<I...>) {
+    V v[kCols] = {spread(lanes_of_rows(in + static_cast<std::ptrdiff_t>(I) * pitch, pitch))...};
     if constexpr (kCols >= 2) shuffle(v, std::make_index_sequence<kCols / 2>());
     if constexpr (kCols >= 4) shuffle(v, std::make_index_sequence<kCols / 2>());
     if constexpr (kCols >= 8) shuffle(v, std::make_index_sequence<kCols / 2>());

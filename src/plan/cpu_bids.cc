@@ -1,0 +1,57 @@
+#include "src/plan/cpu_bids.h"
+
+#include <algorithm>
+
+#include "src/base/checked.h"
+
+namespace restride::plan {
+
+using layout::Canonical;
+using layout::CopyMode;
+
+namespace {
+
+/// Contiguous bytes a side's innermost chain of modes covers.
+std::int64_t run_bytes(const Canonical& c, bool dst_side) {
+  const auto stride = [&](const CopyMode& m) { return dst_side ? m.dst_stride : m.src_stride; };
+  std::int64_t run = dst_side ? c.dst_unit : c.src_unit;
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (const CopyMode& m : c.modes)
+      if (m.extent > 1 && static_cast<std::int64_t>(magnitude(stride(m))) == run && run <= INT64_MAX / m.extent) {
+        run *= m.extent;
+        grew = true;
+        break;
+      }
+  }
+  return run;
+}
+
+}  // namespace
+
+std::int64_t lines_for_runs(std::int64_t bytes, std::int64_t run_bytes, std::int64_t line) {
+  if (run_bytes >= bytes) return bytes / line + 1;
+  const std::int64_t runs = bytes / std::max<std::int64_t>(run_bytes, 1);
+  const std::int64_t lines_per_run = run_bytes / line + (run_bytes % line != 0 ? 2 : 0);
+  return runs * std::min<std::int64_t>(lines_per_run, run_bytes);
+}
+
+Candidate base_bid(Family family, const Canonical& c, const CpuMachine& m) {
+  Candidate k;
+  k.family = family;
+  k.predicted.read_bytes = c.src_bytes();
+  k.predicted.written_bytes = c.dst_bytes();
+  if (!c.two_sided) {
+    k.predicted.read_sectors = lines_for_runs(c.src_bytes(), run_bytes(c, false), m.line_bytes);
+    k.predicted.written_sectors = lines_for_runs(c.dst_bytes(), run_bytes(c, true), m.line_bytes);
+  }
+  return k;
+}
+
+double stream_ns(const Candidate& k, const CpuMachine& m) {
+  const double sectors =
+      static_cast<double>(k.predicted.read_sectors) + static_cast<double>(k.predicted.written_sectors);
+  return sectors * static_cast<double>(m.line_bytes) / m.stream_bytes_per_ns;
+}
+
+}  // namespace restride::plan

@@ -1,0 +1,20 @@
+// What the CPU families' bids are made of.
+#pragma once
+
+#include "src/plan/cpu_planner.h"
+
+namespace restride::plan {
+
+/// Lines a side touches when it walks runs of `run_bytes` that follow each other at random alignment.
+std::int64_t lines_for_runs(std::int64_t bytes, std::int64_t run_bytes, std::int64_t line);
+
+/// A bid with the bytes and lines that any family moves, not applying yet.
+Candidate base_bid(Family family, const layout::Canonical& c, const CpuMachine& m);
+
+/// The time that a bid's lines take from and to memory.
+double stream_ns(const Candidate& k, const CpuMachine& m);
+
+/// Tiles of units or of records (plan/cpu_tile.cc).
+Candidate bid_tile(const layout::Canonical& c, const CpuMachine& m);
+
+}  // namespace restride::plan

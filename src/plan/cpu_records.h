@@ -1,0 +1,24 @@
+// Transposes whose unit is no power of two: records of a few bytes, such as pixels of three channels.
+#pragma once
+
+#include "src/layout/canonical.h"
+
+namespace restride::plan {
+
+/// The longest record that a tile moves as one, and the widest cell of src it may lie in.
+inline constexpr std::int64_t kMaxRecordBytes = 64;
+inline constexpr std::int64_t kMaxCellBytes = 64;
+
+/// A copy seen as one of records. A record is the run of bytes that both sides share, innermost; in dst records are
+/// dense, in src each lies at the start of a cell: dst pixels of 3 bytes may come from cells of 4.
+struct Records {
+  layout::Canonical copy;       ///< of records: dst_unit is a record's bytes, src_unit a cell's
+  std::int32_t unit_bytes = 1;  ///< of the canonical unit that a record is made of
+  bool reversed = false;        ///< a record's units run downwards in src (BGR to RGB)
+};
+
+/// False where both sides' fast modes of records are the same (no transpose), where records or cells are too long, and
+/// where a record is a unit, which needs no such view.
+bool records_of(const layout::Canonical& c, Records* out);
+
+}  // namespace restride::plan
