@@ -127,6 +127,7 @@ CpuArgs prepare_tile(const Canonical& c, const plan::Candidate& k) {
   split_modes(c, sets, &a);
   const std::int64_t block_cols = 16 / c.dst_unit;  // a sink carries whole blocks of columns from tile to tile
   if (!take_tile(k, sets, kernels::cpu::kMaxColumnBytes, block_cols, &a)) refuse(k, c);
+  a.small_matrices = !a.stream && a.tasks == a.nest.points() && plan::small_matrices(c, sets);
   return a;
 }
 

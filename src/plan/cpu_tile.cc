@@ -118,6 +118,15 @@ bool bid_record_tile(const Canonical& c, const CpuMachine& m, Candidate* k) {
   return true;
 }
 
+/// How much more a small matrix's blocks hold than its units: the last ones overlap those before.
+double small_waste(const Canonical& c, const TileSets& sets) {
+  const auto padded = [&](std::int64_t points) {
+    const std::int64_t block = 16 / c.dst_unit;
+    return static_cast<double>((points + block - 1) / block * block) / static_cast<double>(points);
+  };
+  return padded(sets.rows.points) * padded(sets.cols.points);
+}
+
 }  // namespace
 
 Candidate bid_tile(const Canonical& c, const CpuMachine& m) {
@@ -137,6 +146,11 @@ Candidate bid_tile(const Canonical& c, const CpuMachine& m) {
   const double waste = padded(static_cast<double>(sets.rows.points), std::max(1.0, 64 / unit)) *
                        padded(static_cast<double>(sets.cols.points), std::max(1.0, 16 / unit));
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
+  if (k.get(ParamId::kStream) == 0 && small_matrices(c, sets)) {
+    const double matrices = static_cast<double>(c.units) / static_cast<double>(sets.rows.points * sets.cols.points);
+    k.predicted.time_ns = lines * small_waste(c, sets) * m.shuffle_line_ns + matrices * m.row_ns;
+    return k;
+  }
   k.predicted.time_ns = std::max(stream_ns(k, m), lines * waste * m.shuffle_line_ns) + ragged_ns(c, sets, m) +
                         0.3 * lines + tile_starts_ns(c, sets, k);
   return k;

@@ -43,6 +43,20 @@ TEST(TileSets, AreNoneWhereBothSidesShareTheFastModeOrLackOne) {
   EXPECT_FALSE(sets_of(canon("f32 (2,3):(4,1)", "f32 (3,2):(4,1)"), &s));
 }
 
+TEST(TileSets, SayWhichMatricesAreSmall) {
+  const auto small = [](std::string_view dst, std::string_view src) {
+    TileSets s;
+    const layout::Canonical c = canon(dst, src);
+    return sets_of(c, &s) && small_matrices(c, s);
+  };
+  EXPECT_TRUE(small("f32 (64,96)", "f32 (64,96):(1,64)"));
+  EXPECT_TRUE(small("f32 (9,5,4)", "f32 (9,5,4):(20,1,5)"));
+  EXPECT_FALSE(small("f32 (64,3)", "f32 (64,3):(1,64)")) << "a block is 16 bytes wide";
+  EXPECT_FALSE(small("f32 (3,64)", "f32 (3,64):(1,3)"));
+  EXPECT_FALSE(small("f32 (512,512)", "f32 (512,512):(1,512)"));
+  EXPECT_FALSE(small("f16 (64,96)", "f32 (64,96):(1,64)")) << "a cast is staged";
+}
+
 TEST(PackedSets, HoldDenseRunsOnBothSides) {
   PackedSets s;
   const layout::Canonical c = canon("u8 (3,100000)", "u8 (3,100000):(1,3)");

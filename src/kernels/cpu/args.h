@@ -69,6 +69,7 @@ struct CpuArgs {
   std::int64_t tile_cols = 0;
   std::int64_t band_cols = 0;
   std::int64_t chunk_rows = 0;
+  bool small_matrices = false;  ///< tile: every task is a matrix that needs no staging; see kernels/cpu/matrix-inl.h
 
   // tile of records: see kernels/cpu/tile_records.h
   std::int32_t record_unit = 0;  ///< bytes of the units that a record is made of

@@ -5,6 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/kernels/cpu/tile.cc"
 #include <hwy/foreach_target.h>
+#include "src/kernels/cpu/matrix-inl.h"
 #include "src/kernels/cpu/sink-inl.h"
 #include "src/kernels/cpu/stream-inl.h"
 #include "src/kernels/cpu/tile_walk-inl.h"
@@ -70,36 +71,12 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
   sink.finish();
 }
 
-/// One small matrix of whole blocks: straight from src to dst, nothing staged, nothing tabled.
-template <std::size_t kUnit>
-HWY_INLINE bool run_matrix(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src) {
-  using B = Block<kUnit>;
-  constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
-  constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
-  constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
-  const bool fits = a.tasks == 1 && a.nest.rank == 0 && a.row_set.rank == 1 && a.col_set.rank == 1 &&
-                    a.cast_run == nullptr && a.rows % kRows == 0 && a.cols % kCols == 0 &&
-                    a.rows * a.cols * kUnitBytes <= (32 << 10);
-  if (!fits) return false;
-  const std::int64_t from_pitch = a.row_set.modes[0].src_stride;
-  const std::int64_t to_pitch = a.col_set.modes[0].dst_stride;
-  for (std::int64_t c = 0; c < a.cols; c += kCols)
-    for (std::int64_t r = 0; r < a.rows; r += kRows) {
-      std::uint8_t* to = dst + c * to_pitch + r * kUnitBytes;
-      B::transpose(src + r * from_pitch + c * kUnitBytes, from_pitch,
-                   [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
-                     store(v, typename B::D(), to + static_cast<std::int64_t>(j) * to_pitch);
-                   });
-    }
-  return true;
-}
-
 template <std::size_t kUnit>
 void tile(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
           std::int64_t end) noexcept {
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
-  if (!a.stream && run_matrix<kUnit>(a, dst, src)) return;
+  if (a.small_matrices) return move_matrices<kUnit>(a, dst, src, begin, end);
   if (!a.stream)
     run_tiles<kUnit, DirectSink<kUnit>>(a, dst, src, begin, end);
   else if (lines_align(a, dst))

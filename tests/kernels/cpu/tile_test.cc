@@ -35,6 +35,17 @@ TEST(Tile, TransposesAsFewAsTwoRowsOrColumns) {
   expect_transpose("u8", "u8", 2, 2, 3, {});
 }
 
+TEST(Tile, MovesSmallMatricesOfAnyShapeWithoutStaging) {
+  for (const auto& [dtype, unit] : {std::pair{"u8", 1}, {"f16", 2}, {"f32", 4}, {"f64", 8}, {"c128", 16}})
+    for (const int rows : {16 / unit, 17, 32 / unit + 1, 63, 64 / unit + 16 / unit, 64 / unit + 33, 127})
+      for (const int cols : {16 / unit, 19}) {
+        if (rows * unit < 16 || rows == 1 || cols == 1) continue;
+        expect_transpose(dtype, dtype, cols, rows, rows + 1, {});
+      }
+  expect_exact("tile", "f32 (5,9,7)", "f32 (5,9,7):(63,1,9)");
+  expect_exact("tile", "u8 (3,40,33):(1330,33,1)", "u8 (3,40,33):(1320,-1,40)@39");
+}
+
 TEST(Tile, StreamsColumnsThatStartOnLines) {
   for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"}) expect_transpose(dtype, dtype, 40, 256, 256, kStreamed);
 }
