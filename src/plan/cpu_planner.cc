@@ -61,7 +61,7 @@ Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
   k.applies = true;
   k.params.push_back({ParamId::kRunBytes, run});
   k.params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
-  k.predicted.read_sectors = lines_for_runs(c.src_bytes(), sets.src_run_units * c.src_unit, m.line_bytes);
+  k.predicted.read_sectors = lines_for_runs(c.units / sets.src_run_units * sets.src_run_bytes, sets.src_run_bytes, m.line_bytes);
   k.predicted.written_sectors = lines_for_runs(c.dst_bytes(), sets.dst_run_units * c.dst_unit, m.line_bytes);
   const double tiles = static_cast<double>(c.units) / static_cast<double>(sets.units);
   // Picked by vector gathers, moved 16 bytes at a time, or woven a plane at a time.

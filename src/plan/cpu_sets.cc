@@ -42,43 +42,68 @@ bool small_matrices(const layout::Canonical& c, const TileSets& sets) {
          sets.cols.points * c.dst_unit >= 16 && sets.rows.points <= kSmallMatrixBytes / c.dst_unit / sets.cols.points;
 }
 
+namespace {
+
+/// How many of `extent` points, `each` bytes apart, make a run of run_bytes; a little more rather than a cut block.
+std::int64_t block_of(std::int64_t extent, std::int64_t each, std::int64_t run_bytes) {
+  const std::int64_t need = (run_bytes + each - 1) / each;
+  if (extent <= need + need / 2) return extent;
+  const std::int64_t line = 64 / std::gcd(each, std::int64_t{64});  // whole lines a run, where it costs little
+  const std::int64_t whole = (need + line - 1) / line * line;
+  const std::int64_t step = whole <= 2 * need && whole <= extent ? line : 1;
+  const std::int64_t most = step == 1 ? need : whole;
+  // Blocks of one size where the extent allows: a tile that is cut short builds its table again.
+  const std::int64_t blocks = (extent + most - 1) / most;
+  return ((extent + blocks - 1) / blocks + step - 1) / step * step;
+}
+
+/// The mode that continues src's run of s.src_run_bytes: the next one up in stride. -1 where there is none, or only
+/// one behind a gap that is not worth reading along: gaps are, where every line is needed anyway and an eighth of the
+/// bytes are.
+int next_in_src(const layout::Canonical& c, const PackedSets& s) {
+  int next = -1;
+  const auto stride = [&](int m) {
+    return static_cast<std::int64_t>(magnitude(c.modes[static_cast<std::size_t>(m)].src_stride));
+  };
+  for (int m = 0; m < c.rank(); ++m)
+    if (stride(m) >= s.src_run_bytes && !s.in_src_run(static_cast<std::uint8_t>(m)) &&
+        (next < 0 || stride(m) < stride(next)))
+      next = m;
+  if (next < 0 || stride(next) == s.src_run_bytes) return next;
+  constexpr std::int64_t kLine = 64;
+  const bool worth = stride(next) - s.src_run_bytes < kLine && s.src_run_bytes < 4 * kLine &&
+                     stride(next) <= 8 * s.src_run_units * c.src_unit && (!c.cast || stride(next) % c.src_unit == 0);
+  return worth ? next : -1;
+}
+
+}  // namespace
+
 bool packed_sets(const layout::Canonical& c, std::int64_t run_bytes, std::int64_t max_units, int max_modes,
                  PackedSets* out) {
   if (c.two_sided || c.modes.empty() || c.modes[0].dst_stride != c.dst_unit) return false;
   PackedSets s;
   s.points.resize(c.modes.size(), 1);
-  // How many of `extent` points bring a run of `have` units to run_bytes; a little more rather than a cut block.
-  const auto take = [&](std::int64_t extent, std::int64_t have, std::int64_t unit) {
-    const std::int64_t need = (run_bytes + have * unit - 1) / (have * unit);
-    if (extent <= need + need / 2) return extent;
-    const std::int64_t line = 64 / std::gcd(have * unit, std::int64_t{64});  // whole lines a run, where it costs little
-    const std::int64_t whole = (need + line - 1) / line * line;
-    const std::int64_t step = whole <= 2 * need && whole <= extent ? line : 1;
-    const std::int64_t most = step == 1 ? need : whole;
-    // Blocks of one size where the extent allows: a tile that is cut short builds its table again.
-    const std::int64_t blocks = (extent + most - 1) / most;
-    return ((extent + blocks - 1) / blocks + step - 1) / step * step;
-  };
   for (std::size_t m = 0; m < c.modes.size() && c.modes[m].dst_stride == s.dst_run_units * c.dst_unit &&
                           s.dst_run_units * c.dst_unit < run_bytes;
        ++m) {
-    const std::int64_t n = take(c.modes[m].extent, s.dst_run_units, c.dst_unit);
+    const std::int64_t n = block_of(c.modes[m].extent, c.modes[m].dst_stride, run_bytes);
     s.points[m] = n;
     s.dst_run_units *= n;
     s.dst_run = static_cast<int>(m) + 1;
     if (n < c.modes[m].extent) break;
   }
-  for (bool grew = true; grew && s.src_run_units * c.src_unit < run_bytes;) {
-    grew = false;
-    for (std::size_t m = 0; m < c.modes.size(); ++m) {
-      if (static_cast<std::int64_t>(magnitude(c.modes[m].src_stride)) != s.src_run_units * c.src_unit) continue;
-      const std::int64_t n = std::max(s.points[m], take(c.modes[m].extent, s.src_run_units, c.src_unit));
-      s.points[m] = n;
-      s.src_run.push_back(static_cast<std::uint8_t>(m));
-      s.src_run_units *= n;
-      grew = n == c.modes[m].extent;
-      break;
-    }
+  s.src_run_bytes = c.src_unit;
+  while (s.src_run_bytes < run_bytes) {
+    const int next = next_in_src(c, s);
+    if (next < 0) break;
+    const auto m = static_cast<std::size_t>(next);
+    const auto stride = static_cast<std::int64_t>(magnitude(c.modes[m].src_stride));
+    const std::int64_t n = std::max(s.points[m], block_of(c.modes[m].extent, stride, run_bytes));
+    s.points[m] = n;
+    s.src_run.push_back(static_cast<std::uint8_t>(m));
+    s.src_run_units *= n;
+    s.src_run_bytes += (n - 1) * stride;
+    if (n < c.modes[m].extent) break;
   }
   int inside = 0;
   for (std::int64_t n : s.points) {
@@ -89,12 +114,11 @@ bool packed_sets(const layout::Canonical& c, std::int64_t run_bytes, std::int64_
   s.dst_run_units = 1;
   for (int m = 0; m < s.dst_run; ++m) s.dst_run_units *= s.points[static_cast<std::size_t>(m)];
   if (s.src_run.empty() || inside > max_modes) return false;
-  std::int64_t src_run_units = 1;
-  for (std::uint8_t m : s.src_run) src_run_units *= s.points[m];
-  if (s.units > kPackedRuns * std::min(s.dst_run_units, src_run_units)) return false;
+  if (s.units > kPackedRuns * std::min(s.dst_run_units, s.src_run_units)) return false;
+  if (s.src_run_bytes > kPackedBytes * c.src_unit / c.dst_unit / (s.units / s.src_run_units)) return false;
   const std::uint8_t fast = s.src_run.front();
-  s.woven = fast != 0 && (c.modes[0].src_stride > 0 || !s.in_src_run(0)) &&
-            (c.modes[fast].src_stride > 0 || fast >= s.dst_run);
+  s.woven = fast != 0 && magnitude(c.modes[fast].src_stride) == static_cast<std::uint64_t>(c.src_unit) &&
+            (c.modes[0].src_stride > 0 || !s.in_src_run(0)) && (c.modes[fast].src_stride > 0 || fast >= s.dst_run);
   *out = s;
   return true;
 }

@@ -37,13 +37,15 @@ bool small_matrices(const layout::Canonical& c, const TileSets& sets);
 /// The inside of a packed tile: how many points of each canonical mode are in it.
 struct PackedSets {
   detail::FixedVector<std::int64_t, layout::kMaxCopyModes> points;  ///< by mode; 1 is outside
-  /// Modes of the dense run in src, innermost first. One that runs downwards there is walked the other way round.
+  /// Modes of the run in src, innermost first. One that runs downwards there is walked the other way round. The run is
+  /// dense, or has short gaps, which are read along: pixels of which some channels are left out.
   detail::FixedVector<std::uint8_t, layout::kMaxCopyModes> src_run;
   int dst_run = 0;         ///< modes 0 .. dst_run-1 are the dense run in dst
   std::int64_t units = 1;  ///< points of the whole tile
   std::int64_t dst_run_units = 1;
   std::int64_t src_run_units = 1;
-  bool woven = false;  ///< two modes may be transposed in registers: neither is turned inside dst's run
+  std::int64_t src_run_bytes = 0;  ///< gaps included
+  bool woven = false;              ///< two modes may be transposed in registers: neither is turned inside dst's run
 
   bool in_src_run(std::uint8_t mode) const noexcept {
     for (std::uint8_t m : src_run)
@@ -54,12 +56,12 @@ struct PackedSets {
 
 inline constexpr std::int64_t kPackedRunBytes = 8192;  ///< what runs aim for; halved until the tile fits
 inline constexpr std::int64_t kPackedUnits = 8192;
-inline constexpr std::int64_t kPackedBytes = 16 << 10;
-inline constexpr std::int64_t kPackedRuns = 2048;  ///< on either side
+inline constexpr std::int64_t kPackedBytes = 16 << 10;  ///< of units in dst's width, and of the gaps read along
+inline constexpr std::int64_t kPackedRuns = 2048;       ///< on either side
 inline constexpr int kPackedModes = 16;
 
-/// Sets whose runs reach `run_bytes` on both sides where the modes allow it; false when a side has no dense mode or
-/// the tile would exceed max_units or max_modes.
+/// Sets whose runs reach `run_bytes` on both sides where the modes allow it; false when dst has no dense mode, src none
+/// that is nearly so, or when the tile would exceed max_units or max_modes.
 bool packed_sets(const layout::Canonical& c, std::int64_t run_bytes, std::int64_t max_units, int max_modes,
                  PackedSets* out);
 

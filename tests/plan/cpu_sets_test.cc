@@ -67,6 +67,19 @@ TEST(PackedSets, HoldDenseRunsOnBothSides) {
   EXPECT_EQ(s.units, s.src_run_units);
 }
 
+TEST(PackedSets, ReadAlongShortGapsOfTheSource) {
+  PackedSets s;
+  ASSERT_TRUE(packed_sets(canon("u8 (100000,3)", "u8 (100000,3):(4,1)"), 2048, kPackedUnits, kPackedModes, &s));
+  EXPECT_EQ(s.src_run_units, 3 * s.points[1]);
+  EXPECT_EQ(s.src_run_bytes, 4 * s.points[1] - 1);
+  EXPECT_TRUE(packed_sets(canon("u8 (100000)", "u8 (100000):(8)"), 64, kPackedUnits, kPackedModes, &s));
+  EXPECT_FALSE(packed_sets(canon("u8 (100000)", "u8 (100000):(9)"), 64, kPackedUnits, kPackedModes, &s))
+      << "less than an eighth is wanted";
+  EXPECT_FALSE(packed_sets(canon("b16 (1000,16)", "b16 (1000,16):(21,1)"), 8192, kPackedUnits, kPackedModes, &s) &&
+               s.src_run_bytes > 16 * 16)
+      << "a run of 256 bytes needs no neighbour";
+}
+
 TEST(PackedSets, StayWithinTheirUnits) {
   PackedSets s;
   const layout::Canonical c = canon("f32 (4096,4096)", "f32 (4096,4096):(1,4096)");

@@ -47,7 +47,8 @@ class Shuffles<kUnit, true> {
   using Lane = typename LaneOf<kUnit>::type;
   using D = hn::CappedTag<Lane, 64 / sizeof(Lane)>;
   using V = hn::Vec<D>;
-  static constexpr int kLanes = 64 / static_cast<int>(kUnit);
+  static constexpr auto kUnitBytes = static_cast<std::int32_t>(kUnit);
+  static constexpr int kLanes = 64 / kUnitBytes;
 
   /// Works the steps out. `offsets` are the stage's bytes for each unit of output: `runs` runs of `run_units` units.
   /// False when the tile does not repeat itself enough, or when units lie so far apart that gathers do as well.
@@ -111,8 +112,8 @@ class Shuffles<kUnit, true> {
       p.window[p.windows] = first - base;
       for (int i = 0; i < n; ++i) {
         const std::int32_t in = offsets[i] - first;
-        if ((open >> i & 1) == 0 || in > 64 - static_cast<std::int32_t>(kUnit)) continue;
-        p.index[i] = static_cast<Lane>(p.windows % 2 * kLanes + in / static_cast<std::int32_t>(kUnit));
+        if ((open >> i & 1) == 0 || in > 64 - kUnitBytes || in % kUnitBytes != 0) continue;
+        p.index[i] = static_cast<Lane>(p.windows % 2 * kLanes + in / kUnitBytes);
         p.lanes[p.windows / 2] |= std::uint64_t{1} << i;
         open &= ~(std::uint64_t{1} << i);
       }

@@ -36,6 +36,23 @@ TEST(Packed, LeavesGapsOfTheDestinationAlone) {
   expect_exact("packed", "u8 (40,3,7):(29,8,1)", "u8 (40,3,7):(21,1,3)", kStreamed);
 }
 
+TEST(Packed, LeavesOutWhatLiesBetweenPixelsOfTheSource) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"}) {
+    const std::string d(dtype);
+    expect_exact("packed", d + " (5,700,3)", d + " (5,700,3):(2800,4,1)", kStreamed);
+    expect_exact("packed", d + " (5,700,3)", d + " (5,700,3):(2803,4,-1)@2", kStreamed);
+    expect_exact("packed", d + " (3,5,700)", d + " (3,5,700):(1,2800,4)", kStreamed);
+    expect_exact("packed", d + " (5,700)", d + " (5,700):(1400,2)", kStreamed);
+    expect_exact("packed", d + " (5,700)", d + " (5,700):(1400,-2)@1398");
+  }
+  expect_exact("packed", "u8 (3000)", "u8 (3000):(8)", kStreamed);
+  expect_exact("packed", "f32 (5,700,3)", "u8 (5,700,3):(2800,4,1)", kStreamed);
+  expect_exact("packed", "f32 (3,5,700)", "f16 (3,5,700):(1,2800,4)", kStreamed);
+  expect_exact("packed", "f16 (5,700)", "f64 (5,700):(1400,2)", kStreamed);
+  // Pitches that are no whole units.
+  expect_exact("packed", "f32 (5,700,3)", "f32 (5,700,3):(9811,14,4)b@3", kStreamed);
+}
+
 TEST(Packed, PermutesBits) {
   expect_exact("packed", "c64 (2,2,2,2,2,2,2,2,2,2)", "c64 (2,2,2,2,2,2,2,2,2,2):(4,64,1,512,16,2,128,8,256,32)",
                kStreamed);
