@@ -60,6 +60,11 @@ void append_integers(Bytes& bytes, std::mt19937_64& random) {
   for (int i = 0; i < 20000; ++i) {
     auto value = static_cast<Int>(static_cast<Int>(random()) >> (random() % (8 * sizeof(Int))));
     if (i % 4 == 0) value = static_cast<Int>((Int{1} << (random() % (8 * sizeof(Int) - 1))) + i % 3 - 1);
+    if (i % 4 == 1) {  // two bits and what is next to them: ties, at every distance
+      const auto high = static_cast<int>(random() % (8 * sizeof(Int) - 1));
+      value = static_cast<Int>((Int{1} << high) + (Int{1} << (random() % (high + 1))) / 2 + i % 3 - 1);
+      if (i % 8 == 1) value = static_cast<Int>(-value);
+    }
     const auto* p = reinterpret_cast<const std::uint8_t*>(&value);
     bytes.insert(bytes.end(), p, p + sizeof value);
   }

@@ -148,6 +148,10 @@ void wrap(std::byte* dst, DType dst_type, const std::byte* src, DType src_type) 
 }  // namespace
 
 void reference_cast(std::byte* dst, DType dst_type, const std::byte* src, DType src_type) noexcept {
+  if (src_type == DType::kBool) {
+    const std::byte truth{*src != std::byte{0}};  // any byte but 0 is true
+    return reference_cast(dst, dst_type, &truth, DType::kU8);
+  }
   const bool from_complex = kind(src_type) == DTypeKind::kComplex;
   const std::int64_t half = size_bytes(dst_type) / 2;
   if (is_integer(src_type) && is_integer(dst_type) && dst_type != DType::kBool) {

@@ -1,5 +1,6 @@
 #include "src/kernels/cpu/cast.h"
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -12,7 +13,9 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "src/kernels/cpu/cast_ops-inl.h"
+#include "src/kernels/cpu/cast_ints-inl.h"
+#include "src/kernels/cpu/cast_narrow-inl.h"
+#include "src/kernels/cpu/cast_widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace restride::kernels::cpu {
@@ -25,85 +28,156 @@ CastRun vector_run(DType, DType) { return nullptr; }
 
 #else
 
-/// Whether float carries a cast of Src to Dst without rounding twice; see cast_ops-inl.h.
+template <class T>
+constexpr bool kIsInteger = std::is_integral_v<T> || std::is_same_v<T, base::Bool>;
+template <class T>
+constexpr bool kIsWide = std::is_integral_v<T> && sizeof(T) >= 4;
+
+/// Through vectors of float. What float may round is read so that the second rounding does not matter: f64 to odd, as
+/// base::convert does, and wide integers for bf16, which holds them all; elsewhere the large ones overflow.
 template <class Dst, class Src>
-constexpr bool through_float() {
-  constexpr bool kDstInteger = std::is_integral_v<Dst> || std::is_same_v<Dst, base::Bool>;
-  constexpr bool kSrcInteger = std::is_integral_v<Src> || std::is_same_v<Src, base::Bool>;
-  if constexpr (std::is_same_v<Dst, Src> || (kDstInteger && kSrcInteger)) return false;  // integers wrap
-  if constexpr (base::kIsComplex<Dst> || base::kIsComplex<Src>) return false;
-  if constexpr (kDstInteger && sizeof(Dst) >= 4 && !std::is_same_v<Dst, std::int32_t>) return false;
-  if constexpr (std::is_same_v<Src, double>) return !(kDstInteger && sizeof(Dst) >= 4);
-  // What overflows before a float rounds an i32 may be rounded twice.
-  if constexpr (std::is_same_v<Src, std::int32_t>)
-    return std::is_same_v<Dst, float> || (base::kIsSmallFloat<Dst> && !std::is_same_v<Dst, base::BF16>);
-  if constexpr (kSrcInteger && sizeof(Src) >= 4) return false;
-  return true;
-}
+struct ThroughFloat {
+  static constexpr std::size_t kMaxLanes = HWY_MAX_BYTES / sizeof(float);
+  /// Vectors that one store of Dst takes at once.
+  static constexpr std::size_t kVectors = HWY_HAVE_SCALABLE                 ? 1
+                                          : sizeof(Dst) == 1                ? 4
+                                          : std::is_same_v<Dst, base::BF16> ? 2
+                                                                            : 1;
+  static HWY_INLINE std::size_t lanes() { return hn::Lanes(Floats()); }
 
-/// Vectors that one store of Dst takes at once.
-template <class Dst>
-constexpr std::size_t vectors_at_once() {
-  if (HWY_HAVE_SCALABLE) return 1;
-  if (sizeof(Dst) == 1) return 4;
-  return std::is_same_v<Dst, base::BF16> ? 2 : 1;
-}
+  template <std::size_t vectors>
+  static HWY_INLINE void block(std::byte* dst, const std::byte* src) {
+    constexpr bool kToOdd =
+        std::is_same_v<Src, double> ? !std::is_same_v<Dst, float> : kIsWide<Src> && std::is_same_v<Dst, base::BF16>;
+    using From = std::conditional_t<kToOdd, WidenToOdd<Src>, Widen<Src>>;
+    const std::size_t step = lanes() * sizeof(Src);
+    if constexpr (vectors == 4)
+      Narrow<Dst>::store(From::load(src), From::load(src + step), From::load(src + 2 * step),
+                         From::load(src + 3 * step), dst);
+    else if constexpr (vectors == 2)
+      Narrow<Dst>::store(From::load(src), From::load(src + step), dst);
+    else
+      Narrow<Dst>::store(From::load(src), dst);
+  }
+};
 
-/// Casts `vectors` vectors of elements.
-template <class Dst, class Src, std::size_t vectors>
-HWY_INLINE void cast_block(std::byte* dst, const std::byte* src) {
-  constexpr bool kToOdd = std::is_same_v<Src, double> && !std::is_same_v<Dst, float>;
-  using From = std::conditional_t<kToOdd, WidenToOdd, Widen<Src>>;
-  const std::size_t step = hn::Lanes(Floats()) * sizeof(Src);
-  if constexpr (vectors == 4)
-    Narrow<Dst>::store(From::load(src), From::load(src + step), From::load(src + 2 * step), From::load(src + 3 * step),
-                       dst);
-  else if constexpr (vectors == 2)
-    Narrow<Dst>::store(From::load(src), From::load(src + step), dst);
-  else
-    Narrow<Dst>::store(From::load(src), dst);
-}
-
+/// Between f64 and the wide integers.
 template <class Dst, class Src>
-void cast_through_float(void* dst_data, const void* src_data, std::size_t n) {
+struct ThroughDouble {
+  static constexpr std::size_t kMaxLanes = HWY_MAX_BYTES / sizeof(double);
+  static constexpr std::size_t kVectors = 1;
+  static HWY_INLINE std::size_t lanes() { return hn::Lanes(Doubles()); }
+  template <std::size_t>
+  static HWY_INLINE void block(std::byte* dst, const std::byte* src) {
+    if constexpr (std::is_same_v<Dst, double>)
+      hn::StoreU(WidenToDouble<Src>::load(src), Doubles(), reinterpret_cast<double*>(dst));
+    else
+      NarrowFromDouble<Dst>::store(hn::LoadU(Doubles(), reinterpret_cast<const double*>(src)), dst);
+  }
+};
+
+/// n elements by whole vectors, the last one overlapping.
+template <template <class, class> class Way, class Dst, class Src>
+void cast_by(void* dst_data, const void* src_data, std::size_t n) {
+  using W = Way<Dst, Src>;
   auto* dst = static_cast<std::byte*>(dst_data);
   const auto* src = static_cast<const std::byte*>(src_data);
-  const std::size_t lanes = hn::Lanes(Floats());
+  const std::size_t lanes = W::lanes();
   if (n == 0) return;
   if (n < lanes) {
     // Fewer than a vector: through padded copies of both sides.
-    alignas(64) std::byte in[HWY_MAX_BYTES / sizeof(float) * sizeof(Src)] = {};
-    alignas(64) std::byte out[HWY_MAX_BYTES / sizeof(float) * sizeof(Dst)];
+    alignas(64) std::byte in[W::kMaxLanes * sizeof(Src)] = {};
+    alignas(64) std::byte out[W::kMaxLanes * sizeof(Dst)];
     std::memcpy(in, src, n * sizeof(Src));
-    cast_block<Dst, Src, 1>(out, in);
+    W::template block<1>(out, in);
     std::memcpy(dst, out, n * sizeof(Dst));
     return;
   }
-  constexpr std::size_t kVectors = vectors_at_once<Dst>();
   std::size_t i = 0;
-  for (const std::size_t block = kVectors * lanes; i + block <= n; i += block)
-    cast_block<Dst, Src, kVectors>(dst + i * sizeof(Dst), src + i * sizeof(Src));
-  if constexpr (kVectors > 1)
-    for (; i + lanes <= n; i += lanes) cast_block<Dst, Src, 1>(dst + i * sizeof(Dst), src + i * sizeof(Src));
+  for (const std::size_t block = W::kVectors * lanes; i + block <= n; i += block)
+    W::template block<W::kVectors>(dst + i * sizeof(Dst), src + i * sizeof(Src));
+  if constexpr (W::kVectors > 1)
+    for (; i + lanes <= n; i += lanes) W::template block<1>(dst + i * sizeof(Dst), src + i * sizeof(Src));
   // The rest is the last whole vector, which writes some elements a second time with the same bits.
-  if (i != n) cast_block<Dst, Src, 1>(dst + (n - lanes) * sizeof(Dst), src + (n - lanes) * sizeof(Src));
+  if (i != n) W::template block<1>(dst + (n - lanes) * sizeof(Dst), src + (n - lanes) * sizeof(Src));
 }
+
+/// Elements whose bits stay as they are: i32 to u32.
+template <std::size_t kSize>
+void copy_elements(void* dst, const void* src, std::size_t n) {
+  std::memcpy(dst, src, n * kSize);
+}
+
+template <class Dst, class Src>
+constexpr CastRun find_run();
 
 /// Complex numbers are pairs of floats.
 template <class DstPart, class SrcPart>
 void cast_complex(void* dst, const void* src, std::size_t n) {
-  cast_through_float<DstPart, SrcPart>(dst, src, 2 * n);
+  find_run<DstPart, SrcPart>()(dst, src, 2 * n);
+}
+
+/// Real parts with zeros between them.
+template <class Part>
+void space_out(void* dst, const void* src, std::size_t n) {
+  if constexpr (sizeof(Part) == 4) {
+    cast_by<Integers, std::uint64_t, std::uint32_t>(dst, src, n);  // little-endian: the zeros go in front
+  } else {
+    auto* to = static_cast<std::byte*>(dst);
+    for (std::size_t i = 0; i < n; ++i) {
+      std::memcpy(to + i * 16, static_cast<const std::byte*>(src) + i * 8, 8);
+      std::memset(to + i * 16 + 8, 0, 8);
+    }
+  }
+}
+
+/// The real parts a piece at a time, then spaced out.
+template <class Part, class Src>
+void cast_to_complex(void* dst, const void* src, std::size_t n) {
+  constexpr std::size_t kPiece = 128;
+  alignas(64) std::byte parts[kPiece * sizeof(Part)];
+  for (std::size_t done = 0; done < n; done += kPiece) {
+    const std::size_t piece = std::min(n - done, kPiece);
+    find_run<Part, Src>()(parts, static_cast<const std::byte*>(src) + done * sizeof(Src), piece);
+    space_out<Part>(static_cast<std::byte*>(dst) + done * 2 * sizeof(Part), parts, piece);
+  }
+}
+
+/// Integers of one size have one code where only their bits matter.
+template <class T>
+using BitsOf = std::conditional_t<std::is_same_v<T, base::Bool>, std::type_identity<T>, std::make_unsigned<T>>;
+
+template <class Dst, class Src>
+constexpr CastRun find_run() {
+  if constexpr (std::is_same_v<Dst, Src>) {
+    return &copy_elements<sizeof(Dst)>;
+  } else if constexpr (base::kIsComplex<Dst>) {
+    if constexpr (base::kIsComplex<Src>)
+      return &cast_complex<decltype(Dst::re), decltype(Src::re)>;
+    else if constexpr (std::is_same_v<decltype(Dst::re), Src>)
+      return &space_out<Src>;
+    else
+      return &cast_to_complex<decltype(Dst::re), Src>;
+  } else if constexpr (kIsInteger<Dst> && kIsInteger<Src>) {
+    constexpr bool kBool = std::is_same_v<Dst, base::Bool> || std::is_same_v<Src, base::Bool>;
+    using DstBits = typename BitsOf<Dst>::type;
+    using SrcBits =
+        typename std::conditional_t<(sizeof(Dst) > sizeof(Src)), std::type_identity<Src>, BitsOf<Src>>::type;
+    if constexpr (sizeof(Dst) == sizeof(Src) && !kBool)
+      return &copy_elements<sizeof(Dst)>;
+    else
+      return &cast_by<Integers, DstBits, SrcBits>;
+  } else if constexpr ((std::is_same_v<Dst, double> && kIsWide<Src>) || (kIsWide<Dst> && std::is_same_v<Src, double>)) {
+    return &cast_by<ThroughDouble, Dst, Src>;
+  } else {
+    return &cast_by<ThroughFloat, Dst, Src>;
+  }
 }
 
 struct VectorRun {
   template <class Dst, class Src>
   static constexpr CastRun get() {
-    if constexpr (through_float<Dst, Src>())
-      return &cast_through_float<Dst, Src>;
-    else if constexpr (base::kIsComplex<Dst> && base::kIsComplex<Src> && !std::is_same_v<Dst, Src>)
-      return &cast_complex<decltype(Dst::re), decltype(Src::re)>;
-    else
-      return nullptr;
+    return find_run<Dst, Src>();
   }
 };
 

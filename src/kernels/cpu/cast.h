@@ -18,8 +18,8 @@ using CastStrided = void (*)(void* dst, std::ptrdiff_t dst_stride, const void* s
                              std::size_t n);
 
 /// The contiguous cast for the instruction set in use; null where `castable` refuses the pair.
-/// Vectorised between bool, u8, i8, u16, i16, f16, bf16, f8e4m3, f8e5m2 and f32 (unless both are integers),
-/// i32 or f64 with f32, and c64 with c128. The rest is a loop over elements.
+/// Vectorised for every pair, save for reals to c128, whose last step is a loop over elements; on an instruction set
+/// without vectors all are.
 CastRun cast_run(DType dst, DType src) noexcept;
 
 /// The strided cast, one element at a time; null where `castable` refuses the pair.

@@ -1,5 +1,5 @@
 // Vectors of float and of the codes of narrow floats, lane by lane: base/small_float.h for a whole vector at once, and
-// the packing of several vectors of codes into one. cast_ops-inl.h builds casts from it.
+// the packing of several vectors of codes into one. cast_widen-inl.h and cast_narrow-inl.h build casts from it.
 #if defined(RESTRIDE_KERNELS_CPU_CAST_CODES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RESTRIDE_KERNELS_CPU_CAST_CODES_INL_H_
 #undef RESTRIDE_KERNELS_CPU_CAST_CODES_INL_H_
@@ -19,6 +19,15 @@ namespace restride::kernels::cpu {
 namespace HWY_NAMESPACE {
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 namespace hn = hwy::HWY_NAMESPACE;
+
+// vcvtph2ps and vcvtps2ph, and their Arm twins, do what small_float.h does, NaN included. Highway's stand-ins for
+// older machines do not.
+#undef RESTRIDE_HARDWARE_F16
+#if HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
+#define RESTRIDE_HARDWARE_F16 1
+#else
+#define RESTRIDE_HARDWARE_F16 0
+#endif
 
 using Floats = hn::ScalableTag<float>;
 using Vec = hn::Vec<Floats>;
