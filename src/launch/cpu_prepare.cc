@@ -10,6 +10,7 @@
 #include "src/kernels/cpu/gather.h"
 #include "src/kernels/cpu/packed.h"
 #include "src/kernels/cpu/rows.h"
+#include "src/kernels/cpu/rows_records.h"
 #include "src/kernels/cpu/run.h"
 #include "src/kernels/cpu/tile.h"
 #include "src/kernels/cpu/tile_records.h"
@@ -102,17 +103,22 @@ bool take_tile(const plan::Candidate& k, const plan::TileSets& sets, std::int64_
   return true;
 }
 
+/// What the units of `a` are made of.
+void take_record(const plan::Records& records, CpuArgs* a) {
+  a->record_unit = records.unit_bytes;
+  a->record_reversed = records.reversed;
+  if (records.reversed) a->src_shift -= a->dst_unit - a->record_unit;
+}
+
 CpuArgs prepare_tile_records(const Canonical& c, const plan::Candidate& k) {
   plan::Records records;
   plan::TileSets sets;
-  if (!plan::records_of(c, &records) || records.copy.dst_unit != k.get(ParamId::kRecordBytes) ||
+  if (!plan::tile_records(c, &records) || records.copy.dst_unit != k.get(ParamId::kRecordBytes) ||
       !plan::tile_sets(records.copy, plan::kTileRowBytes, plan::kTileColBytes, &sets))
     refuse(k, c);
   CpuArgs a = common(records.copy);
   a.kernel = kernels::cpu::record_kernel(a.dst_unit, a.src_unit, records.reversed);
-  a.record_unit = records.unit_bytes;
-  a.record_reversed = records.reversed;
-  if (records.reversed) a.src_shift -= a.dst_unit - a.record_unit;
+  take_record(records, &a);
   split_modes(records.copy, sets, &a);
   if (!take_tile(k, sets, kernels::cpu::kMaxRecordColumnBytes, 1, &a)) refuse(k, c);
   return a;
@@ -161,11 +167,10 @@ void order_rows(const Canonical& c, kernels::cpu::Nest* nest) {
     if (i != near) nest->push(c.modes[i]);
 }
 
-CpuArgs prepare_rows(const Canonical& c, const plan::Candidate& k) {
-  if (c.two_sided || c.modes.empty() || c.modes[0].dst_stride != c.dst_unit) refuse(k, c);
+/// Rows of `c`, whose units are canonical ones or records.
+CpuArgs rows_args(const Canonical& c) {
   CpuArgs a = common(c);
   a.kernel = kernels::cpu::rows_kernel();
-  a.stream = k.get(ParamId::kStream) != 0;
   a.units = c.modes[0].extent;
   a.row_src_stride = c.modes[0].src_stride;
   const std::int64_t piece = kernels::cpu::kRowPieceBytes / c.dst_unit;
@@ -177,6 +182,22 @@ CpuArgs prepare_rows(const Canonical& c, const plan::Candidate& k) {
   }
   if (c.modes.size() > 1) order_rows(c, &a.nest);
   a.tasks = a.nest.points();
+  return a;
+}
+
+CpuArgs prepare_rows(const Canonical& c, const plan::Candidate& k) {
+  if (c.two_sided || c.modes.empty() || c.modes[0].dst_stride != c.dst_unit) refuse(k, c);
+  CpuArgs a;
+  if (k.get(ParamId::kRecordBytes) != 0) {
+    plan::Records records;
+    if (!plan::row_records(c, &records) || records.copy.dst_unit != k.get(ParamId::kRecordBytes)) refuse(k, c);
+    a = rows_args(records.copy);
+    a.kernel = kernels::cpu::record_rows_kernel();
+    take_record(records, &a);
+  } else {
+    a = rows_args(c);
+  }
+  a.stream = k.get(ParamId::kStream) != 0;
   return a;
 }
 

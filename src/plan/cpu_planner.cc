@@ -6,6 +6,7 @@
 
 #include "src/base/checked.h"
 #include "src/plan/cpu_bids.h"
+#include "src/plan/cpu_records.h"
 #include "src/plan/cpu_sets.h"
 
 namespace restride::plan {
@@ -28,6 +29,19 @@ Candidate bid_run(const Canonical& c, const CpuMachine& m) {
   return k;
 }
 
+/// Rows whose units are records; false when there are none.
+bool bid_record_rows(const Canonical& c, const CpuMachine& m, Candidate* k) {
+  Records records;
+  if (!row_records(c, &records)) return false;
+  const Canonical& r = records.copy;
+  k->params.push_back({ParamId::kRecordBytes, r.dst_unit});
+  k->predicted.read_sectors = lines_for_runs(r.src_bytes(), r.modes[0].extent * r.src_unit, m.line_bytes);
+  const auto units = static_cast<double>(r.units);
+  k->predicted.time_ns =
+      stream_ns(*k, m) + units * m.record_ns + units / static_cast<double>(r.modes[0].extent) * 2 * m.row_ns;
+  return true;
+}
+
 Candidate bid_rows(const Canonical& c, const CpuMachine& m) {
   Candidate k = base_bid(Family::kRows, c, m);
   if (c.two_sided || c.modes.empty() || c.modes[0].dst_stride != c.dst_unit) {
@@ -36,6 +50,7 @@ Candidate bid_rows(const Canonical& c, const CpuMachine& m) {
   }
   k.applies = true;
   k.params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
+  if (bid_record_rows(c, m, &k)) return k;
   const double rows = static_cast<double>(c.units) / static_cast<double>(c.modes[0].extent);
   if (static_cast<std::int64_t>(magnitude(c.modes[0].src_stride)) >= m.line_bytes)
     k.predicted.read_sectors =
@@ -61,7 +76,8 @@ Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
   k.applies = true;
   k.params.push_back({ParamId::kRunBytes, run});
   k.params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
-  k.predicted.read_sectors = lines_for_runs(c.units / sets.src_run_units * sets.src_run_bytes, sets.src_run_bytes, m.line_bytes);
+  k.predicted.read_sectors =
+      lines_for_runs(c.units / sets.src_run_units * sets.src_run_bytes, sets.src_run_bytes, m.line_bytes);
   k.predicted.written_sectors = lines_for_runs(c.dst_bytes(), sets.dst_run_units * c.dst_unit, m.line_bytes);
   const double tiles = static_cast<double>(c.units) / static_cast<double>(sets.units);
   // Picked by vector gathers, moved 16 bytes at a time, or woven a plane at a time.

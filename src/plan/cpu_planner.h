@@ -18,6 +18,7 @@ struct CpuMachine {
   double line_ns = 4.0;                      ///< a line that is touched in part, or out of order
   double shuffle_line_ns = 3.0;              ///< a line through the in-register transpose
   double pick_unit_ns = 0.25;                ///< a 4-byte unit picked by a vector gather
+  double record_ns = 0.15;                   ///< a record of a row, several to a shuffle
   double row_ns = 6.0;                       ///< starting a row or a run
   double unit_ns = 0.6;                      ///< address arithmetic, load and store of one unit moved by itself
   std::int64_t stream_from_bytes = 4 << 20;  ///< outputs from here on bypass the caches

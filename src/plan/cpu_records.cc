@@ -5,32 +5,61 @@
 #include "src/base/checked.h"
 
 namespace restride::plan {
+namespace {
 
-bool records_of(const layout::Canonical& c, Records* out) {
+/// The run that both sides share, innermost, of up to `most` bytes; false where dst has none.
+struct Shared {
+  std::int64_t extent = 1;  ///< units
+  std::int64_t bytes = 0;   ///< of a record
+  bool reversed = false;    ///< units run downwards in src
+  std::size_t outer = 0;    ///< the first mode outside it
+};
+bool shared_run(const layout::Canonical& c, std::int64_t most, Shared* out) {
   if (c.two_sided || c.cast || c.modes.empty() || c.modes[0].dst_stride != c.dst_unit) return false;
   const bool joined = c.modes[0].src_stride == c.src_unit;
-  const bool reversed = c.modes[0].src_stride == -c.src_unit;
-  const std::int64_t extent = joined || reversed ? c.modes[0].extent : 1;
-  if (extent > kMaxRecordBytes / c.dst_unit) return false;
-  const auto record = static_cast<std::int32_t>(extent * c.dst_unit);
-  // A whole vector is turned round at a time.
-  if (reversed && record > 16) return false;
-  const std::size_t inner = extent > 1 ? 1 : 0;
-  std::size_t fast = c.modes.size();
-  for (std::size_t i = inner; i < c.modes.size(); ++i)
-    if (c.modes[i].src_stride != 0 &&
-        (fast == c.modes.size() || magnitude(c.modes[i].src_stride) < magnitude(c.modes[fast].src_stride)))
-      fast = i;
-  if (fast == c.modes.size() || fast == inner || c.modes[inner].dst_stride != record) return false;
-  const auto cell = static_cast<std::int64_t>(magnitude(c.modes[fast].src_stride));
-  if (cell < record || cell > kMaxCellBytes || (cell == record && extent == 1)) return false;
+  out->reversed = c.modes[0].src_stride == -c.src_unit;
+  out->extent = joined || out->reversed ? c.modes[0].extent : 1;
+  if (out->extent > most / c.dst_unit) return false;
+  out->bytes = out->extent * c.dst_unit;
+  out->outer = out->extent > 1 ? 1 : 0;
+  return out->outer < c.modes.size() && c.modes[out->outer].dst_stride == out->bytes;
+}
+
+void view(const layout::Canonical& c, const Shared& s, std::int64_t cell, Records* out) {
   out->copy = c;
-  if (inner == 1) out->copy.modes.erase(0);
-  out->copy.units = c.units / extent;
-  out->copy.dst_unit = record;
+  if (s.outer == 1) out->copy.modes.erase(0);
+  out->copy.units = c.units / s.extent;
+  out->copy.dst_unit = static_cast<std::int32_t>(s.bytes);
   out->copy.src_unit = static_cast<std::int32_t>(cell);
   out->unit_bytes = c.dst_unit;
-  out->reversed = reversed;
+  out->reversed = s.reversed;
+}
+
+std::int64_t src_step(const layout::CopyMode& m) { return static_cast<std::int64_t>(magnitude(m.src_stride)); }
+
+}  // namespace
+
+bool tile_records(const layout::Canonical& c, Records* out) {
+  Shared s;
+  if (!shared_run(c, kMaxRecordBytes, &s)) return false;
+  if (s.reversed && s.bytes > 16) return false;  // a whole vector is turned round at a time
+  std::size_t fast = c.modes.size();
+  for (std::size_t i = s.outer; i < c.modes.size(); ++i)
+    if (c.modes[i].src_stride != 0 && (fast == c.modes.size() || src_step(c.modes[i]) < src_step(c.modes[fast])))
+      fast = i;
+  if (fast == c.modes.size() || fast == s.outer) return false;
+  const std::int64_t cell = src_step(c.modes[fast]);
+  if (cell < s.bytes || cell > kMaxCellBytes || (cell == s.bytes && s.extent == 1)) return false;
+  view(c, s, cell, out);
+  return true;
+}
+
+bool row_records(const layout::Canonical& c, Records* out) {
+  Shared s;
+  if (!shared_run(c, kMaxRowRecordBytes, &s)) return false;
+  const std::int64_t cell = src_step(c.modes[s.outer]);
+  if (cell < s.bytes || cell > kMaxCellBytes || (cell == s.bytes && s.extent == 1)) return false;
+  view(c, s, cell, out);
   return true;
 }
 

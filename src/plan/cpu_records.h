@@ -1,12 +1,13 @@
-// Transposes whose unit is no power of two: records of a few bytes, such as pixels of three channels.
+// Copies whose unit is no power of two: records of a few bytes, such as pixels of three channels.
 #pragma once
 
 #include "src/layout/canonical.h"
 
 namespace restride::plan {
 
-/// The longest record that a tile moves as one, and the widest cell of src it may lie in.
+/// The longest records that a tile and a row move as one, and the widest cells of src they may lie in.
 inline constexpr std::int64_t kMaxRecordBytes = 64;
+inline constexpr std::int64_t kMaxRowRecordBytes = 16;
 inline constexpr std::int64_t kMaxCellBytes = 64;
 
 /// A copy seen as one of records. A record is the run of bytes that both sides share, innermost; in dst records are
@@ -17,8 +18,12 @@ struct Records {
   bool reversed = false;        ///< a record's units run downwards in src (BGR to RGB)
 };
 
-/// False where both sides' fast modes of records are the same (no transpose), where records or cells are too long, and
-/// where a record is a unit, which needs no such view.
-bool records_of(const layout::Canonical& c, Records* out);
+/// Records to be transposed: false where both sides' fast modes of records are the same, where records or cells are too
+/// long, and where a record is a unit, which needs no such view.
+bool tile_records(const layout::Canonical& c, Records* out);
+
+/// Rows of records: dst's innermost mode of records is the one that src walks, upwards or downwards. False where
+/// records or cells are too long, and where a record is a unit and its stride one that needs no such view.
+bool row_records(const layout::Canonical& c, Records* out);
 
 }  // namespace restride::plan

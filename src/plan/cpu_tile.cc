@@ -103,7 +103,7 @@ void record_tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
 bool bid_record_tile(const Canonical& c, const CpuMachine& m, Candidate* k) {
   Records records;
   TileSets sets;
-  if (!records_of(c, &records) || !tile_sets(records.copy, kTileRowBytes, kTileColBytes, &sets)) return false;
+  if (!tile_records(c, &records) || !tile_sets(records.copy, kTileRowBytes, kTileColBytes, &sets)) return false;
   k->applies = true;
   k->params.push_back({ParamId::kRecordBytes, records.copy.dst_unit});
   record_tile_shape(records.copy, sets, k);

@@ -71,8 +71,8 @@ struct CpuArgs {
   std::int64_t chunk_rows = 0;
   bool small_matrices = false;  ///< tile: every task is a matrix that needs no staging; see kernels/cpu/matrix-inl.h
 
-  // tile of records: see kernels/cpu/tile_records.h
-  std::int32_t record_unit = 0;  ///< bytes of the units that a record is made of
+  // tile and rows of records: dst_unit is a record's bytes
+  std::int32_t record_unit = 0;  ///< bytes of the units that a record is made of; 0: units are no records
   bool record_reversed = false;  ///< they run downwards in src
 };
 
