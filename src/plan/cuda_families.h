@@ -2,6 +2,7 @@
 #pragma once
 
 #include "src/layout/canonical.h"
+#include "src/maps/chain.h"
 #include "src/maps/gather.h"
 #include "src/maps/packed.h"
 #include "src/maps/records.h"
@@ -15,7 +16,8 @@ namespace restride::plan {
 Candidate bid_run(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_rows(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_tile(const layout::Canonical& c, const CudaMachine& machine);
-Candidate bid_tile_bulk(const layout::Canonical& c, const CudaMachine& machine);  ///< tile, by bulk tensor copies
+Candidate bid_tile_bulk(const layout::Canonical& c, const CudaMachine& machine);    ///< tile, by bulk tensor copies
+Candidate bid_tile_chains(const layout::Canonical& c, const CudaMachine& machine);  ///< tile, its rows chains of modes
 Candidate bid_packed(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_records(const layout::Canonical& c, const CudaMachine& machine);  ///< packed, by its kernels for records
 Candidate bid_gather(const layout::Canonical& c, const CudaMachine& machine);
@@ -23,6 +25,7 @@ Candidate bid_gather(const layout::Canonical& c, const CudaMachine& machine);
 /// The kernels' arguments for a candidate that applies.
 maps::RowsArgs rows_args(const layout::Canonical& c, const Candidate& chosen);
 maps::TileArgs tile_args(const layout::Canonical& c, const Candidate& chosen);
+maps::ChainArgs chain_args(const layout::Canonical& c, const Candidate& chosen);
 maps::PackedArgs packed_args(const layout::Canonical& c, const Candidate& chosen);
 maps::RecordsArgs records_args(const layout::Canonical& c, const Candidate& chosen);
 maps::GatherArgs gather_args(const layout::Canonical& c, const Candidate& chosen);

@@ -1,7 +1,9 @@
 // Random layouts on the GPU against the CPU engine and the naive loop: every family on every layout that it claims.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 #include "tests/gpu/gpu_case.h"
 
@@ -117,6 +119,49 @@ TEST(GpuDifferential, LargeTransposesThroughEveryCandidate) {
       for (const std::int64_t cols : {4992, 5024}) {
         check(swapped(to, from, rows, cols));
         if (HasFatalFailure()) return;
+      }
+}
+
+/// Reversals of many short modes, large enough for tiles whose rows are chains of modes; some chains end inside a tile.
+TEST(GpuDifferential, ChainsOfModes) {
+  GpuBench bench;
+  std::uint64_t seed = number_from_environment("RESTRIDE_SEED", 1);
+  const std::vector<std::vector<std::int64_t>> shapes = {
+      {12, 10, 18, 22, 16, 8}, {8, 12, 20, 14, 8, 12, 2}, {34, 16, 210, 6, 8}, {24, 36, 100, 60}};
+  for (const std::int64_t size : {1, 2, 4, 8, 16})
+    for (std::vector<std::int64_t> shape : shapes) {
+      shape[2] = shape[2] / size + 1;  // as many bytes whatever the size of a unit
+      std::vector<std::int64_t> axes;
+      for (std::size_t i = shape.size(); i-- > 0;) axes.push_back(static_cast<std::int64_t>(i));
+      const Layout src = permute(contiguous(Element::bytes(size), shape), axes);
+      std::reverse(shape.begin(), shape.end());
+      const Case c{contiguous(Element::bytes(size), shape), src};
+      SCOPED_TRACE(to_string(c.src) + " -> " + to_string(c.dst));
+      bench.check(c, 0, 0, ++seed);
+      if (HasFatalFailure()) return;
+    }
+}
+
+/// Pixels in every order: colours swapped, left out, mirrored, thinned out, woven from planes; pointers off their
+/// words.
+TEST(GpuDifferential, Pixels) {
+  GpuBench bench;
+  std::uint64_t seed = number_from_environment("RESTRIDE_SEED", 1);
+  for (const std::int64_t size : {1, 2, 4, 8, 16})
+    for (const std::int64_t colours : {1, 2, 3, 4, 5})
+      for (const std::int64_t step : {colours, -colours, colours + 1, 2 * colours}) {
+        const std::int64_t rows = 7, columns = 301, pitch = columns * std::abs(step) + 3;
+        for (const std::int64_t inside : {std::int64_t{1}, std::int64_t{-1}, rows * pitch}) {
+          const std::int64_t first = (step < 0 ? -step * (columns - 1) : 0) + (inside < 0 ? colours - 1 : 0);
+          const Case c{contiguous(Element::bytes(size), {rows, columns, colours}),
+                       strided(Element::bytes(size), std::vector<std::int64_t>{rows, columns, colours},
+                               std::vector<std::int64_t>{pitch * size, step * size, inside * size}, first * size)};
+          SCOPED_TRACE(to_string(c.src) + " -> " + to_string(c.dst));
+          bench.check(c, 0, 0, ++seed);
+          if (HasFatalFailure()) return;
+          bench.check(c, size, 3 * size, ++seed);
+          if (HasFatalFailure()) return;
+        }
       }
 }
 

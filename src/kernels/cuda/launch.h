@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "src/layout/canonical.h"
+#include "src/maps/chain.h"
 #include "src/maps/gather.h"
 #include "src/maps/packed.h"
 #include "src/maps/records.h"
@@ -29,7 +30,7 @@ struct KernelKey {
 /// A prepared launch: one POD of named fields for one kernel. Made once a plan, used for every run.
 struct CudaArgs {
   KernelKey key;
-  std::variant<std::monostate, maps::RowsArgs, maps::TileArgs, maps::PackedArgs, maps::RecordsArgs, maps::GatherArgs>
+  std::variant<std::monostate, maps::RowsArgs, maps::TileArgs, maps::ChainArgs, maps::PackedArgs, maps::RecordsArgs, maps::GatherArgs>
       args;
 };
 

@@ -34,6 +34,11 @@ CudaArgs prepare_cuda(const layout::Canonical& c, const plan::Decision& decision
       out.args = plan::rows_args(c, chosen);
       break;
     case plan::Family::kTile:
+      if (chosen.get(plan::ParamId::kEngine) == 3) {
+        out.key.variant = kTileChains;
+        out.args = plan::chain_args(c, chosen);
+        break;
+      }
       out.key.variant = tile_variant(c, chosen);
       out.key.stages = static_cast<std::uint8_t>(chosen.get(plan::ParamId::kStages, 1));
       out.args = plan::tile_args(c, chosen);

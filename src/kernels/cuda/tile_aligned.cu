@@ -12,16 +12,6 @@ namespace {
 
 using maps::TileArgs;
 
-/// The word at `from`, of which only what lies in [first, last) is the source's.
-__device__ inline uint4 load_part(const char* from, const char* first, const char* last) {
-  std::uint32_t words[4] = {};
-#pragma unroll
-  for (int i = 0; i < 16; ++i)
-    if (from + i >= first && from + i < last)
-      words[i / 4] |= static_cast<std::uint32_t>(*reinterpret_cast<const unsigned char*>(from + i)) << (i % 4 * 8);
-  return make_uint4(words[0], words[1], words[2], words[3]);
-}
-
 template <class Tile, bool kCast, int kBlocks>
 __global__ void __launch_bounds__(maps::kTileThreads, kBlocks)
     tile_aligned_kernel(const __grid_constant__ TileArgs a, char* dst, const char* src) {
@@ -47,7 +37,8 @@ __global__ void __launch_bounds__(maps::kTileThreads, kBlocks)
   for (int step = 0; step < Tile::kLoads; ++step)
     store_shared(stage + maps::tile_stage_byte(row + step * kRowsAStep, byte, Tile::kUnits, Tile::kD), words[step]);
   __syncthreads();
-  write_tile<Tile, kCast>(a, stage, place, dst + a.dst_offset + batch.dst + place.s * a.dst_pitch);
+  write_tile<Tile, kCast>(a, stage, place,
+                          PitchedRows{dst + a.dst_offset + batch.dst + place.s * a.dst_pitch, a.dst_pitch});
 }
 
 template <class Tile, bool kCast>

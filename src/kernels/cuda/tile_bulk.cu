@@ -54,7 +54,8 @@ __global__ void __launch_bounds__(maps::kTileThreads, kBlocks)
     const maps::TilePlace place = maps::tile_place(a, tile);
     const maps::Offsets batch = maps::offsets(a.batch, place.batch);
     wait_arrival(arrival, phase);
-    write_tile<Tile, kCast>(a, here, place, dst + a.dst_offset + batch.dst + place.s * a.dst_pitch);
+    write_tile<Tile, kCast>(a, here, place,
+                            PitchedRows{dst + a.dst_offset + batch.dst + place.s * a.dst_pitch, a.dst_pitch});
     if (kStages == 1) return;  // a tile a block
     const std::uint32_t next = tile + kStages * gridDim.x;
     if (next < a.tiles) {

@@ -25,6 +25,16 @@ struct TileOf {
                 kStores * maps::kTileThreads == kGroups * kS / kAcross);
 };
 
+/// The word at `from`, of which only what lies in [first, last) is the source's.
+__device__ inline uint4 load_part(const char* from, const char* first, const char* last) {
+  std::uint32_t words[4] = {};
+#pragma unroll
+  for (int i = 0; i < 16; ++i)
+    if (from + i >= first && from + i < last)
+      words[i / 4] |= static_cast<std::uint32_t>(*reinterpret_cast<const unsigned char*>(from + i)) << (i % 4 * 8);
+  return make_uint4(words[0], words[1], words[2], words[3]);
+}
+
 /// Stores the word at unit `d` of the row at `row`, as far as the row reaches.
 template <int kUnit>
 __device__ inline void store_word(char* row, int d, int d_extent, const uint4& word) {
@@ -35,10 +45,10 @@ __device__ inline void store_word(char* row, int d, int d_extent, const uint4& w
     store_part<kUnit>(to, word, 0, (d_extent - d) * kUnit);
 }
 
-/// Writes the tile in `stage` to dst; `to` is unit 0 along d of the tile's first row of dst.
-template <class Tile, bool kCast>
+/// Writes the tile in `stage` to dst; `row_of(s)` is unit 0 along d of the tile's row `s` of dst.
+template <class Tile, bool kCast, class RowOf>
 __device__ inline void write_tile(const maps::TileArgs& a, std::uint32_t stage, const maps::TilePlace& place,
-                                  char* to) {
+                                  RowOf row_of) {
   constexpr int kUnits = Tile::kUnits, kAcross = Tile::kAcross;
   constexpr int kRowsApart = Tile::kGroups * maps::kLineBytes;  // from a row of src to the next of its group
 #pragma unroll(kCast ? 1 : Tile::kStores)
@@ -47,26 +57,25 @@ __device__ inline void write_tile(const maps::TileArgs& a, std::uint32_t stage, 
     const int s = at.s * kAcross, d = place.d + at.word * kUnits;
     if (d >= a.d_extent || place.s + s >= a.s_extent) continue;
     const std::uint32_t address = stage + maps::tile_stage_byte(at.word * kUnits, s * Tile::kSrc, kUnits, Tile::kD);
-    char* row = to + s * a.dst_pitch;
     if constexpr (kAcross == 1) {
       Bits<Tile::kSrc> units[kUnits];
 #pragma unroll
       for (int j = 0; j < kUnits; ++j) units[j] = load_shared<Tile::kSrc>(address + j * kRowsApart);
-      store_word<Tile::kDst>(row, d, a.d_extent, finish_word<Tile::kSrc, Tile::kDst, kCast>(a, units));
+      store_word<Tile::kDst>(row_of(s), d, a.d_extent, finish_word<Tile::kSrc, Tile::kDst, kCast>(a, units));
     } else if constexpr (kCast) {
       // A lane reads 4 bytes of each row of src: units of several rows of dst.
       std::uint32_t in[kUnits];
 #pragma unroll
       for (int j = 0; j < kUnits; ++j) in[j] = load_shared<4>(address + j * kRowsApart);
 #pragma unroll 1
-      for (int i = 0; i < kAcross && place.s + s + i < a.s_extent; ++i, row += a.dst_pitch) {
+      for (int i = 0; i < kAcross && place.s + s + i < a.s_extent; ++i) {
         Bits<Tile::kSrc> units[kUnits];
 #pragma unroll
         for (int j = 0; j < kUnits; ++j) {
           units[j] = static_cast<Bits<Tile::kSrc>>(in[j]);
           in[j] >>= 8 * Tile::kSrc;
         }
-        store_word<Tile::kDst>(row, d, a.d_extent, finish_word<Tile::kSrc, Tile::kDst, true>(a, units));
+        store_word<Tile::kDst>(row_of(s + i), d, a.d_extent, finish_word<Tile::kSrc, Tile::kDst, true>(a, units));
       }
     } else {
       // The same, transposed in registers.
@@ -81,12 +90,19 @@ __device__ inline void write_tile(const maps::TileArgs& a, std::uint32_t stage, 
         for (int i = 0; i < kAcross; ++i) out[i][w] = column[i];
       }
 #pragma unroll
-      for (int i = 0; i < kAcross; ++i, row += a.dst_pitch) {
+      for (int i = 0; i < kAcross; ++i) {
         if (place.s + s + i >= a.s_extent) break;
-        store_word<Tile::kDst>(row, d, a.d_extent, make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]));
+        store_word<Tile::kDst>(row_of(s + i), d, a.d_extent, make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]));
       }
     }
   }
 }
+
+/// Rows of dst one after the other, as `write_tile` wants them.
+struct PitchedRows {
+  char* first;
+  std::int64_t pitch;
+  __device__ char* operator()(int s) const { return first + s * pitch; }
+};
 
 }  // namespace restride::cuda

@@ -1,0 +1,94 @@
+// Replays src/maps/chain.h, with the tile of src/maps/tile.h that it is a part of, for every block, thread and step.
+#include "src/maps/chain.h"
+
+#include <map>
+
+#include "tests/maps/replay.h"
+
+namespace restride {
+namespace {
+
+using maps_test::Copy;
+using maps_test::Written;
+
+plan::CudaMachine tiny() {
+  plan::CudaMachine machine;
+  machine.sm_count = 0;  // nothing is small for it
+  return machine;
+}
+
+/// Stages the rows that the chain of dst names and collects the rows that the chain of src names.
+void replay(const std::string& dst, const std::string& src) {
+  SCOPED_TRACE(dst + " from " + src);
+  const Copy copy(dst, src, 128);
+  const plan::Candidate bid = plan::bid_tile_chains(copy.c, tiny());
+  ASSERT_TRUE(bid.applies) << bid.reason;
+  const maps::ChainArgs args = plan::chain_args(copy.c, bid);
+  const maps::TileArgs& a = args.tile;
+  const int unit = copy.c.dst_unit, units = 16 / unit, across = unit < 4 ? 4 / unit : 1;
+  const int steps = a.tile_d / units * a.tile_s / across / maps::kTileThreads;
+  Written written(copy);
+  for (std::uint32_t tile = 0; tile < a.tiles; ++tile) {
+    const maps::TilePlace place = maps::tile_place(a, tile);
+    const maps::Offsets batch = maps::offsets(a.batch, place.batch);
+    std::map<std::int64_t, std::int64_t> stage;  // byte of shared memory -> source byte
+    for (int row = 0; row < a.tile_d && place.d + row < a.d_extent; ++row) {
+      const std::int64_t from = a.src_offset + batch.src + std::int64_t{place.s} * unit +
+                                maps::chain_offset(args.src_rows, static_cast<std::uint32_t>(place.d + row));
+      ASSERT_EQ(from % 16, 0) << "rows of src lie on words";
+      for (int byte = 0; byte < std::min(a.tile_s, a.s_extent - place.s) * unit; ++byte)
+        stage[maps::tile_stage_byte(row, byte, units, a.tile_d)] = from + byte;
+    }
+    for (int step = 0; step < steps; ++step)
+      for (int thread = 0; thread < maps::kTileThreads; ++thread) {
+        const maps::TileStore at = maps::tile_aligned_store(step, thread, a.tile_s / across);
+        for (int i = 0; i < across; ++i)
+          for (int j = 0; j < units; ++j) {
+            const int s = at.s * across + i, d = place.d + at.word * units + j;
+            if (place.s + s >= a.s_extent || d >= a.d_extent) continue;
+            const std::int64_t row =
+                a.dst_offset + batch.dst + maps::chain_offset(args.dst_rows, static_cast<std::uint32_t>(place.s + s));
+            ASSERT_EQ(row % 16, 0) << "rows of dst lie on words";
+            const std::int64_t byte = maps::tile_stage_byte(at.word * units + j, s * unit, units, a.tile_d);
+            ASSERT_TRUE(stage.count(byte)) << "reads shared memory that no load filled";
+            written.unit(row + std::int64_t{d} * unit, stage[byte], unit);
+            if (testing::Test::HasFatalFailure()) return;
+          }
+      }
+  }
+  written.expect_complete();
+}
+
+TEST(ChainMap, MovesReversalsOfManyModesOnce) {
+  replay("u8 (8,6,12,14,16)", "u8 (8,6,12,14,16):(1,8,48,576,8064)");
+  replay("f16 (10,12,6,20)", "f16 (10,12,6,20):(1,10,120,720)");
+  replay("f32 (6,8,10,12)", "f32 (6,8,10,12):(1,6,48,480)");
+  replay("f64 (6,8,5,4)", "f64 (6,8,5,4):(1,6,48,240)");
+  replay("c128 (3,5,7,4)", "c128 (3,5,7,4):(1,3,15,105)");
+}
+
+TEST(ChainMap, FollowsOuterModesAndRowsOfSrcThatRunBackwards) {
+  replay("f32 (3,8,12,4,20)", "f32 (3,8,12,4,20):(7680,1,8,1920,96)");
+  replay("f32 (8,12,4,20)", "f32 (8,12,4,20):(1,8,-1920,96)@5760");
+}
+
+TEST(ChainMap, RefusesRowsOffWordsAndPlainMatrices) {
+  const auto reason = [](const char* dst, const char* src) {
+    return plan::bid_tile_chains(Copy(dst, src, 128).c, tiny()).reason;
+  };
+  EXPECT_EQ(reason("f32 (64,96)", "f32 (64,96):(1,64)"), "a chain of modes needs three modes");
+  EXPECT_EQ(reason("u8 (7,5,9)", "u8 (7,5,9):(1,7,35)"), "no chains of modes whose rows lie on words");
+}
+
+TEST(ChainPlan, ShortModesAreGatheredToWholeLines) {
+  const plan::Decision decision =
+      plan::plan_cuda(maps_test::canonical("u8 (26,12,22,20,16,14,18)",
+                                           "u8 (26,12,22,20,16,14,18):(1,26,312,6864,137280,2196480,30750720)"),
+                      {});
+  EXPECT_EQ(decision.chosen.family, plan::Family::kTile);
+  EXPECT_EQ(decision.chosen.get(plan::ParamId::kEngine), 3);
+  EXPECT_EQ(decision.chosen.get(plan::ParamId::kDstSet), 7) << "18 x 14 x 16 bytes start on 64";
+}
+
+}  // namespace
+}  // namespace restride
