@@ -98,6 +98,7 @@ auto with_type(DType t, F&& f) {
 }
 
 Wide decode(const std::byte* p, DType t) noexcept {
+  if (t == DType::kBool) return *p != std::byte{0};  // any bit counts
   if (const SmallFloat* f = small_float(t)) return decode_small(p, *f);
   return with_type(t, [p](auto value) {
     std::memcpy(&value, p, sizeof value);
@@ -135,6 +136,8 @@ bool is_integer(DType t) noexcept {
 
 /// Modulo 2^bits, by way of 64 bits that carry the sign.
 void wrap(std::byte* dst, DType dst_type, const std::byte* src, DType src_type) noexcept {
+  const std::byte truth{*src != std::byte{0}};
+  if (src_type == DType::kBool) src = &truth;
   with_type(src_type, [=](auto value) {
     std::memcpy(&value, src, sizeof value);
     const auto wide = static_cast<std::uint64_t>(static_cast<std::int64_t>(value));

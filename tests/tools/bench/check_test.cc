@@ -96,6 +96,12 @@ TEST(ReferenceCast, TruncatesAndSaturatesFloatsButWrapsIntegers) {
   EXPECT_EQ((cast_one<std::int64_t>(DType::kI64, DType::kBool, std::uint8_t{2})), 1);  // any byte but 0 is true
 }
 
+TEST(ReferenceCast, TakesAnyBitOfABoolForTrue) {
+  EXPECT_EQ((cast_one<float>(DType::kF32, DType::kBool, std::uint8_t{0x40})), 1.0f);
+  EXPECT_EQ((cast_one<std::int32_t>(DType::kI32, DType::kBool, std::uint8_t{0x80})), 1);
+  EXPECT_EQ((cast_one<std::uint8_t>(DType::kU8, DType::kBool, std::uint8_t{0})), 0);
+}
+
 TEST(ReferenceCast, AgreesWithTheLibraryOnEveryPairOfDtypes) {
   for (int from = 0; from < kDTypeCount; ++from) {
     for (int to = 0; to < kDTypeCount; ++to) {
