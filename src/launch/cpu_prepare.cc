@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "src/base/checked.h"
+#include "src/kernels/cpu/buffered.h"
 #include "src/kernels/cpu/cast.h"
 #include "src/kernels/cpu/gather.h"
 #include "src/kernels/cpu/packed.h"
@@ -14,6 +15,7 @@
 #include "src/kernels/cpu/run.h"
 #include "src/kernels/cpu/tile.h"
 #include "src/kernels/cpu/tile_records.h"
+#include "src/plan/cpu_buffered.h"
 #include "src/plan/cpu_records.h"
 #include "src/plan/cpu_sets.h"
 
@@ -243,6 +245,32 @@ CpuArgs prepare_packed(const Canonical& c, const plan::Candidate& k) {
   return a;
 }
 
+CpuArgs prepare_buffered(const Canonical& c, const plan::Candidate& k) {
+  static_assert(plan::kBufferedBytes <= kernels::cpu::kMaxBufferedBytes);
+  plan::BufferedSets sets;
+  const std::int64_t units = k.get(ParamId::kBlockUnits);
+  if (units < 1 || units > plan::kBufferedBytes / c.dst_unit || !plan::buffered_sets(c, units * c.dst_unit, &sets))
+    refuse(k, c);
+  CpuArgs a = common(c);
+  a.kernel = kernels::cpu::buffered_kernel(c.dst_unit);
+  a.stream = k.get(ParamId::kStream) != 0;
+  for (std::uint8_t m : sets.rows.modes) a.row_set.push(c.modes[m]);
+  for (std::uint8_t m : sets.cols.modes) a.col_set.push(c.modes[m]);
+  for (std::uint8_t m : sets.others.modes) a.block_set.push(c.modes[m]);
+  const layout::CopyMode& last = c.modes[sets.last];
+  a.rows = sets.rows.points;
+  a.cols = sets.cols.points / last.extent * sets.points;
+  a.block_bytes = sets.units * c.dst_unit;
+  if (sets.points < last.extent) {
+    a.cut = {0, last.extent, sets.points};
+    a.nest.push(
+        {(last.extent + sets.points - 1) / sets.points, last.dst_stride * sets.points, last.src_stride * sets.points});
+  }
+  for (std::size_t m = sets.last + 1; m < c.modes.size(); ++m) a.nest.push(c.modes[m]);
+  a.tasks = a.nest.points();
+  return a;
+}
+
 CpuArgs prepare_gather(const Canonical& c) {
   CpuArgs a = common(c);
   a.kernel = kernels::cpu::gather;
@@ -260,6 +288,7 @@ CpuArgs prepare_cpu(const Canonical& c, const plan::Decision& d) {
     case Family::kRows: return prepare_rows(c, d.chosen);
     case Family::kPacked: return prepare_packed(c, d.chosen);
     case Family::kTile: return prepare_tile(c, d.chosen);
+    case Family::kBuffered: return prepare_buffered(c, d.chosen);
     case Family::kNoop: return CpuArgs{};
     default: return prepare_gather(c);
   }

@@ -81,7 +81,7 @@ Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
   k.predicted.written_sectors = lines_for_runs(c.dst_bytes(), sets.dst_run_units * c.dst_unit, m.line_bytes);
   const double tiles = static_cast<double>(c.units) / static_cast<double>(sets.units);
   // Picked by vector gathers, moved 16 bytes at a time, or woven a plane at a time.
-  const double unit_ns = c.dst_unit >= 4 ? m.pick_unit_ns * (c.dst_unit >= 8 ? 2 : 1)
+  const double unit_ns = c.dst_unit >= 4 ? m.pick_unit_ns * c.dst_unit / 4
                          : sets.woven    ? 0.06 * c.dst_unit
                                          : m.pick_unit_ns;
   k.predicted.time_ns =
@@ -123,6 +123,7 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
   bids.push_back(bid_rows(c, machine));
   bids.push_back(bid_packed(c, machine));
   bids.push_back(bid_tile(c, machine));
+  bids.push_back(bid_buffered(c, machine));
   bids.push_back(bid_gather(c, machine));
 
   std::size_t best = bids.size();
@@ -139,7 +140,7 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
       if (name(k.family) == forced)
         throw ArgumentError(fmt::format("family '{}' does not apply to {}: {}; leave the choice to the planner", forced,
                                         layout::to_string(c), k.reason));
-    throw ArgumentError(fmt::format("'{}' is no family; use run, rows, tile, packed or gather", forced));
+    throw ArgumentError(fmt::format("'{}' is no family; use run, rows, tile, packed, buffered or gather", forced));
   }
   d.chosen = bids[best];
   bids.erase(best);

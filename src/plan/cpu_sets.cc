@@ -16,10 +16,15 @@ bool tile_sets(const layout::Canonical& c, std::int64_t row_bytes, std::int64_t 
   out->cols_backwards = c.modes[fast].src_stride < 0;
   out->cols.modes.push_back(static_cast<std::uint8_t>(fast));
   out->cols.points = c.modes[fast].extent;
+  // Rows that end inside a line need the next mode of dst more than columns that are long enough without it.
+  constexpr std::int64_t kEnoughColBytes = 512;
+  const std::int64_t first_row_bytes = c.modes[0].extent * c.dst_unit;
+  const bool ragged = first_row_bytes % 64 != 0 && c.modes[1].dst_stride == first_row_bytes;
   for (bool grew = !out->cols_backwards; grew && out->cols.points * c.src_unit < col_bytes;) {
     grew = false;
     for (std::size_t i = 1; i < c.modes.size() && !grew; ++i)
-      if (c.modes[i].src_stride == out->cols.points * c.src_unit && !out->cols.has(i)) {
+      if (c.modes[i].src_stride == out->cols.points * c.src_unit && !out->cols.has(i) &&
+          !(i == 1 && ragged && out->cols.points * c.src_unit >= kEnoughColBytes)) {
         out->cols.modes.push_back(static_cast<std::uint8_t>(i));
         out->cols.points *= c.modes[i].extent;
         grew = true;

@@ -16,6 +16,7 @@ namespace restride::plan {
   X(kRows, "rows")           \
   X(kTile, "tile")           \
   X(kPacked, "packed")       \
+  X(kBuffered, "buffered")   \
   X(kGather, "gather")
 
 enum class Family : std::uint8_t {

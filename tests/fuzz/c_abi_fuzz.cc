@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -120,8 +121,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Described dst(in), src(in);
   restride_options options = RESTRIDE_OPTIONS_INIT;
   options.threads = in.byte() % 4 - 1;
-  static const char* const kFamilies[] = {nullptr, nullptr, "gather", "run", "rows", "tile", "packed", "none"};
-  options.family = kFamilies[in.byte() % 8];
+  static const char* const kFamilies[] = {nullptr, nullptr,  "gather",   "run", "rows",
+                                          "tile",  "packed", "buffered", "none"};
+  options.family = kFamilies[in.byte() % std::size(kFamilies)];
 
   print(dst.tensor);
   print(src.tensor);

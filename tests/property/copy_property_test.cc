@@ -76,7 +76,7 @@ void check_every_family(const Case& c, Arena& src, Arena& dst, const Outcome& o,
   options.threads = threads;
   check_family(c, src, dst, o, options, rng);
   if (c.dst.elements() == 0) return;
-  for (std::string_view family : {"run", "rows", "tile", "packed", "gather"}) {
+  for (std::string_view family : {"run", "rows", "tile", "packed", "buffered", "gather"}) {
     if (::testing::Test::HasFatalFailure()) return;
     options.family = family;
     SCOPED_TRACE("family " + std::string(family));

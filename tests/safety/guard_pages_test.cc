@@ -82,7 +82,7 @@ TEST(GuardPages, NoFamilyTouchesAByteOutsideItsTensors) {
     limits.elements = seed % 10 == 0 ? 30000 : 2000;
     const Case c = random_case(rng, limits);
     if (c.dst.elements() == 0) continue;
-    for (std::string_view family : {"run", "rows", "tile", "packed", "gather"}) {
+    for (std::string_view family : {"run", "rows", "tile", "packed", "buffered", "gather"}) {
       Options options;
       options.family = family;
       std::shared_ptr<Plan::Impl> plan;

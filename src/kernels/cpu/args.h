@@ -31,6 +31,13 @@ struct Packed {
   std::uint8_t src_order[kCapacity] = {};
 };
 
+/// The last mode of a buffered block's column set, where blocks hold a part of it.
+struct CutMode {
+  std::int32_t nest_mode = -1;  ///< the nest mode that walks its parts; -1: blocks are whole
+  std::int64_t extent = 1;      ///< of the whole mode
+  std::int64_t points = 1;      ///< of a part; the last may have fewer
+};
+
 /// Moves tasks [begin, end) of a plan. Any split of [0, tasks) over calls and threads writes every byte of dst
 /// once; calls on disjoint ranges write disjoint bytes.
 using CpuKernel = void (*)(const CpuArgs& args, std::byte* dst, const std::byte* src, std::int64_t begin,
@@ -74,6 +81,11 @@ struct CpuArgs {
   // tile and rows of records: dst_unit is a record's bytes
   std::int32_t record_unit = 0;  ///< bytes of the units that a record is made of; 0: units are no records
   bool record_reversed = false;  ///< they run downwards in src
+
+  // buffered: row_set, col_set, rows, cols as above; see kernels/cpu/buffered.h
+  Nest block_set;
+  CutMode cut;
+  std::int64_t block_bytes = 0;
 };
 
 }  // namespace restride::kernels::cpu
