@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "src/kernels/cuda/cast_words.cuh"
 #include "src/kernels/cuda/casts.cuh"
 
 namespace restride::cuda {
@@ -183,28 +184,43 @@ __device__ inline void convert_units(const Bits<sizeof(Src)> (&in)[n], Bits<size
   }
 }
 
-namespace detail {
-
-template <int kDst, int kSrc, int pair, class F>
-__device__ inline bool call_for_pair(int wanted, F&& f) {
-  constexpr auto dst = static_cast<DType>(pair / kDTypeCount), src = static_cast<DType>(pair % kDTypeCount);
-  if constexpr (size_bytes(dst) == kDst && size_bytes(src) == kSrc && dst != src && castable(dst, src)) {
-    if (wanted == pair) {
-      f.template operator()<base::Storage<dst>, base::Storage<src>>();
-      return true;
-    }
-  }
-  return false;
+/// A vector of one to 16 bytes on either side.
+template <class Dst, class Src, int n>
+__device__ inline Bits<n * sizeof(Dst)> convert_vector(const Bits<n * sizeof(Src)>& in) {
+  Bits<n * sizeof(Dst)> out;
+  if constexpr (kPackedCast<Dst, Src, n>)
+    if (convert_packed<Dst, Src, n>(in, out)) return out;
+  Bits<sizeof(Src)> units[n];
+  Bits<sizeof(Dst)> converted[n];
+  split<sizeof(Src), n>(in, units);
+  convert_units<Dst, Src>(units, converted);
+  return join<sizeof(Dst), n>(converted);
 }
 
-}  // namespace detail
-
-/// Calls `f.template operator()<Dst, Src>()` for two dtypes known at run time, of kDst and kSrc bytes.
+/// Calls `f.template operator()<Dst, Src>()` for two dtypes known at run time, of kDst and kSrc bytes; true if it did.
 template <int kDst, int kSrc, class F>
-__device__ inline void with_pair(int dst_dtype, int src_dtype, F&& f) {
-  const int wanted = dst_dtype * kDTypeCount + src_dtype;
-  [&]<int... pair>(std::integer_sequence<int, pair...>) { (detail::call_for_pair<kDst, kSrc, pair>(wanted, f) || ...); }
-  (std::make_integer_sequence<int, kDTypeCount * kDTypeCount>{});
+__device__ inline bool with_pair(int dst_dtype, int src_dtype, F&& f) {
+  constexpr auto kAll = std::make_integer_sequence<int, kDTypeCount>{};
+  const auto call = [&]<int d, int s>() {
+    constexpr auto dst = static_cast<DType>(d), src = static_cast<DType>(s);
+    if constexpr (size_bytes(src) == kSrc && d != s && castable(dst, src)) {
+      if (src_dtype == s) {
+        f.template operator()<base::Storage<dst>, base::Storage<src>>();
+        return true;
+      }
+    }
+    return false;
+  };
+  const auto with_dst = [&]<int d>() {
+    if constexpr (size_bytes(static_cast<DType>(d)) == kDst)
+      if (dst_dtype == d) return [&]<int... s>(std::integer_sequence<int, s...>) {
+          return (call.template operator()<d, s>() || ...);
+        }
+    (kAll);
+    return false;
+  };
+  return [&]<int... d>(std::integer_sequence<int, d...>) { return (with_dst.template operator()<d>() || ...); }
+  (kAll);
 }
 
 /// The units of a 16-byte word of dst as they go there: moved, or converted between the two dtypes of `a`.

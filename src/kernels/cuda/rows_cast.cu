@@ -29,7 +29,7 @@ struct CastWord {
   static constexpr bool kDense = kRows != Rows::kAny;
   char* to;
   int first, last;
-  Bits<kSrc> in[kUnits];
+  Bits<kUnits * kSrc> in;
 
   __device__ void fetch(const RowsArgs& a, std::uint32_t index, char* dst, const char* src) {
     maps::RowsItem item{0, std::int64_t{blockIdx.x} * a.block_words + index};
@@ -47,26 +47,29 @@ struct CastWord {
     first = kDense ? 0 : unit < 0 ? static_cast<int>(-unit) : 0;
     last = left < kUnits ? static_cast<int>(left) : kUnits;
     if (kDense && whole()) {
-      split<kSrc, kUnits>(load<kUnits * kSrc>(from), in);
+      in = load<kUnits * kSrc>(from);
       return;
     }
+    Bits<kSrc> units[kUnits];
 #pragma unroll
     for (int j = 0; j < kUnits; ++j) {
-      in[j] = {};
-      if (j >= first && j < last) in[j] = load<kSrc>(from + j * a.src_step);
+      units[j] = {};
+      if (j >= first && j < last) units[j] = load<kSrc>(from + j * a.src_step);
     }
+    in = join<kSrc, kUnits>(units);
   }
 
   __device__ bool whole() const { return (kDense || first == 0) && last == kUnits; }
 
   template <class Dst, class Src>
   __device__ void finish() const {
-    Bits<kDst> out[kUnits];
-    convert_units<Dst, Src>(in, out);
+    const Bits<kUnits* kDst> vector = convert_vector<Dst, Src, kUnits>(in);
     if (whole()) {
-      store<kUnits * kDst>(to, join<kDst, kUnits>(out));
+      store<kUnits * kDst>(to, vector);
       return;
     }
+    Bits<kDst> out[kUnits];
+    split<kDst, kUnits>(vector, out);
 #pragma unroll
     for (int j = 0; j < kUnits; ++j)
       if (j >= first && j < last) store<kDst>(to + j * kDst, out[j]);
@@ -96,7 +99,7 @@ int launch_sizes(const RowsArgs& a, bool dense, void* dst, const void* src, CUst
   } else if (steps == 1) {
     kernel = one ? rows_cast_kernel<kSrc, kDst, Rows::kOne, 1> : rows_cast_kernel<kSrc, kDst, Rows::kDense, 1>;
   } else if (steps == 2) {
-    if constexpr (16 / (kSrc > kDst ? kSrc : kDst) < 8)  // more would not fit the registers
+    if constexpr (16 / (kSrc > kDst ? kSrc : kDst) <= 8)  // more would not fit the registers
       kernel = one ? rows_cast_kernel<kSrc, kDst, Rows::kOne, 2> : rows_cast_kernel<kSrc, kDst, Rows::kDense, 2>;
   }
   if (kernel == nullptr) return static_cast<int>(cudaErrorInvalidValue);
