@@ -139,6 +139,7 @@ Canonical canonicalize(const Layout& dst, const Layout& src, std::int64_t dst_al
     for (const Mode& m : src_side) c.src_modes.push_back({m.extent, 0, m.stride_bytes});
   }
   c.dst_align = static_cast<std::int32_t>(power_of_two_divisor(c.dst_offset, std::min<std::int64_t>(dst_align, 128)));
+  c.src_data_align = static_cast<std::int32_t>(std::min<std::int64_t>(src_align, 128));
   c.src_align = static_cast<std::int32_t>(power_of_two_divisor(c.src_offset, std::min<std::int64_t>(src_align, 128)));
   c.cast = !(dst.element == src.element);
   c.units = dst.elements();

@@ -46,6 +46,8 @@ struct Canonical {
   /// Largest power of two (<= 128) known to divide data pointer + offset on a side.
   std::int32_t dst_align = 1;
   std::int32_t src_align = 1;
+  /// The same of src's data pointer itself: what families know of units that the copy leaves out.
+  std::int32_t src_data_align = 1;
 
   std::int64_t units = 0;  ///< number of units; 0: nothing to do
   std::int64_t dst_bytes() const noexcept { return units * dst_unit; }

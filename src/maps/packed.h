@@ -16,7 +16,13 @@ namespace restride::maps {
 
 inline constexpr int kMaxPackedModes = 20;
 inline constexpr int kPackedThreads = 256;
-inline constexpr std::int32_t kNoSwizzle = 31, kNoTurn = 5;
+inline constexpr std::int32_t kNoSwizzle = 31;
+
+/// Lanes collect the parts of their dst words in different orders, so that they meet in fewer banks; see packed_turn.
+struct PackedTurn {
+  std::int32_t factor = 1, shift = 5;  ///< 5: all lanes in one order
+  friend constexpr bool operator==(const PackedTurn&, const PackedTurn&) = default;
+};
 
 /// Modes of one group, innermost first, and what a step along each adds.
 struct PackedModes {
@@ -60,21 +66,22 @@ struct PackedArgs {
   /// count does not depend on the cut.
   std::int32_t run_per_d = 0, pieces_per_d = 0, rows_per_s = 0, piece_per_s = 0;
   std::int64_t dst_offset = 0, src_offset = 0, src_first = 0, src_last = 0;
-  std::int64_t tile_first = 0, tile_last = 0;   ///< bytes of src that a whole tile spans, from its first piece's start
-  PackedModes run_modes;                        ///< the modes of a run
-  PackedModes row_modes;                        ///< the tile's other modes, seen from dst
-  PackedModes piece_modes;                      ///< the tile's other modes, seen from src
-  std::int32_t run_inside = 0, row_inside = 0;  ///< bytes inside a piece at index 0, where modes run backwards
-  std::int32_t piece_pitch = 0;                 ///< bytes from piece to piece in shared memory, a multiple of 16
-  std::int32_t swizzle_shift = kNoSwizzle;      ///< see packed_swizzle
-  std::int32_t turn_shift = kNoTurn;  ///< lanes collect the parts of a dst word in different orders; see packed_turn
-  PackedLattice load;                 ///< over the words of pieces
-  PackedLattice store;                ///< over the words of rows, or of groups of rows in blocks
-  base::FastDiv flat_run;             ///< units of a run, where runs are flat
-  std::int32_t flat_step = 0;         ///< bytes of src from run to run there
-  std::int32_t run_copies = 1;        ///< run tables, each shifted by a unit, so that four entries are one access
-  std::int32_t tile_bytes = 0;        ///< shared memory of the pieces of one tile
-  std::int32_t shared_bytes = 0;      ///< with the tables
+  std::int64_t tile_first = 0, tile_last = 0;  ///< bytes of src that a whole tile spans, from its first piece's start
+  PackedModes run_modes;                       ///< the modes of a run
+  PackedModes row_modes;                       ///< the tile's other modes, seen from dst
+  PackedModes piece_modes;                     ///< the tile's other modes, seen from src
+  std::int32_t run_inside = 0;                 ///< bytes inside a piece at index 0, where modes of a run go backwards
+  bool whole_pieces = false;                   ///< pieces of a shorter last tile are as long as all others
+  std::int32_t piece_pitch = 0;                ///< bytes from piece to piece in shared memory, a multiple of 16
+  std::int32_t swizzle_shift = kNoSwizzle;     ///< see packed_swizzle
+  PackedTurn turn;
+  PackedLattice load;             ///< over the words of pieces
+  PackedLattice store;            ///< over the words of rows, or of groups of rows in blocks
+  base::FastDiv flat_run;         ///< units of a run, where runs are flat
+  std::int32_t flat_step = 0;     ///< bytes of src from run to run there
+  std::int32_t run_copies = 1;    ///< run tables, each shifted by a unit, so that four entries are one access
+  std::int32_t tile_bytes = 0;    ///< shared memory of the pieces of one tile
+  std::int32_t shared_bytes = 0;  ///< with the tables
   std::uint32_t blocks = 0;
   std::uint8_t src_dtype = 0, dst_dtype = 0;
 };
@@ -100,7 +107,7 @@ RESTRIDE_HD constexpr PackedPlace packed_place(const PackedArgs& a, std::uint32_
   p.dst = a.dst_offset + at.dst + d * a.d_dst_step + s * a.s_dst_step;
   p.src = a.src_offset + at.src + d * a.d_src_step + s * a.s_src_step;
   p.run_units = a.run_per_d * valid_d;
-  p.piece_bytes = a.piece_per_s * valid_s;
+  p.piece_bytes = a.whole_pieces ? a.piece_bytes : a.piece_per_s * valid_s;
   p.rows = a.rows_per_s != 0 ? a.rows_per_s * valid_s : a.rows;
   p.pieces = a.pieces_per_d != 0 ? a.pieces_per_d * valid_d : a.pieces;
   p.inside = p.src + a.tile_first - 15 >= a.src_first && p.src + a.tile_last + 15 <= a.src_last;
@@ -158,9 +165,12 @@ RESTRIDE_HD constexpr PackedStep packed_step(const PackedLattice& l, std::uint32
           line < l.lines ? static_cast<std::int32_t>(block) * l.lines + line : kOutside};
 }
 
+/// By how many parts a lane is ahead of the first.
+RESTRIDE_HD constexpr int packed_ahead(int lane, const PackedTurn& turn) { return lane * turn.factor >> turn.shift; }
+
 /// Which part of its dst word a lane collects at step i of `steps` (a power of two).
-RESTRIDE_HD constexpr int packed_turn(int lane, int i, int steps, int turn_shift) {
-  return (i + (lane >> turn_shift)) & (steps - 1);
+RESTRIDE_HD constexpr int packed_turn(int lane, int i, int steps, const PackedTurn& turn) {
+  return (i + packed_ahead(lane, turn)) & (steps - 1);
 }
 
 /// Entries of padding on both sides of a run table: what a word reaches beyond its run.
@@ -185,9 +195,7 @@ RESTRIDE_HD constexpr std::int32_t packed_run_entry(const PackedArgs& a, std::ui
 
 /// Entry r of the row table.
 RESTRIDE_HD constexpr PackedSum packed_row_entry(const PackedArgs& a, std::uint32_t row) {
-  PackedSum sum = packed_sum(a.row_modes, row);
-  sum.inside += a.row_inside;
-  return sum;
+  return packed_sum(a.row_modes, row);
 }
 
 }  // namespace restride::maps

@@ -4,6 +4,7 @@
 // A thread has 16 bytes of every plane and the records they make up, as many 16-byte words as a record has fields.
 // Both sides are accessed by whole words, a warp's side by side; within the warp they change hands through shared
 // memory. What is where in the words is known to the compiler, so the transposition is byte permutes.
+// Records become planes in either order of their fields, and fields at both ends may be left out.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,13 @@ struct RecordsArgs {
   base::FastDiv chunks;  ///< blocks an item of the batch takes
   std::uint32_t blocks = 0;
   std::uint32_t plane_words = 0;  ///< 16-byte words of a plane
-  std::int64_t plane_stride = 0;  ///< bytes from plane to plane
+  std::int64_t plane_stride = 0;  ///< bytes from the plane of a field to that of the next, of any sign
   std::int64_t dst_offset = 0, src_offset = 0;
   std::uint8_t fields = 0;
-  bool to_planes = false;  ///< records are the source
+  std::uint8_t first = 0, last = 0;          ///< into planes: fields [first, last) are wanted
+  bool guarded = false;                      ///< what is not wanted may lie outside the source's bytes, which are then
+  std::int64_t src_first = 0, src_last = 0;  ///< [first, last) relative to src
+  bool to_planes = false;                    ///< records are the source
 };
 
 /// Where a warp's word `i * 32 + lane` lies in its part of shared memory, in words: lanes then find the words of

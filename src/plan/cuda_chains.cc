@@ -122,8 +122,10 @@ Pair best_pair(const Canonical& c) {
         continue;
       }
       const double used = std::pow(used_by(d, s, shape), 0.3);  // blocks with little to do leave room for others
-      // Tiles go along dst's chain first: the shorter it is, the sooner those come that go on in src's.
-      const double near = 1 - 0.01 * static_cast<double>(i) + 0.002 * static_cast<double>(j);
+      // Tiles go along dst's chain first: the shorter it is, the sooner those come that go on in src's, as long as it
+      // goes on at all.
+      const double lines = static_cast<double>(s.extent * c.src_unit) / 128;
+      const double near = 1 - 0.01 * static_cast<double>(i) + 0.01 * std::min(1.0, lines / 16);
       const double efficiency = 0.9 * near * alignment_yield(dst_alignment) * alignment_yield(src_alignment) * used;
       if (efficiency > best.efficiency) best = {d, s, shape, efficiency};
     }

@@ -11,7 +11,11 @@ using namespace packed;
 
 namespace {
 
-constexpr int kMostBlocksPerSm = 128;  // beyond, starting blocks costs more than their even spread brings
+/// Blocks beyond which starting one costs more than their even spread brings; where tiles are whole on both sides,
+/// neighbours share nothing and need not stay close.
+std::int64_t most_blocks(const CudaMachine& machine, bool whole) {
+  return std::int64_t{machine.sm_count} * (whole ? 1024 : 128);
+}
 
 /// Tiles a block moves one after the other. Measured on H200: one is best for tiles of 12 KiB and more, unless its
 /// tables, made while its first tile is under way, take longer than that.
@@ -119,7 +123,8 @@ Priced cheapest(const Canonical& c, const CudaMachine& machine) {
   const Order src_order = by_src_stride(c);
   Priced best;
   std::int64_t last_run = 0;
-  for (const std::int64_t dst_target : {16, 32, 64, 96, 128, 192, 256, 384, 512, 1024, 4096}) {
+  for (const std::int64_t dst_target : {4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 1024, 4096}) {
+    if (dst_target < 16 && c.dst_unit > 2) continue;  // runs of less than a word are for pixels of small units
     Set runs;
     take_runs(c, dst_order, dst_target, runs);
     if (runs.run_units == last_run) continue;
@@ -168,7 +173,7 @@ Candidate bid_packed(const Canonical& c, const CudaMachine& machine) {
   const auto tile_bytes = static_cast<double>(set.tile_units * c.dst_unit);
   const std::int64_t tiles = tiles_of_block(a.kind == maps::PackedKind::kBlock, c.dst_unit, entries, tile_bytes);
   const std::int64_t blocks =
-      std::min<std::int64_t>(ceil_div(a.tiles, tiles), std::int64_t{machine.sm_count} * kMostBlocksPerSm);
+      std::min(ceil_div(a.tiles, tiles), most_blocks(machine, !c.cast && runs_of(c, set).merged));
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(set.dst)},
                 {ParamId::kSrcSet, static_cast<std::int64_t>(set.src)},
                 {ParamId::kVectorBytes, 16},

@@ -24,8 +24,6 @@ struct Set {
 
 using Order = detail::FixedVector<std::uint8_t, kMaxSet>;
 
-using Order = detail::FixedVector<std::uint8_t, kMaxSet>;
-
 // ---- cuda_packed_set.cc: which modes a tile takes ----
 
 /// Mode numbers by |src_stride|, those that repeat (stride 0) left out.
@@ -39,6 +37,10 @@ void take_pieces(const layout::Canonical& c, const Order& src_order, std::int64_
 
 /// The set that a candidate's parameters name.
 Set set_of(const layout::Canonical& c, const Candidate& chosen);
+
+/// Mode m as the tile walks it: one that only counts runs goes upwards in src, hence downwards in dst where the copy
+/// has it the other way round.
+layout::CopyMode forwards(const layout::Canonical& c, const Set& set, std::size_t m);
 
 /// True when every run starts on a multiple of `alignment` in dst.
 bool runs_on(const layout::Canonical& c, const Set& set, std::int64_t alignment);

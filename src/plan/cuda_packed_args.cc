@@ -65,6 +65,11 @@ bool flat(const Canonical& c, const Set& set, const PackedArgs& a) {
          a.row_modes.src_stride[0] <= 4096 && a.row_modes.dst_stride[0] == std::int64_t{a.run_units} * c.dst_unit;
 }
 
+/// True when words of small units hold units of two lines: lanes of a lattice would meet in few banks again and again.
+bool straddles(const Canonical& c, const PackedArgs& a) {
+  return c.dst_unit <= 2 && std::int64_t{a.run_modes.extent[0].divisor} * c.dst_unit % 16 != 0;
+}
+
 /// Words that cover a run, wherever it starts.
 std::int64_t run_words(const Canonical& c, const Set& set, const PackedArgs& a) {
   const std::int32_t units = 16 / c.dst_unit;
@@ -91,10 +96,16 @@ PackedArgs geometry(const Canonical& c, const Set& set) {
   const auto step_inside = [&](std::size_t m) {
     const CopyMode& mode = c.modes[m];
     if (mode.src_stride >= 0 || !in(set.src, m)) return;
-    // A piece that runs backwards starts at its last index.
+    if (!in(set.dst, m)) {  // walked from its other end
+      a.src_offset += (mode.extent - 1) * mode.src_stride;
+      a.dst_offset += (mode.extent - 1) * mode.dst_stride;
+      return;
+    }
+    // A piece that runs backwards starts at its last index; a cut one that is shorter still spans a whole one's bytes.
     const std::int64_t reach = (set.chunk[m] - 1) * mode.src_stride;
     a.src_offset += reach;
-    (in(set.dst, m) ? a.run_inside : a.row_inside) -= static_cast<std::int32_t>(reach);
+    a.run_inside -= static_cast<std::int32_t>(reach);
+    if (set.chunk[m] != mode.extent) a.whole_pieces = true;
   };
   for (std::size_t m = 0; m < c.modes.size() && m < kMaxSet; ++m)
     if (set.chunk[m] != 0) step_inside(m);
@@ -120,7 +131,8 @@ PackedArgs geometry(const Canonical& c, const Set& set) {
   for (const std::uint8_t m : src_order) {
     if (in(set.src, m)) piece_bytes *= set.chunk[m];
     if (!in(set.src & ~set.dst, m)) continue;
-    append(a.row_modes, static_cast<std::uint32_t>(set.chunk[m]), c.modes[m].dst_stride, c.modes[m].src_stride, 0);
+    const CopyMode mode = forwards(c, set, m);
+    append(a.row_modes, static_cast<std::uint32_t>(set.chunk[m]), mode.dst_stride, mode.src_stride, 0);
     a.rows *= set.chunk[m];
   }
   a.pieces = static_cast<std::int32_t>(pieces);
@@ -131,8 +143,9 @@ PackedArgs geometry(const Canonical& c, const Set& set) {
     const auto m = static_cast<std::size_t>(mode);
     *extent = static_cast<std::int32_t>(c.modes[m].extent);
     *chunk = set.chunk[m];
-    *dst = set.chunk[m] * c.modes[m].dst_stride;
-    *src = set.chunk[m] * c.modes[m].src_stride;
+    const CopyMode way = forwards(c, set, m);
+    *dst = set.chunk[m] * way.dst_stride;
+    *src = set.chunk[m] * way.src_stride;
     return base::FastDiv(ceil_div(*extent, *chunk));
   };
   a.cuts_d = cut(set.d_cut, &a.d_extent, &a.d_chunk, &a.d_dst_step, &a.d_src_step);
@@ -168,7 +181,7 @@ void finish(const Canonical& c, const Set& set, PackedArgs& a) {
   a.tile_bytes = a.pieces * a.piece_pitch + 32;
   if (in_blocks(c, set)) {
     a.kind = PackedKind::kBlock;
-  } else if (flat(c, set, a) && (run_bytes % 16 != 0 || run_bytes <= 32)) {
+  } else if (flat(c, set, a) && (run_bytes % 16 != 0 || run_bytes <= 32 || straddles(c, a))) {
     a.kind = PackedKind::kFlat;
     a.flat_run = base::FastDiv(a.run_units);
     a.flat_step = static_cast<std::int32_t>(a.row_modes.src_stride[0]);

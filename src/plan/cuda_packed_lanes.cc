@@ -39,6 +39,9 @@ struct Across {
   }
 };
 
+constexpr double kTurnCost = 2.5;  // cycles
+constexpr maps::PackedTurn kNoTurn{};
+
 /// Where the lanes of a warp find a unit: shared-memory addresses at one step of collecting their words.
 struct Lanes {
   std::array<std::uint32_t, 32> at{};
@@ -64,7 +67,7 @@ int cycles(const Lanes& lanes, std::int32_t shift) {
 Lanes lanes_of(const PackedArgs& a, int across, int units, int steps, int step, int part) {
   Lanes lanes;
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
-    const int turn = maps::packed_turn(static_cast<int>(lane), step, steps, a.turn_shift);
+    const int turn = maps::packed_turn(static_cast<int>(lane), step, steps, a.turn);
     const int inside = turn * (units / steps) + part;
     if (a.kind == PackedKind::kFlat) {
       const std::uint32_t unit = lane * static_cast<std::uint32_t>(units), run = a.flat_run.quotient(unit);
@@ -84,13 +87,33 @@ Lanes lanes_of(const PackedArgs& a, int across, int units, int steps, int step, 
 }
 
 /// Lanes' places in a run table at one look-up, for runs that lie one after the other: 8 bytes every 32 of units of 1.
-Lanes look_ups(int units, int steps, std::int32_t turn_shift) {
+Lanes look_ups(int units, int steps, const maps::PackedTurn& turn) {
   Lanes lanes;
   for (int lane = 0; lane < 16; ++lane) {
-    const int unit = lane * units + maps::packed_turn(lane, 0, steps, turn_shift) * (units / steps);
+    const int unit = lane * units + maps::packed_turn(lane, 0, steps, turn) * (units / steps);
     lanes.at[static_cast<std::size_t>(lanes.count++)] = static_cast<std::uint32_t>(unit * 2);
   }
   return lanes;
+}
+
+/// The turn for flat runs: lanes collect words that follow each other, wherever their units lie.
+void spread_flat(PackedArgs& a, int units, int steps) {
+  maps::PackedTurn best;
+  double best_cost = 1e9;
+  for (const maps::PackedTurn turn :
+       {kNoTurn, maps::PackedTurn{1, 3}, maps::PackedTurn{1, 2}, maps::PackedTurn{3, 4}, maps::PackedTurn{1, 0}}) {
+    if (turn != kNoTurn && steps == 1) break;
+    a.turn = turn;
+    int met = 0;
+    for (const int step : {0, steps / 2, steps - 1})
+      met += cycles(lanes_of(a, 1, units, steps, step, step % (units / steps)), maps::kNoSwizzle);
+    const double cost = units * met / 3.0 + (turn != kNoTurn ? kTurnCost : 0.0) +
+                        2.0 * steps * cycles(look_ups(units, steps, turn), maps::kNoSwizzle);
+    if (cost >= best_cost) continue;
+    best_cost = cost;
+    best = turn;
+  }
+  a.turn = best;
 }
 
 }  // namespace
@@ -108,30 +131,29 @@ maps::PackedLattice load_lattice(std::int64_t words, std::int64_t pieces) {
 void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
   const int units = 16 / c.dst_unit;
   const int steps = c.dst_unit <= 4 ? 4 : units;
-  const bool block = a.kind == PackedKind::kBlock, flat = a.kind == PackedKind::kFlat;
+  if (a.kind == PackedKind::kFlat) return spread_flat(a, units, steps);
+  const bool block = a.kind == PackedKind::kBlock;
   const int across = block ? 4 / c.dst_unit : 1;
   const std::int64_t lines = ceil_div(a.rows, across);
   const double accesses = block ? 4 : units;  // a word of dst
-  const double turn_cost = 2.5, swizzle_cost = a.kind == PackedKind::kFixed ? 0.5 * accesses : 0.0;
+  const double swizzle_cost = a.kind == PackedKind::kFixed ? 0.5 * accesses : 0.0;
   PackedArgs best = a;
   double best_cost = 1e9;
   Across sizes(words);
-  while (const std::int64_t side_by_side = flat ? 32 : sizes.next()) {
-    a.store = lattice(words, lines, std::min<std::int64_t>(side_by_side, maps::kPackedThreads));
+  while (const std::int64_t side_by_side = sizes.next()) {
+    a.store = lattice(words, lines, side_by_side);
     const double threads = static_cast<double>(maps::kPackedThreads) * a.store.steps;
-    const double waste = flat ? 1.0 : threads / (static_cast<double>(words) * static_cast<double>(lines));
+    const double waste = threads / (static_cast<double>(words) * static_cast<double>(lines));
     if ((accesses + 8.0) * waste < best_cost) {
-      for (const std::int32_t turn_shift : {maps::kNoTurn, 3, 2}) {
-        if (turn_shift != maps::kNoTurn && steps == 1) break;
-        a.turn_shift = turn_shift;
+      for (const maps::PackedTurn turn : {kNoTurn, maps::PackedTurn{1, 3}, maps::PackedTurn{1, 2}}) {
+        if (turn != kNoTurn && steps == 1) break;
+        a.turn = turn;
         const Lanes first = lanes_of(a, across, units, steps, 0, 0);
         const Lanes second = lanes_of(a, across, units, steps, steps / 2, units / steps - 1);
-        const double tables = flat ? 2.0 * steps * cycles(look_ups(units, steps, turn_shift), maps::kNoSwizzle) : 0.0;
         for (const std::int32_t shift : {maps::kNoSwizzle, 3, 4, 5, 6, 7, 8, 9}) {
-          if (flat && shift != maps::kNoSwizzle) break;
           const int met = cycles(first, shift) + cycles(second, shift);
-          const double cost = (accesses * 0.5 * met + tables + 8.0 + (shift != maps::kNoSwizzle ? swizzle_cost : 0.0) +
-                               (turn_shift != maps::kNoTurn ? turn_cost : 0.0)) *
+          const double cost = (accesses * 0.5 * met + 8.0 + (shift != maps::kNoSwizzle ? swizzle_cost : 0.0) +
+                               (turn != kNoTurn ? kTurnCost : 0.0)) *
                               waste;
           if (cost < best_cost) {
             best_cost = cost;
@@ -142,10 +164,9 @@ void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
         }
       }
     }
-    if (flat) break;
   }
   a = best;
-  if (a.kind == PackedKind::kFixed && (a.turn_shift != maps::kNoTurn || a.swizzle_shift != maps::kNoSwizzle))
+  if (a.kind == PackedKind::kFixed && (a.turn != kNoTurn || a.swizzle_shift != maps::kNoSwizzle))
     a.kind = PackedKind::kSpread;
 }
 

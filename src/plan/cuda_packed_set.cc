@@ -28,20 +28,12 @@ void take(const Canonical& c, const Order& order, std::int64_t unit, std::int64_
   for (const std::uint8_t m : order) {
     const std::int64_t extent = c.modes[m].extent;
     if (std::abs(stride(c.modes[m])) != bytes) break;
-    const bool backwards = stride(c.modes[m]) < 0;
     std::int32_t& chunk = set.chunk[m];
     if (chunk == 0) {
       if (bytes * 4 >= target * 3) break;
       const std::int64_t need = ceil_div(target, bytes);
-      // A run that goes backwards is taken whole, so that its lowest address is known beforehand.
       chunk = extent <= need + need / 2 ? static_cast<std::int32_t>(std::min<std::int64_t>(extent, 1 << 20))
                                         : chunk_of(extent, need, bytes);
-      if (backwards && chunk != extent) {
-        chunk = 0;
-        break;
-      }
-    } else if (backwards && chunk != extent) {
-      break;
     }
     mask |= std::uint64_t{1} << m;
     bytes *= chunk;
@@ -110,20 +102,30 @@ bool runs_on(const Canonical& c, const Set& set, std::int64_t alignment) {
   return (bits & (alignment - 1)) == 0;
 }
 
+CopyMode forwards(const Canonical& c, const Set& set, std::size_t m) {
+  CopyMode mode = c.modes[m];
+  if (mode.src_stride < 0 && m < kMaxSet && (set.src & ~set.dst) >> m & 1) {
+    mode.dst_stride = -mode.dst_stride;
+    mode.src_stride = -mode.src_stride;
+  }
+  return mode;
+}
+
 bool in_blocks(const Canonical& c, const Set& set) {
   if (c.cast || c.dst_unit > 2) return false;
   // Rows in groups of `across` lie side by side where src's innermost mode counts rows, and evenly many.
   const std::int32_t across = 4 / c.dst_unit;
   bool side_by_side = false;
   for (std::size_t m = 0; m < c.modes.size() && m < kMaxSet; ++m)
-    if (c.modes[m].src_stride == c.src_unit && (set.src & ~set.dst) >> m & 1)
+    if (std::abs(c.modes[m].src_stride) == c.src_unit && (set.src & ~set.dst) >> m & 1)
       side_by_side = (set.dst & set.src) == 0 || set.chunk[m] % across == 0;
   if (!side_by_side) return false;
   std::int64_t src_bits = c.src_align, dst_bits = 16;
   for (std::size_t m = 0; m < c.modes.size(); ++m) {
     const CopyMode& mode = c.modes[m];
     const bool row = m < kMaxSet && ((set.src & ~set.dst) >> m & 1) != 0;
-    if (m < kMaxSet && (set.src >> m & 1) != 0 && mode.src_stride < 0) return false;
+    if (m < kMaxSet && (set.src & set.dst) >> m & 1 && mode.src_stride < 0) return false;
+    if (row && mode.src_stride < 0) src_bits |= (mode.extent - 1) * mode.src_stride;
     if (row)
       dst_bits |= mode.dst_stride;
     else

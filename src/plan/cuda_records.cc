@@ -10,25 +10,43 @@ using layout::CopyMode;
 
 namespace {
 
-/// The two modes of records: their fields, and their number.
+/// The two modes of records, and what a record is: its fields, and how many lie before the first that is wanted.
 struct Records {
-  int fields = -1, count = -1;
+  int mode = -1, count = -1;
   bool to_planes = false;
+  std::int64_t fields = 0, skipped = 0;
 };
 
-Records find_records(const Canonical& c) {
-  Records r;
-  if (c.two_sided || c.cast || c.modes.size() < 2 || c.dst_unit > 8) return r;
+/// Where in src the lowest wanted field of the first record lies, whichever way the fields are numbered.
+std::int64_t first_wanted(const Canonical& c, const CopyMode& fields) {
+  return c.src_offset + std::min<std::int64_t>(0, (fields.extent - 1) * fields.src_stride);
+}
+
+/// Records as the source of planes: fields in either order, those at the ends perhaps left out.
+Records find_planes(const Canonical& c, int mode) {
   const CopyMode& first = c.modes[0];
-  if (first.dst_stride != c.dst_unit) return r;
+  const CopyMode& m = c.modes[static_cast<std::size_t>(mode)];
+  const std::int64_t fields = first.src_stride / c.src_unit;
+  if (std::abs(m.src_stride) != c.src_unit || first.src_stride % c.src_unit != 0) return {};
+  if (fields < m.extent || fields > maps::kMostFields) return {};
+  // Records start on 16 bytes, which tells how many fields lie before the wanted ones.
+  for (std::int64_t skipped = 0; skipped <= fields - m.extent; ++skipped)
+    if (((first_wanted(c, m) - skipped * c.src_unit) | c.src_data_align) % 16 == 0)
+      return {mode, 0, true, fields, skipped};
+  return {};
+}
+
+Records find_records(const Canonical& c) {
+  if (c.two_sided || c.cast || c.modes.size() < 2 || c.dst_unit > 8) return {};
+  const CopyMode& first = c.modes[0];
+  if (first.dst_stride != c.dst_unit) return {};
   for (std::size_t i = 1; i < c.modes.size() && i < 64; ++i) {
     const CopyMode& m = c.modes[i];
-    const bool into_planes = m.src_stride == c.src_unit && first.src_stride == m.extent * c.src_unit;
-    const bool into_records = m.src_stride == c.src_unit && m.dst_stride == first.extent * c.dst_unit;
-    if (into_planes && m.extent <= maps::kMostFields) return {static_cast<int>(i), 0, true};
-    if (into_records && first.extent <= maps::kMostFields) return {0, static_cast<int>(i), false};
+    if (const Records r = find_planes(c, static_cast<int>(i)); r.mode >= 0) return r;
+    if (m.src_stride == c.src_unit && m.dst_stride == first.extent * c.dst_unit && first.extent <= maps::kMostFields)
+      return {0, static_cast<int>(i), false, first.extent, 0};
   }
-  return r;
+  return {};
 }
 
 }  // namespace
@@ -36,13 +54,14 @@ Records find_records(const Canonical& c) {
 Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
   constexpr Family kFamily = Family::kPacked;
   const Records r = find_records(c);
-  if (r.fields < 0) return refusal(kFamily, "no records of 2 to 8 fields");
-  const CopyMode& fields = c.modes[static_cast<std::size_t>(r.fields)];
+  if (r.mode < 0) return refusal(kFamily, "no records of 2 to 8 fields");
+  const CopyMode& fields = c.modes[static_cast<std::size_t>(r.mode)];
   const CopyMode& count = c.modes[static_cast<std::size_t>(r.count)];
-  std::int64_t bits = c.dst_align | c.src_align | count.extent * c.dst_unit;
+  std::int64_t bits = c.dst_align | count.extent * c.dst_unit;
+  if (!r.to_planes) bits |= c.src_align;
   bits |= r.to_planes ? fields.dst_stride : fields.src_stride;
   for (std::size_t i = 0; i < c.modes.size(); ++i)
-    if (static_cast<int>(i) != r.fields && static_cast<int>(i) != r.count)
+    if (static_cast<int>(i) != r.mode && static_cast<int>(i) != r.count)
       bits |= c.modes[i].dst_stride | c.modes[i].src_stride;
   if ((bits & 15) != 0) return refusal(kFamily, "planes do not start on 16 bytes");
   const std::int64_t words = count.extent * c.dst_unit / 16;
@@ -50,7 +69,7 @@ Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
     return refusal(kFamily, "planes are too short or too long");
   maps::Walk walk;
   std::int64_t batch = 0;
-  const std::uint64_t inside = std::uint64_t{1} << r.fields | std::uint64_t{1} << r.count;
+  const std::uint64_t inside = std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count;
   if (!outer_walk(c, inside, &walk, &batch)) return refusal(kFamily, "too many outer modes");
   const std::int64_t chunks = (words + maps::kRecordsThreads - 1) / maps::kRecordsThreads;
   if (chunks >= (std::int64_t{1} << 31) / batch) return refusal(kFamily, "too many blocks");
@@ -58,29 +77,43 @@ Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
   bid.family = kFamily;
   bid.params = {{ParamId::kEngine, 2},
                 {ParamId::kRowMode, r.count},
-                {ParamId::kColMode, r.fields},
+                {ParamId::kColMode, r.mode},
                 {ParamId::kVectorBytes, 16},
                 {ParamId::kThreads, maps::kRecordsThreads},
                 {ParamId::kBlocks, chunks * batch}};
   const double used = static_cast<double>(words) / static_cast<double>(chunks * maps::kRecordsThreads);
-  predict(bid, c, machine, c.src_bytes() / 32, c.dst_bytes() / 32, 0.94 * (0.3 + 0.7 * used));
+  const std::int64_t read = c.src_bytes() / fields.extent * r.fields;
+  predict(bid, c, machine, read / 32, c.dst_bytes() / 32, 0.94 * (0.3 + 0.7 * used));
   return bid;
 }
 
 maps::RecordsArgs records_args(const Canonical& c, const Candidate& chosen) {
   const Records r = find_records(c);
-  const CopyMode& fields = c.modes[static_cast<std::size_t>(r.fields)];
+  const CopyMode& fields = c.modes[static_cast<std::size_t>(r.mode)];
   const CopyMode& count = c.modes[static_cast<std::size_t>(r.count)];
   maps::RecordsArgs a;
   std::int64_t batch = 0;
-  outer_walk(c, std::uint64_t{1} << r.fields | std::uint64_t{1} << r.count, &a.batch, &batch);
+  outer_walk(c, std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count, &a.batch, &batch);
   a.plane_words = static_cast<std::uint32_t>(count.extent * c.dst_unit / 16);
   a.chunks = base::FastDiv((a.plane_words + maps::kRecordsThreads - 1) / maps::kRecordsThreads);
   a.blocks = static_cast<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
-  a.plane_stride = r.to_planes ? fields.dst_stride : fields.src_stride;
   a.dst_offset = c.dst_offset;
   a.src_offset = c.src_offset;
-  a.fields = static_cast<std::uint8_t>(fields.extent);
+  a.plane_stride = fields.src_stride;
+  a.fields = static_cast<std::uint8_t>(r.fields);
+  if (r.to_planes) {
+    const bool backwards = fields.src_stride < 0;
+    a.plane_stride = backwards ? -fields.dst_stride : fields.dst_stride;
+    if (backwards) a.dst_offset += (fields.extent - 1) * fields.dst_stride;
+    a.dst_offset -= r.skipped * a.plane_stride;
+    a.src_offset = first_wanted(c, fields) - r.skipped * c.src_unit;
+    a.first = static_cast<std::uint8_t>(r.skipped);
+    a.last = static_cast<std::uint8_t>(r.skipped + fields.extent);
+    a.guarded = fields.extent != r.fields;
+    const ByteRange range = source_range(c);
+    a.src_first = range.first;
+    a.src_last = range.last;
+  }
   a.to_planes = r.to_planes;
   return a;
 }

@@ -38,10 +38,9 @@ int words_a_thread(const Canonical& c, RowsKind kind) {
     return units_of_word(c, kind) >= 8 ? 1 : 2;
   }
   if (c.cast) return 1;
-  // One word a thread is the fastest where rows are long or words take two loads; a broadcast hardly loads at all.
-  if (src_step(c) == 0) return kSteps;
-  const bool collects = kind == RowsKind::kCollect || (c.dst_unit < 16 && row_units(c) * c.dst_unit >= 64);
-  return collects || row_units(c) * c.dst_unit >= 4096 ? 1 : kSteps;
+  // Words that take two loads are best in pairs, long rows of whole words one by one; a broadcast hardly loads at all.
+  if (kind == RowsKind::kForward || kind == RowsKind::kReverse) return 2;
+  return kind == RowsKind::kCollect || (kind == RowsKind::kUnit && row_units(c) * c.dst_unit >= 4096) ? 1 : kSteps;
 }
 
 std::int64_t source_sectors(const Canonical& c) {
@@ -62,8 +61,8 @@ std::int64_t source_sectors(const Canonical& c) {
 /// Transposes of small dense matrices whose rows of dst are whole words: a block collects whole matrices, whose lines
 /// stay in L1 while it does.
 bool collects_small_matrices(const Canonical& c) {
-  constexpr std::int64_t kMatrixBytes = 4096;
-  if (c.cast || c.modes.size() < 2 || c.dst_unit < 2 || c.dst_unit > 8) return false;  // packed moves bytes faster
+  constexpr std::int64_t kMatrixBytes = 512;  // packed is faster with larger ones, and with small units
+  if (c.cast || c.modes.size() < 2 || c.dst_unit < 4 || c.dst_unit > 8) return false;
   const std::int64_t step = src_step(c), row_bytes = row_units(c) * c.dst_unit;
   return step > c.src_unit && c.modes[1].src_stride == c.src_unit && c.modes[1].extent * c.src_unit == step &&
          row_units(c) * step <= kMatrixBytes && row_bytes % 16 == 0 && row_alignment(c, kRow) >= 16;
@@ -96,8 +95,12 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family famil
   double efficiency = (dense ? 0.98 : 0.95) * size / (size + 16);
   if (wide) efficiency *= size / (size + 16);
   if (matrices) efficiency = 0.98;
+  if (!c.cast && !dense && c.dst_unit == 1) efficiency *= 0.65;  // sixteen loads a word, each of many lines
   const std::int64_t read = matrices ? c.src_bytes() / kSectorBytes : source_sectors(c);
-  predict(bid, c, machine, read, sectors(rows, row_bytes, row_alignment(c, kRow)), efficiency);
+  // The rows of a matrix follow each other in dst as well.
+  const bool follow = matrices && c.modes[1].dst_stride == row_bytes;
+  const std::int64_t written = follow ? c.dst_bytes() / kSectorBytes : sectors(rows, row_bytes, row_alignment(c, kRow));
+  predict(bid, c, machine, read, written, efficiency);
   return bid;
 }
 

@@ -169,9 +169,10 @@ BulkTile bulk_tile_of(const Canonical& c, const Tiling& t) {
   constexpr std::int64_t kSoonBytes = 6 << 20;
   const TileShape narrow = kNarrow[i];
   const std::int64_t until_beside = ceil_div(t.d_extent, narrow.d) * t.near * narrow.d * narrow.s * c.src_unit;
-  // What lies behind the end of a row is the next row, or wasted.
+  // What lies behind the end of a row is the next row, or wasted; rows off 64 bytes end in the middle of what is
+  // fetched.
   const std::int64_t row_bytes = t.s_extent * c.src_unit;
-  const bool ends_matter = row_bytes < 1024 && c.modes[0].src_stride != row_bytes;
+  const bool ends_matter = row_bytes < 1024 && (c.modes[0].src_stride != row_bytes || t.src_alignment < 64);
   if (until_beside <= kSoonBytes) return {narrow, 1, !ends_matter && !t.splits_sectors()};
   return {kWide[i], 1, t.src_alignment >= 256 && !t.splits_sectors()};
 }

@@ -165,6 +165,26 @@ TEST(GpuDifferential, Pixels) {
       }
 }
 
+/// Records into planes: fields in the opposite order, and fields left out at either end.
+TEST(GpuDifferential, PlanesOfSomeFields) {
+  GpuBench bench;
+  std::uint64_t seed = number_from_environment("RESTRIDE_SEED", 1);
+  for (const std::int64_t size : {1, 2, 4, 8})
+    for (const std::int64_t fields : {2, 3, 4, 5, 8})
+      for (std::int64_t wanted = 2; wanted <= fields; ++wanted)
+        for (std::int64_t skipped = 0; skipped <= fields - wanted; ++skipped)
+          for (const std::int64_t way : {1, -1}) {
+            const std::int64_t count = 2 * 16 * 150, first = skipped + (way < 0 ? wanted - 1 : 0);
+            const Case c{
+                contiguous(Element::bytes(size), {3, wanted, count}),
+                strided(Element::bytes(size), std::vector<std::int64_t>{3, wanted, count},
+                        std::vector<std::int64_t>{count * fields * size, way * size, fields * size}, first * size)};
+            SCOPED_TRACE(to_string(c.src) + " -> " + to_string(c.dst));
+            bench.check(c, 0, 0, ++seed);
+            if (HasFatalFailure()) return;
+          }
+}
+
 /// Records, images, small batches, reversals: the shapes that the packed family is for, at several unit sizes.
 TEST(GpuDifferential, ShortInnermostModes) {
   GpuBench bench;

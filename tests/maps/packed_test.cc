@@ -109,7 +109,7 @@ TEST(PackedMap, TransposesBytesInBlocksWhereRowsAllowIt) {
 }
 
 TEST(PackedMap, RunsThatFollowEachOtherAreOneFlatRun) {
-  for (const auto& [rows, columns] : {std::pair{2, 2}, {3, 3}, {5, 7}, {13, 29}}) {
+  for (const auto& [rows, columns] : {std::pair{2, 2}, {3, 3}, {5, 7}, {13, 29}, {31, 17}}) {
     const auto layout = [rows = rows, columns = columns](const std::string& dtype, int count) {
       return dtype + " (" + std::to_string(count) + "," + std::to_string(rows) + "," + std::to_string(columns) + ")";
     };
@@ -126,6 +126,16 @@ TEST(PackedMap, FollowsPitchesFlipsAndPointersOffTheirWords) {
   replay("f32 (10,12,7):(200,10,1)", "f32 (10,12,7):(1,10,-120)@720");
   replay("u8 (31,12,7)", "u8 (31,12,7):(1,40,481)@3", 1);
   replay("f16 (9,8,20)", "f16 (9,8,20):(-1,9,72)@8", 2);
+}
+
+TEST(PackedMap, WalksModesThatGoBackwardsInWholeAndInPart) {
+  replay("u8 (50,40,3)", "u8 (50,40,3):(-3,150,1)@147");  // turned left
+  replay("u8 (400,310,3)", "u8 (400,310,3):(-3,1200,1)@1197");
+  replay("f32 (300,200,3)", "f32 (300,200,3):(-3,900,1)@897");
+  replay("u8 (90,2000,3)", "u8 (90,2000,3):(-6000,-3,1)@539997");  // upside down
+  replay("f16 (90,501,3)", "f16 (90,501,3):(1503,-3,1)@1500", 2);  // mirrored
+  replay("u8 (5,700,3)", "u8 (5,700,3):(2100,3,-1)@2", 1);         // colours swapped
+  replay("u8 (96,5,48,32)", "u8 (96,5,48,32):(-1,147456,96,4608)@95");
 }
 
 TEST(PackedMap, SwizzleKeepsAWordInItsGroupOfEight) {

@@ -130,6 +130,16 @@ __device__ inline void store(void* p, Bits<bytes> v) {
   *static_cast<Bits<bytes>*>(p) = v;
 }
 
+/// The word at `from`, of which only what lies in [first, last) is the source's.
+__device__ inline uint4 load_part(const char* from, const char* first, const char* last) {
+  std::uint32_t words[4] = {};
+#pragma unroll
+  for (int i = 0; i < 16; ++i)
+    if (from + i >= first && from + i < last)
+      words[i / 4] |= static_cast<std::uint32_t>(*reinterpret_cast<const unsigned char*>(from + i)) << (i % 4 * 8);
+  return make_uint4(words[0], words[1], words[2], words[3]);
+}
+
 /// The bytes [first, last) of a 16-byte word of units of kUnit bytes; `to` is the word's first byte.
 template <int kUnit>
 __device__ inline void store_part(char* to, const uint4& v, int first, int last) {

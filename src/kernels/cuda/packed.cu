@@ -50,12 +50,12 @@ struct Shape {
 
 /// The places of a word's units, in the order in which this lane collects them.
 template <class Op, bool copies>
-__device__ inline void look_up(const PackedArgs& a, const Tables& tables, int unit, int turn_shift,
+__device__ inline void look_up(const PackedArgs& a, const Tables& tables, int unit, const maps::PackedTurn& turn_by,
                                std::uint32_t (&places)[Shape<Op>::kUnits]) {
   using S = Shape<Op>;
 #pragma unroll
   for (int i = 0; i < S::kSteps; ++i) {
-    const int turn = maps::packed_turn(threadIdx.x & 31, i, S::kSteps, turn_shift);
+    const int turn = maps::packed_turn(threadIdx.x & 31, i, S::kSteps, turn_by);
     std::uint32_t part[S::kPart];
     tables.entries<S::kPart, copies && (S::kPart > 1)>(a, unit + turn * S::kPart, part);
 #pragma unroll
@@ -63,9 +63,23 @@ __device__ inline void look_up(const PackedArgs& a, const Tables& tables, int un
   }
 }
 
+/// The parts of a word back into order, after `packed_turn`.
+template <class Part, int kSteps>
+__device__ inline void turn_back(const maps::PackedTurn& turn_by, Part (&parts)[kSteps]) {
+  if (turn_by.shift == maps::PackedTurn{}.shift) return;
+  const int by = maps::packed_ahead(threadIdx.x & 31, turn_by) & (kSteps - 1);
+  if constexpr (kSteps == 4) {
+    rotate_words(parts, by);
+  } else if constexpr (kSteps == 2) {
+    const auto first = parts[0], second = parts[1];
+    parts[0] = by != 0 ? second : first;
+    parts[1] = by != 0 ? first : second;
+  }
+}
+
 /// One word of dst, collected unit by unit; `base` is where entry 0 of the run lies.
 template <class Op, bool swizzled>
-__device__ inline Bits<16> collect(const PackedArgs& a, std::uint32_t base, int turn_shift,
+__device__ inline Bits<16> collect(const PackedArgs& a, std::uint32_t base, const maps::PackedTurn& turn_by,
                                    const std::uint32_t (&places)[Shape<Op>::kUnits]) {
   using S = Shape<Op>;
   Bits<Op::kDst * S::kPart> parts[S::kSteps];
@@ -79,16 +93,7 @@ __device__ inline Bits<16> collect(const PackedArgs& a, std::uint32_t base, int 
     }
     parts[i] = join<Op::kDst, S::kPart>(units);
   }
-  if (turn_shift != maps::kNoTurn) {  // back into order
-    const int by = (threadIdx.x & 31) >> turn_shift & (S::kSteps - 1);
-    if constexpr (S::kSteps == 4) {
-      rotate_words(parts, by);
-    } else if constexpr (S::kSteps == 2) {
-      const auto first = parts[0], second = parts[1];
-      parts[0] = by != 0 ? second : first;
-      parts[1] = by != 0 ? first : second;
-    }
-  }
+  turn_back(turn_by, parts);
   return join<Op::kDst * S::kPart, S::kSteps>(parts);
 }
 
@@ -109,7 +114,7 @@ __device__ inline void store_fixed(const PackedArgs& a, const Tables& tables, co
   const std::uint32_t base = buffer + nibble(src + place.src);
   char* const to = settled(dst + place.dst);
   const int run_units = place.run_units, rows = place.rows;
-  const int turn_shift = swizzled ? a.turn_shift : maps::kNoTurn;
+  const maps::PackedTurn turn_by = swizzled ? a.turn : maps::PackedTurn{};
   int unit = 0;
   char* mine = to;
   std::uint32_t places[kUnits];
@@ -118,12 +123,12 @@ __device__ inline void store_fixed(const PackedArgs& a, const Tables& tables, co
       [&](int word) {
         unit = word * kUnits - nibble(to) / Op::kDst;
         mine = settled(to + unit * Op::kDst);
-        if (unit < run_units) look_up<Op, false>(a, tables, unit, turn_shift, places);
+        if (unit < run_units) look_up<Op, false>(a, tables, unit, turn_by, places);
       },
       [&](int row) {
         if (row >= rows || unit >= run_units) return;
         const RowEntry entry = look(tables.rows, row);
-        const Bits<16> value = collect<Op, swizzled>(a, base + entry.shared, turn_shift, places);
+        const Bits<16> value = collect<Op, swizzled>(a, base + entry.shared, turn_by, places);
         store_word<Op>(mine + entry.dst, value, unit, run_units);
       });
 }
@@ -145,8 +150,8 @@ __device__ inline void store_loose(const PackedArgs& a, const Tables& tables, co
         const int unit = start - nibble(to + entry.dst) / Op::kDst;
         if (unit >= run_units) return;
         std::uint32_t places[kUnits];
-        look_up<Op, true>(a, tables, unit, a.turn_shift, places);
-        const Bits<16> value = collect<Op, true>(a, base + entry.shared, a.turn_shift, places);
+        look_up<Op, true>(a, tables, unit, a.turn, places);
+        const Bits<16> value = collect<Op, true>(a, base + entry.shared, a.turn, places);
         store_word<Op>(to + (entry.dst + unit * Op::kDst), value, unit, run_units);
       });
 }
@@ -159,14 +164,13 @@ __device__ inline void store_flat(const PackedArgs& a, const Tables& tables, con
   const std::uint32_t base = buffer + nibble(src + place.src);
   char* const to = settled(dst + place.dst);
   const int units = place.rows * a.run_units;
-  const int turn_shift = a.turn_shift;
 #pragma unroll 2
   for (int unit = static_cast<int>(threadIdx.x) * kUnits - nibble(to) / Op::kDst; unit < units;
        unit += maps::kPackedThreads * kUnits) {
     const int run = static_cast<int>(a.flat_run.quotient(max(unit, 0)));
     std::uint32_t places[kUnits];
-    look_up<Op, true>(a, tables, unit - run * static_cast<int>(a.flat_run.divisor), turn_shift, places);
-    const Bits<16> value = collect<Op, false>(a, base + run * a.flat_step, turn_shift, places);
+    look_up<Op, true>(a, tables, unit - run * static_cast<int>(a.flat_run.divisor), a.turn, places);
+    const Bits<16> value = collect<Op, false>(a, base + run * a.flat_step, a.turn, places);
     store_word<Op>(to + unit * Op::kDst, value, unit, units);
   }
 }
@@ -180,7 +184,6 @@ __device__ inline void store_blocks(const PackedArgs& a, const Tables& tables, c
   const std::uint32_t base = buffer + nibble(src + place.src);
   char* const to = settled(dst + place.dst);
   const int run_units = place.run_units, rows = place.rows;
-  const int lane = threadIdx.x & 31;
   int unit = 0;
   char* mine = to;
   std::uint32_t places[kUnits];
@@ -189,7 +192,7 @@ __device__ inline void store_blocks(const PackedArgs& a, const Tables& tables, c
       [&](int word) {
         unit = word * kUnits - nibble(to) / kUnit;
         mine = settled(to + unit * kUnit);
-        if (unit < run_units) look_up<Move<kUnit>, false>(a, tables, unit, a.turn_shift, places);
+        if (unit < run_units) look_up<Move<kUnit>, false>(a, tables, unit, a.turn, places);
       },
       [&](int line) {
         const int r = line * kAcross;
@@ -209,7 +212,7 @@ __device__ inline void store_blocks(const PackedArgs& a, const Tables& tables, c
 #pragma unroll
         for (int i = 0; i < kAcross; ++i) {
           if (r + i >= rows) break;
-          if (a.turn_shift != maps::kNoTurn) rotate_words(out[i], lane >> a.turn_shift & 3);
+          turn_back(a.turn, out[i]);
           const uint4 value = make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]);
           store_word<Move<kUnit>>(mine + tables.rows[r + i].dst, value, unit, run_units);
         }

@@ -1,5 +1,6 @@
 // Moves         arrays of records of 2 to 8 equal fields into one plane a field, or back (pixels, structures).
-// Applies when  records are dense, fields 1 to 8 bytes, and every plane starts on 16 bytes and is a multiple of them.
+// Applies when  fields are 1 to 8 bytes, and every plane starts on 16 bytes and is a multiple of them; on the way into
+//               planes fields at the ends of records may be left out, and their order may be the opposite.
 // Thread map    a thread has one 16-byte word of every plane; a warp loads and stores words side by side on both sides.
 // Shared memory each warp's words change hands in its own part, without barriers of the block; no bank conflicts.
 // Traffic       every byte once each way, whole sectors.
@@ -52,6 +53,8 @@ __global__ void __launch_bounds__(maps::kRecordsThreads, kFields <= 4   ? 6
   const std::int64_t record_words = static_cast<std::int64_t>(a.plane_words) * kFields;
   const std::int64_t record_word = static_cast<std::int64_t>(first) * kFields + lane;
   const std::int64_t plane_byte = static_cast<std::int64_t>(first + lane) * 16;
+  const char* const source_first = src + a.src_first;
+  const char* const source_last = src + a.src_last;
   src += a.src_offset + at.src;
   dst += a.dst_offset + at.dst;
 
@@ -67,7 +70,11 @@ __global__ void __launch_bounds__(maps::kRecordsThreads, kFields <= 4   ? 6
   if constexpr (kToPlanes) {
 #pragma unroll
     for (int i = 0; i < kFields; ++i)
-      if (record_word + i * 32 < record_words) words[i] = load<16>(src + (record_word + i * 32) * 16);
+      if (record_word + i * 32 < record_words) {
+        const char* const word = src + (record_word + i * 32) * 16;
+        const bool whole = !a.guarded || (word >= source_first && word + 16 <= source_last);
+        words[i] = whole ? load<16>(word) : load_part(word, source_first, source_last);
+      }
 #pragma unroll
     for (int i = 0; i < kFields; ++i) mine[maps::records_slot(i * 32 + lane, kFields)] = words[i];
     __syncwarp();
@@ -77,7 +84,8 @@ __global__ void __launch_bounds__(maps::kRecordsThreads, kFields <= 4   ? 6
     permute<kUnit>(in, out, [](int byte) { return maps::records_record_byte(byte, kUnit, kFields); });
     if (!inside) return;
 #pragma unroll
-    for (int i = 0; i < kFields; ++i) store<16>(dst + i * a.plane_stride + plane_byte, pack(i));
+    for (int i = 0; i < kFields; ++i)
+      if (i >= a.first && i < a.last) store<16>(dst + i * a.plane_stride + plane_byte, pack(i));
   } else {
     if (inside) {
 #pragma unroll

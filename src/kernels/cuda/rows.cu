@@ -134,9 +134,11 @@ __global__ void __launch_bounds__(kThreads)
 
 template <int kUnit, RowsKind kind>
 int launch_kind(const RowsArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  if (a.block_words == kThreads)
-    return enqueue(rows_kernel<kUnit, kind, 1>, a, dst, src, a.blocks, kThreads, 0, stream);
-  return enqueue(rows_kernel<kUnit, kind, 4>, a, dst, src, a.blocks, kThreads, 0, stream);
+  switch (a.block_words / kThreads) {
+    case 1: return enqueue(rows_kernel<kUnit, kind, 1>, a, dst, src, a.blocks, kThreads, 0, stream);
+    case 2: return enqueue(rows_kernel<kUnit, kind, 2>, a, dst, src, a.blocks, kThreads, 0, stream);
+    default: return enqueue(rows_kernel<kUnit, kind, 4>, a, dst, src, a.blocks, kThreads, 0, stream);
+  }
 }
 
 template <int kUnit>

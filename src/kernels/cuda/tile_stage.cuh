@@ -25,16 +25,6 @@ struct TileOf {
                 kStores * maps::kTileThreads == kGroups * kS / kAcross);
 };
 
-/// The word at `from`, of which only what lies in [first, last) is the source's.
-__device__ inline uint4 load_part(const char* from, const char* first, const char* last) {
-  std::uint32_t words[4] = {};
-#pragma unroll
-  for (int i = 0; i < 16; ++i)
-    if (from + i >= first && from + i < last)
-      words[i / 4] |= static_cast<std::uint32_t>(*reinterpret_cast<const unsigned char*>(from + i)) << (i % 4 * 8);
-  return make_uint4(words[0], words[1], words[2], words[3]);
-}
-
 /// Stores the word at unit `d` of the row at `row`, as far as the row reaches.
 template <int kUnit>
 __device__ inline void store_word(char* row, int d, int d_extent, const uint4& word) {
