@@ -19,6 +19,7 @@ enum class RowsKind : std::uint8_t {
   kReverse,  ///< the same, units in opposite order; src_step = -unit
   kCollect,  ///< a word of dst collected from units; any src_step
   kRepeat,   ///< a word of dst that holds one unit again and again; src_step = 0
+  kWindow,   ///< pixels: 4 bytes of dst from 8 of src that hold them all
   kDense,    ///< casts: a vector of units from a vector of units; rows of both sides start on vectors
 };
 

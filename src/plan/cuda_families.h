@@ -5,6 +5,7 @@
 #include "src/maps/chain.h"
 #include "src/maps/gather.h"
 #include "src/maps/packed.h"
+#include "src/maps/pixels.h"
 #include "src/maps/records.h"
 #include "src/maps/rows.h"
 #include "src/maps/tile.h"
@@ -15,8 +16,9 @@ namespace restride::plan {
 
 Candidate bid_run(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_rows(const layout::Canonical& c, const CudaMachine& machine);
+Candidate bid_pixels(const layout::Canonical& c, const CudaMachine& machine);  ///< rows, two modes of dst being one row
 Candidate bid_tile(const layout::Canonical& c, const CudaMachine& machine);
-Candidate bid_tile_bulk(const layout::Canonical& c, const CudaMachine& machine);    ///< tile, by bulk tensor copies
+Candidate bid_tile_bulk(const layout::Canonical& c, const CudaMachine& machine);  ///< tile, by bulk tensor copies
 Candidate bid_tile_chains(const layout::Canonical& c, const CudaMachine& machine);  ///< tile, its rows chains of modes
 Candidate bid_packed(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_records(const layout::Canonical& c, const CudaMachine& machine);  ///< packed, by its kernels for records
@@ -24,6 +26,7 @@ Candidate bid_gather(const layout::Canonical& c, const CudaMachine& machine);
 
 /// The kernels' arguments for a candidate that applies.
 maps::RowsArgs rows_args(const layout::Canonical& c, const Candidate& chosen);
+maps::PixelsArgs pixels_args(const layout::Canonical& c);
 maps::TileArgs tile_args(const layout::Canonical& c, const Candidate& chosen);
 maps::ChainArgs chain_args(const layout::Canonical& c, const Candidate& chosen);
 maps::PackedArgs packed_args(const layout::Canonical& c, const Candidate& chosen);
@@ -32,6 +35,8 @@ maps::GatherArgs gather_args(const layout::Canonical& c, const Candidate& chosen
 
 /// How the rows kernel reads with words of so many bytes.
 maps::RowsKind rows_kind(const layout::Canonical& c, std::int64_t vector_bytes);
+/// How rows' kernel for pixels reads.
+maps::RowsKind pixels_kind(const layout::Canonical& c);
 /// Which of tile's kernels a copy allows, its tile's mode in src being `col_mode`:
 bool tile_on_words(const layout::Canonical& c, std::int64_t col_mode);      ///< all rows of both sides start on words
 bool tile_by_bulk(const layout::Canonical& c, std::int64_t col_mode);       ///< and the copy engine can describe src

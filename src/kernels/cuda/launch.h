@@ -8,6 +8,7 @@
 #include "src/maps/chain.h"
 #include "src/maps/gather.h"
 #include "src/maps/packed.h"
+#include "src/maps/pixels.h"
 #include "src/maps/records.h"
 #include "src/maps/rows.h"
 #include "src/maps/tile.h"
@@ -30,7 +31,7 @@ struct KernelKey {
 /// A prepared launch: one POD of named fields for one kernel. Made once a plan, used for every run.
 struct CudaArgs {
   KernelKey key;
-  std::variant<std::monostate, maps::RowsArgs, maps::TileArgs, maps::ChainArgs, maps::PackedArgs, maps::RecordsArgs, maps::GatherArgs>
+  std::variant<std::monostate, maps::RowsArgs, maps::PixelsArgs, maps::TileArgs, maps::ChainArgs, maps::PackedArgs, maps::RecordsArgs, maps::GatherArgs>
       args;
 };
 

@@ -30,6 +30,11 @@ CudaArgs prepare_cuda(const layout::Canonical& c, const plan::Decision& decision
     case plan::Family::kNoop: break;
     case plan::Family::kRun:
     case plan::Family::kRows:
+      if (chosen.get(plan::ParamId::kEngine) == 4) {
+        out.key.variant = static_cast<std::uint8_t>(plan::pixels_kind(c));
+        out.args = plan::pixels_args(c);
+        break;
+      }
       out.key.variant = static_cast<std::uint8_t>(plan::rows_kind(c, chosen.get(plan::ParamId::kVectorBytes, 16)));
       out.args = plan::rows_args(c, chosen);
       break;
