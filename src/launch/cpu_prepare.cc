@@ -175,12 +175,13 @@ CpuArgs rows_args(const Canonical& c) {
   a.kernel = kernels::cpu::rows_kernel();
   a.units = c.modes[0].extent;
   a.row_src_stride = c.modes[0].src_stride;
+  a.row_dst_stride = c.modes[0].dst_stride;
   const std::int64_t piece = kernels::cpu::kRowPieceBytes / c.dst_unit;
   if (a.units >= 2 * piece) {  // so that threads can share even one row
     const std::int64_t pieces = (a.units + piece - 1) / piece;
     a.last_units = a.units - (pieces - 1) * piece;
     a.units = piece;
-    a.nest.push({pieces, piece * c.dst_unit, piece * a.row_src_stride});
+    a.nest.push({pieces, piece * a.row_dst_stride, piece * a.row_src_stride});
   }
   if (c.modes.size() > 1) order_rows(c, &a.nest);
   a.tasks = a.nest.points();
@@ -188,7 +189,6 @@ CpuArgs rows_args(const Canonical& c) {
 }
 
 CpuArgs prepare_rows(const Canonical& c, const plan::Candidate& k) {
-  if (c.two_sided || c.modes.empty() || c.modes[0].dst_stride != c.dst_unit) refuse(k, c);
   CpuArgs a;
   if (k.get(ParamId::kRecordBytes) != 0) {
     plan::Records records;
@@ -197,6 +197,7 @@ CpuArgs prepare_rows(const Canonical& c, const plan::Candidate& k) {
     a.kernel = kernels::cpu::record_rows_kernel();
     take_record(records, &a);
   } else {
+    if (c.two_sided || c.modes.empty() || c.modes[0].dst_stride != c.dst_unit) refuse(k, c);
     a = rows_args(c);
   }
   a.stream = k.get(ParamId::kStream) != 0;

@@ -34,8 +34,12 @@ bool bid_record_rows(const Canonical& c, const CpuMachine& m, Candidate* k) {
   Records records;
   if (!row_records(c, &records)) return false;
   const Canonical& r = records.copy;
+  k->applies = true;
   k->params.push_back({ParamId::kRecordBytes, r.dst_unit});
   k->predicted.read_sectors = lines_for_runs(r.src_bytes(), r.modes[0].extent * r.src_unit, m.line_bytes);
+  // Lines of dst with gaps are read, too, before they are written.
+  const std::int64_t dst_cell = r.modes[0].dst_stride;
+  if (dst_cell > r.dst_unit) k->predicted.written_sectors = 2 * r.units * dst_cell / m.line_bytes;
   const auto units = static_cast<double>(r.units);
   k->predicted.time_ns =
       stream_ns(*k, m) + units * m.record_ns + units / static_cast<double>(r.modes[0].extent) * 2 * m.row_ns;
@@ -44,13 +48,13 @@ bool bid_record_rows(const Canonical& c, const CpuMachine& m, Candidate* k) {
 
 Candidate bid_rows(const Canonical& c, const CpuMachine& m) {
   Candidate k = base_bid(Family::kRows, c, m);
+  k.params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
+  if (bid_record_rows(c, m, &k)) return k;
   if (c.two_sided || c.modes.empty() || c.modes[0].dst_stride != c.dst_unit) {
     k.reason = "no mode is dense in dst";
     return k;
   }
   k.applies = true;
-  k.params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
-  if (bid_record_rows(c, m, &k)) return k;
   const double rows = static_cast<double>(c.units) / static_cast<double>(c.modes[0].extent);
   if (static_cast<std::int64_t>(magnitude(c.modes[0].src_stride)) >= m.line_bytes)
     k.predicted.read_sectors =

@@ -10,8 +10,9 @@ inline constexpr std::int64_t kMaxRecordBytes = 64;
 inline constexpr std::int64_t kMaxRowRecordBytes = 16;
 inline constexpr std::int64_t kMaxCellBytes = 64;
 
-/// A copy seen as one of records. A record is the run of bytes that both sides share, innermost; in dst records are
-/// dense, in src each lies at the start of a cell: dst pixels of 3 bytes may come from cells of 4.
+/// A copy seen as one of records. A record is the run of bytes that both sides share, innermost. In src each lies at
+/// the start of a cell: dst pixels of 3 bytes may come from cells of 4. In dst they are dense, or, in rows, lie in
+/// cells too.
 struct Records {
   layout::Canonical copy;       ///< of records: dst_unit is a record's bytes, src_unit a cell's
   std::int32_t unit_bytes = 1;  ///< of the canonical unit that a record is made of

@@ -62,7 +62,8 @@ struct CpuArgs {
   Nest src_nest;           ///< gather with two sides: the source's own modes
 
   // rows
-  std::int64_t row_src_stride = 0;  ///< bytes between units of a source row; dst rows are dense
+  std::int64_t row_src_stride = 0;  ///< bytes between units of a source row
+  std::int64_t row_dst_stride = 0;  ///< the same in dst: more than dst_unit for records only
   std::int64_t last_units = 0;  ///< of a row's last piece, where nest mode 0 walks the pieces of one; 0: rows are whole
 
   Packed packed;  ///< packed: see kernels/cpu/packed.h

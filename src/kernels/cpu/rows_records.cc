@@ -6,6 +6,7 @@
 #define HWY_TARGET_INCLUDE "src/kernels/cpu/rows_records.cc"
 #include <hwy/foreach_target.h>
 #include "src/kernels/cpu/record_pick-inl.h"
+#include "src/kernels/cpu/record_spread-inl.h"
 #include "src/kernels/cpu/writer-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -69,35 +70,59 @@ class RecordAsker {
   std::int64_t unit_ = 0;
 };
 
-void record_rows(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
-                 std::int64_t end) noexcept {
-  auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
-  const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
+/// Into dense rows.
+void pick_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, RowWalk walk) {
   const RecordPick pick(a);
+  if (!a.stream) {
+    for (; walk.more(); walk.next()) pick.take_exactly(dst + walk.dst(), src + walk.src(), walk.units());
+    return;
+  }
   alignas(64) std::uint8_t piece[kPieceBytes + RecordPick::kRoom];
   const std::int64_t piece_units = kPieceBytes / a.dst_unit;
   Writer out;
-  RowWalk walk(a, begin, end);
   RecordAsker asker(a, src, walk);
   for (; walk.more(); walk.next()) {
     std::uint8_t* to = dst + walk.dst();
     const std::uint8_t* from = src + walk.src();
-    std::int64_t left = walk.units();
-    if (!a.stream) {
-      pick.take_exactly(to, from, left);
-      continue;
-    }
-    while (left > 0) {
+    for (std::int64_t left = walk.units(); left > 0; left -= piece_units) {
       const std::int64_t n = std::min(piece_units, left);
       asker.units_left(n);
       pick.take(piece, from, n);
       out.write(to, piece, static_cast<std::size_t>(n * a.dst_unit));
       to += n * a.dst_unit;
       from += n * a.row_src_stride;
-      left -= n;
     }
   }
-  if (a.stream) out.finish();
+  out.finish();
+}
+
+/// Into rows of cells. No line is ours alone, so none goes past the caches.
+void spread_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, RowWalk walk) {
+  const RecordSpread spread(a);
+  const std::int64_t piece_units = kPieceBytes / a.dst_unit;
+  RecordAsker asker(a, src, walk);
+  for (; walk.more(); walk.next()) {
+    std::uint8_t* to = dst + walk.dst();
+    const std::uint8_t* from = src + walk.src();
+    for (std::int64_t left = walk.units(); left > 0; left -= piece_units) {
+      const std::int64_t n = std::min(piece_units, left);
+      if (a.stream) asker.units_left(n);
+      spread.put(to, from, n);
+      to += n * a.row_dst_stride;
+      from += n * a.row_src_stride;
+    }
+  }
+}
+
+void record_rows(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
+                 std::int64_t end) noexcept {
+  auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
+  const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
+  const RowWalk walk(a, begin, end);
+  if (a.row_dst_stride == a.dst_unit)
+    pick_rows(a, dst, src, walk);
+  else
+    spread_rows(a, dst, src, walk);
 }
 
 }  // namespace

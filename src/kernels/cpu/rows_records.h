@@ -4,7 +4,8 @@
 // Applies when: as for rows.h, with records of up to 16 bytes for units, in src 64 bytes apart at most.
 // Task map: rows.h's.
 // Buffers: 2 KiB of dst on their way out, and an open line; none where stores go through the caches.
-// Traffic: as for rows.h. Source bytes between the records of a row are read along.
+// Traffic: as for rows.h. Source bytes between the records of a row are read along; bytes of dst between them are
+//   neither read nor written, so their lines are not written past the caches.
 // Source and measured: one shuffle, worked out once, for every vector of source (record_pick-inl.h). bench/results.
 #pragma once
 

@@ -39,6 +39,26 @@ TEST(RowsRecords, MirrorRows) {
         for (const bool reversed : {false, true}) expect_rows(5, 333, bytes, -bytes - gap, reversed && bytes > 1);
 }
 
+TEST(RowsRecords, LeaveGapsOfTheDestinationAlone) {
+  for (const std::int64_t bytes : {1, 2, 3, 4, 6, 8, 13, 16})
+    for (const std::int64_t gap : {1, 3, 48}) {
+      std::ostringstream shape;
+      shape << "u8 (5,333," << bytes << ')';
+      std::ostringstream dst;
+      dst << shape.str() << ":(" << 333 * (bytes + gap) + 5 << ',' << bytes + gap << ",1)";
+      for (const char* src : {"", "reversed", "gaps"}) {
+        std::ostringstream from;
+        from << shape.str();
+        if (src[0] == 'r') from << ":(" << 333 * bytes << ',' << bytes << ",-1)@" << bytes - 1;
+        if (src[0] == 'g') from << ":(" << 340 * (bytes + 2) << ',' << -bytes - 2 << ",1)@" << 332 * (bytes + 2);
+        expect_exact("rows", dst.str(), from.str());
+        expect_exact("rows", dst.str(), from.str(), kStreamed, 13, 3);
+      }
+    }
+  expect_exact("rows", "f32 (5,700):(1400,2)", "f32 (5,700)", kStreamed);
+  expect_exact("rows", "c128 (5,70):(140,2)", "c128 (5,70):(210,3)");
+}
+
 TEST(RowsRecords, MayBeShorterThanAVector) {
   for (std::int64_t pixels = 2; pixels < 70; pixels += 3)
     for (const std::int64_t cell : {3, 4, 23, -3, -4}) expect_rows(9, pixels, 3, cell, pixels % 2 == 0);
