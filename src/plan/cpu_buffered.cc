@@ -93,7 +93,7 @@ Candidate bid_buffered(const Canonical& c, const CpuMachine& m) {
   k.predicted.time_ns =
       stream_ns(k, m) * reading + lines * waste * 0.1 * m.shuffle_line_ns + 2 * units / static_cast<double>(cols) +
       column_ns * units / static_cast<double>(sets.rows.points) + 20 * units / static_cast<double>(sets.units) + 40;
-  if (std::min(cols, sets.rows.points) < vector_units) k.predicted.time_ns += units * m.unit_ns;  // by units
+  if (std::min(cols, sets.rows.points) < vector_units) k.predicted.time_ns += 2 * units * m.unit_ns;  // by units
   return k;
 }
 

@@ -21,7 +21,8 @@ struct CpuMachine {
   double record_ns = 0.15;                   ///< a record of a row, several to a shuffle
   double row_ns = 6.0;                       ///< starting a row or a run
   double unit_ns = 0.6;                      ///< address arithmetic, load and store of one unit moved by itself
-  std::int64_t stream_from_bytes = 4 << 20;  ///< outputs from here on bypass the caches
+  /// Outputs from here on bypass the caches: with a source of their size they fill the second.
+  std::int64_t stream_from_bytes = 768 << 10;
 };
 
 /// Errors: ArgumentError when `forced` names no family, or one that does not apply (with its reason).

@@ -81,8 +81,8 @@ TEST(PlanCpu, ListsTheOthersCheapestFirstAndRefusalsLast) {
 }
 
 TEST(PlanCpu, StreamsOutputsThatLeaveTheCacheOnly) {
-  EXPECT_EQ(decide("u8 (4194304)", "u8 (4194304)").chosen.get(ParamId::kStream), 1);
-  EXPECT_EQ(decide("u8 (4194303)", "u8 (4194303)").chosen.get(ParamId::kStream), 0);
+  EXPECT_EQ(decide("u8 (786432)", "u8 (786432)").chosen.get(ParamId::kStream), 1);
+  EXPECT_EQ(decide("u8 (786431)", "u8 (786431)").chosen.get(ParamId::kStream), 0);
 }
 
 TEST(PlanCpu, TakesTheFamilyItIsToldTo) {
