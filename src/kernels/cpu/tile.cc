@@ -27,6 +27,9 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
   TilePlace places[2];
   TileWalk walk(a, dst, src, begin, end);
 
+  // A cast that narrows reads most and shuffles least: some of the next tile is asked for while this one is converted.
+  const std::int64_t row_steps = a.src_unit > a.dst_unit ? 1 : 0;
+  constexpr std::int64_t kBlockSteps = 6;
   int now = 0;
   bool more = walk.next(&places[0]);
   while (more) {
@@ -35,24 +38,25 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
     more = walk.next(&ahead);
 
     if (t.opens_band) columns.open(a, t, Sink::kByLine);
+    const std::int64_t blocks = ((t.cols + kCols - 1) / kCols) * ((t.rows + kRows - 1) / kRows);
+    TileAsker asker(ahead, more, a.src_unit, blocks * kBlockSteps + t.rows * row_steps);
     const auto row_bytes = static_cast<std::size_t>(t.cols * a.dst_unit);
     for (std::int64_t r = 0; r < t.rows; ++r) {
       std::uint8_t* to = stage + r * kStagePitch;
       const std::uint8_t* from = t.src + t.row_offsets[r];
-      if (a.cast_run == nullptr)
+      if (a.cast_run == nullptr) {
         copy_bytes(to, from, row_bytes);
-      else
+      } else {
+        asker.advance(row_steps);
         a.cast_run(to, from, static_cast<std::size_t>(t.cols));
+      }
     }
 
-    // Shuffle; between blocks, ask for the next tile's rows, evenly spread.
-    const std::int64_t blocks = ((t.cols + kCols - 1) / kCols) * ((t.rows + kRows - 1) / kRows);
-    TileAsker asker(ahead, more, a.src_unit, blocks);
     for (std::int64_t c = 0; c < t.cols; c += kCols) {
       const std::int64_t cols = std::min(kCols, t.cols - c);
       sink.open(t, t.first_col + c);
       for (std::int64_t r = 0; r < t.rows; r += kRows) {
-        asker.block_done();
+        asker.advance(kBlockSteps);
         const std::int64_t bytes = std::min(kRows, t.rows - r) * static_cast<std::int64_t>(kUnit);
         const std::uint8_t* in = stage + r * kStagePitch + c * static_cast<std::int64_t>(kUnit);
         if (bytes == static_cast<std::int64_t>(B::kVectorBytes) && cols == kCols) {

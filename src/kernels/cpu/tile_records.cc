@@ -100,7 +100,7 @@ void tile_records(const CpuArgs& a, std::byte* dst_base, const std::byte* src_ba
     for (std::int64_t c = 0; c < t.cols; c += Records::kCols) {
       sink.open(t, t.first_col + c, std::min(Records::kCols, t.cols - c));
       for (std::int64_t r = 0; r < t.rows; r += Records::kRows) {
-        asker.block_done();
+        asker.advance(1);
         records.move(stage + r * kStagePitch + c * a.src_unit, kStagePitch,
                      [&](std::size_t j) RESTRIDE_INLINE_LAMBDA { return sink.room(j) + r * a.dst_unit; });
       }

@@ -103,13 +103,13 @@ class TileWalk {
   NestCursor outer_;
 };
 
-/// Asks for the next tile's rows while the blocks of this one are shuffled, evenly spread.
+/// Asks for the next tile's rows while this one is worked on, evenly over the `steps` that its work is counted in.
 class TileAsker {
  public:
-  TileAsker(const TilePlace& ahead, bool more, std::int64_t src_unit, std::int64_t blocks) noexcept
-      : ahead_(ahead), rows_(more ? ahead.rows : 0), row_bytes_(ahead.cols * src_unit), blocks_(blocks) {}
-  HWY_INLINE void block_done() noexcept {
-    for (owed_ += rows_; owed_ >= blocks_ && asked_ < rows_; owed_ -= blocks_, ++asked_) {
+  TileAsker(const TilePlace& ahead, bool more, std::int64_t src_unit, std::int64_t steps) noexcept
+      : ahead_(ahead), rows_(more ? ahead.rows : 0), row_bytes_(ahead.cols * src_unit), steps_(steps) {}
+  HWY_INLINE void advance(std::int64_t steps) noexcept {
+    for (owed_ += steps * rows_; owed_ >= steps_ && asked_ < rows_; owed_ -= steps_, ++asked_) {
       const std::uint8_t* p = ahead_.src + ahead_.row_offsets[asked_];
       for (std::int64_t k = 0; k < row_bytes_; k += 64) prefetch_to_l2(p + k);
       prefetch_to_l2(p + row_bytes_ - 1);
@@ -120,7 +120,7 @@ class TileAsker {
   const TilePlace& ahead_;
   std::int64_t rows_;
   std::int64_t row_bytes_;
-  std::int64_t blocks_;
+  std::int64_t steps_;
   std::int64_t asked_ = 0;
   std::int64_t owed_ = 0;
 };
