@@ -34,8 +34,8 @@ std::int64_t words_of_row(const Canonical& c, RowsKind kind) {
 /// Words of a row a thread moves, as measured on H200.
 int words_a_thread(const Canonical& c, RowsKind kind) {
   if (kind == RowsKind::kDense) {
-    // Few units a word are quickly converted, so another load should be on its way.
-    return units_of_word(c, kind) >= 8 ? 1 : 2;
+    // Where less is written than read, another load should be on its way.
+    return c.dst_unit < c.src_unit ? 2 : 1;
   }
   if (c.cast) return 1;
   // Words that take two loads are best in pairs, long rows of whole words one by one; a broadcast hardly loads at all.

@@ -187,9 +187,11 @@ __device__ inline void convert_units(const Bits<sizeof(Src)> (&in)[n], Bits<size
 /// A vector of one to 16 bytes on either side.
 template <class Dst, class Src, int n>
 __device__ inline Bits<n * sizeof(Dst)> convert_vector(const Bits<n * sizeof(Src)>& in) {
-  Bits<n * sizeof(Dst)> out;
-  if constexpr (kPackedCast<Dst, Src, n>)
-    if (convert_packed<Dst, Src, n>(in, out)) return out;
+  if constexpr (kPackedCast<Dst, Src, n>) {
+    std::uint32_t from[n * sizeof(Src) / 4], to[n * sizeof(Dst) / 4];
+    split<4, n * sizeof(Src) / 4>(in, from);
+    if (convert_packed<Dst, Src, n>(from, to)) return join<4, n * sizeof(Dst) / 4>(to);
+  }
   Bits<sizeof(Src)> units[n];
   Bits<sizeof(Dst)> converted[n];
   split<sizeof(Src), n>(in, units);
@@ -197,39 +199,57 @@ __device__ inline Bits<n * sizeof(Dst)> convert_vector(const Bits<n * sizeof(Src
   return join<sizeof(Dst), n>(converted);
 }
 
-/// Calls `f.template operator()<Dst, Src>()` for two dtypes known at run time, of kDst and kSrc bytes; true if it did.
-template <int kDst, int kSrc, class F>
-__device__ inline bool with_pair(int dst_dtype, int src_dtype, F&& f) {
-  constexpr auto kAll = std::make_integer_sequence<int, kDTypeCount>{};
-  const auto call = [&]<int d, int s>() {
-    constexpr auto dst = static_cast<DType>(d), src = static_cast<DType>(s);
-    if constexpr (size_bytes(src) == kSrc && d != s && castable(dst, src)) {
-      if (src_dtype == s) {
-        f.template operator()<base::Storage<dst>, base::Storage<src>>();
-        return true;
-      }
+/// The same of units that were collected one by one, a 16-byte word of dst.
+template <class Dst, class Src, int n>
+__device__ inline uint4 convert_word(const Bits<sizeof(Src)> (&in)[n]) {
+  if constexpr (kPackedCast<Dst, Src, n>) {
+    constexpr int kPerWord = 4 / sizeof(Src);
+    std::uint32_t from[n / kPerWord], to[4];
+#pragma unroll
+    for (int w = 0; w < n / kPerWord; ++w) {
+      Bits<sizeof(Src)> part[kPerWord];
+#pragma unroll
+      for (int i = 0; i < kPerWord; ++i) part[i] = in[w * kPerWord + i];
+      from[w] = join<sizeof(Src), kPerWord>(part);
     }
-    return false;
-  };
-  const auto with_dst = [&]<int d>() {
-    if constexpr (size_bytes(static_cast<DType>(d)) == kDst)
-      if (dst_dtype == d) return [&]<int... s>(std::integer_sequence<int, s...>) {
-          return (call.template operator()<d, s>() || ...);
-        }
-    (kAll);
-    return false;
-  };
-  return [&]<int... d>(std::integer_sequence<int, d...>) { return (with_dst.template operator()<d>() || ...); }
-  (kAll);
+    if (convert_packed<Dst, Src, n>(from, to)) return join<4, 4>(to);
+  }
+  Bits<sizeof(Dst)> out[n];
+  convert_units<Dst, Src>(in, out);
+  return join<sizeof(Dst), n>(out);
+}
+
+namespace detail {
+
+template <int kDst, int kSrc, int pair, class F>
+__device__ inline bool call_for_pair(int wanted, F&& f) {
+  constexpr auto dst = static_cast<DType>(pair / kDTypeCount), src = static_cast<DType>(pair % kDTypeCount);
+  if constexpr (size_bytes(dst) == kDst && size_bytes(src) == kSrc && dst != src && castable(dst, src)) {
+    if (wanted == pair) {
+      f.template operator()<base::Storage<dst>, base::Storage<src>>();
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace detail
+
+/// Calls `f.template operator()<Dst, Src>()` for two dtypes known at run time, of kDst and kSrc bytes.
+template <int kDst, int kSrc, class F>
+__device__ inline void with_pair(int dst_dtype, int src_dtype, F&& f) {
+  const int wanted = dst_dtype * kDTypeCount + src_dtype;
+  [&]<int... pair>(std::integer_sequence<int, pair...>) { (detail::call_for_pair<kDst, kSrc, pair>(wanted, f) || ...); }
+  (std::make_integer_sequence<int, kDTypeCount * kDTypeCount>{});
 }
 
 /// The units of a 16-byte word of dst as they go there: moved, or converted between the two dtypes of `a`.
 template <int kSrc, int kDst, bool kCast, class Args>
 __device__ inline uint4 finish_word(const Args& a, const Bits<kSrc> (&in)[16 / kDst]) {
   if constexpr (kCast) {
-    Bits<kDst> out[16 / kDst];
-    with_pair<kDst, kSrc>(a.dst_dtype, a.src_dtype, [&]<class Dst, class Src>() { convert_units<Dst, Src>(in, out); });
-    return join<kDst, 16 / kDst>(out);
+    uint4 out;
+    with_pair<kDst, kSrc>(a.dst_dtype, a.src_dtype, [&]<class Dst, class Src>() { out = convert_word<Dst, Src>(in); });
+    return out;
   } else {
     return join<kDst, 16 / kDst>(in);
   }

@@ -101,10 +101,9 @@ __device__ inline std::uint32_t convert_pair(std::uint32_t pair) {
 
 /// All units of a vector; false, and nothing converted, when one of them is for `convert_units`.
 template <class Dst, class Src, int n>
-__device__ inline bool convert_packed(const Bits<n * sizeof(Src)>& in, Bits<n * sizeof(Dst)>& out) {
+__device__ inline bool convert_packed(const std::uint32_t (&from)[n * sizeof(Src) / 4],
+                                      std::uint32_t (&to)[n * sizeof(Dst) / 4]) {
   constexpr int kIn = n * sizeof(Src) / 4, kOut = n * sizeof(Dst) / 4;
-  std::uint32_t from[kIn], to[kOut];
-  split<4, kIn>(in, from);
   bool all = true;
 #pragma unroll
   for (int i = 0; i < kIn; ++i) all &= plain<Dst, Src>(from[i]);
@@ -127,7 +126,6 @@ __device__ inline bool convert_packed(const Bits<n * sizeof(Src)>& in, Bits<n * 
     else
       to[i] = pair[i];
   }
-  out = join<4, kOut>(to);
   return true;
 }
 
