@@ -4,107 +4,16 @@
 //               from shared memory. A thread keeps its word of the run, so its units' places stay in registers.
 // Shared memory pieces as they lie in src, congruent to their addresses modulo 16; tables of 2 bytes a unit of a run.
 // Traffic       every byte once each way; partly used sectors at the ends of pieces and runs only.
-// Source        structs to arrays, pixel and qubit kernels, generalised. Measured on H200 with counters: bound by
-//               instructions at 250 a 512 bytes and warp, 0.64-0.90 of a copy on small matrices; at half, 0.93-0.99.
+// Source        structs to arrays, pixel and qubit kernels, generalised. Bound by instructions and by the banks in
+// which
+//               lanes meet while they collect units one by one; measured rows in bench/results.
 #include "src/kernels/cuda/casts.cuh"
-#include "src/kernels/cuda/device.cuh"
 #include "src/kernels/cuda/families.h"
+#include "src/kernels/cuda/packed_collect.cuh"
 #include "src/kernels/cuda/packed_tile.cuh"
 
 namespace restride::cuda {
 namespace {
-
-/// Bytes [first, last) of a 16-byte word at `to`, as few accesses: up to 4 bytes at either end are less than words.
-template <int kUnit>
-__device__ inline void store_ends(char* to, const uint4& v, int first, int last) {
-  const std::uint32_t words[4] = {v.x, v.y, v.z, v.w};
-#pragma unroll
-  for (int w = 0; w < 4; ++w)
-    if (first <= 4 * w && 4 * w + 4 <= last) store<4>(to + 4 * w, words[w]);
-  if constexpr (kUnit < 4) {
-    const auto word_of = [&](int byte) {
-      const std::uint32_t low = (byte & 4) != 0 ? v.y : v.x, high = (byte & 4) != 0 ? v.w : v.z;
-      return (byte & 8) != 0 ? high : low;
-    };
-    const bool one_word = first >> 2 == last >> 2;
-    const auto rest = [&](int begin, int end) {  // inside one word
-      const std::uint32_t word = word_of(begin);
-#pragma unroll
-      for (int b = 0; b < 4; b += kUnit) {
-        const int byte = (begin & ~3) + b;
-        if (byte >= begin && byte < end) store<kUnit>(to + byte, static_cast<Bits<kUnit>>(word >> (8 * b)));
-      }
-    };
-    if ((first & 3) != 0) rest(first, one_word ? last : (first | 3) + 1);
-    if ((last & 3) != 0 && !(one_word && (first & 3) != 0)) rest(last & ~3, last);
-  }
-}
-
-/// Units of a word of dst, and how they are collected: in steps, each of which makes up to 4 bytes at once.
-template <class Op>
-struct Shape {
-  static constexpr int kUnits = 16 / Op::kDst;
-  static constexpr int kSteps = Op::kDst <= 4 ? 4 : kUnits;
-  static constexpr int kPart = kUnits / kSteps;
-};
-
-/// The places of a word's units, in the order in which this lane collects them.
-template <class Op, bool copies>
-__device__ inline void look_up(const PackedArgs& a, const Tables& tables, int unit, const maps::PackedTurn& turn_by,
-                               std::uint32_t (&places)[Shape<Op>::kUnits]) {
-  using S = Shape<Op>;
-#pragma unroll
-  for (int i = 0; i < S::kSteps; ++i) {
-    const int turn = maps::packed_turn(threadIdx.x & 31, i, S::kSteps, turn_by);
-    std::uint32_t part[S::kPart];
-    tables.entries<S::kPart, copies && (S::kPart > 1)>(a, unit + turn * S::kPart, part);
-#pragma unroll
-    for (int j = 0; j < S::kPart; ++j) places[i * S::kPart + j] = part[j];
-  }
-}
-
-/// The parts of a word back into order, after `packed_turn`.
-template <class Part, int kSteps>
-__device__ inline void turn_back(const maps::PackedTurn& turn_by, Part (&parts)[kSteps]) {
-  if (turn_by.shift == maps::PackedTurn{}.shift) return;
-  const int by = maps::packed_ahead(threadIdx.x & 31, turn_by) & (kSteps - 1);
-  if constexpr (kSteps == 4) {
-    rotate_words(parts, by);
-  } else if constexpr (kSteps == 2) {
-    const auto first = parts[0], second = parts[1];
-    parts[0] = by != 0 ? second : first;
-    parts[1] = by != 0 ? first : second;
-  }
-}
-
-/// One word of dst, collected unit by unit; `base` is where entry 0 of the run lies.
-template <class Op, bool swizzled>
-__device__ inline Bits<16> collect(const PackedArgs& a, std::uint32_t base, const maps::PackedTurn& turn_by,
-                                   const std::uint32_t (&places)[Shape<Op>::kUnits]) {
-  using S = Shape<Op>;
-  Bits<Op::kDst * S::kPart> parts[S::kSteps];
-#pragma unroll
-  for (int i = 0; i < S::kSteps; ++i) {
-    Bits<Op::kDst> units[S::kPart];
-#pragma unroll
-    for (int j = 0; j < S::kPart; ++j) {
-      const std::uint32_t at = base + places[i * S::kPart + j];
-      units[j] = Op::apply(load_shared<Op::kSrc>(swizzled ? maps::packed_swizzle(at, a.swizzle_shift) : at));
-    }
-    parts[i] = join<Op::kDst, S::kPart>(units);
-  }
-  turn_back(turn_by, parts);
-  return join<Op::kDst * S::kPart, S::kSteps>(parts);
-}
-
-template <class Op>
-__device__ inline void store_word(char* at, const Bits<16>& value, int unit, int units) {
-  constexpr int kUnits = Shape<Op>::kUnits;
-  if (unit >= 0 && unit + kUnits <= units)
-    store<16>(at, value);
-  else
-    store_ends<Op::kDst>(at, value, max(0, -unit) * Op::kDst, min(kUnits, units - unit) * Op::kDst);
-}
 
 /// A tile whose runs all start alike: a lane's places in its run serve all its rows.
 template <class Op, bool swizzled>
