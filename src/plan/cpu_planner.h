@@ -14,13 +14,13 @@ struct CpuMachine {
   std::int64_t line_bytes = 64;
   std::int64_t l1_bytes = 48 << 10;
   std::int64_t l2_bytes = 1 << 20;
-  double stream_bytes_per_ns = 16.0;         ///< read + written, one thread, non-temporal stores
-  double line_ns = 4.0;                      ///< a line that is touched in part, or out of order
-  double shuffle_line_ns = 3.0;              ///< a line through the in-register transpose
-  double pick_unit_ns = 0.25;                ///< a 4-byte unit picked by a vector gather
-  double record_ns = 0.15;                   ///< a record of a row, several to a shuffle
-  double row_ns = 6.0;                       ///< starting a row or a run
-  double unit_ns = 0.6;                      ///< address arithmetic, load and store of one unit moved by itself
+  double stream_bytes_per_ns = 16.0;  ///< read + written, one thread, non-temporal stores
+  double line_ns = 4.0;               ///< a line that is touched in part, or out of order
+  double shuffle_line_ns = 3.0;       ///< a line through the in-register transpose
+  double pick_unit_ns = 0.25;         ///< a 4-byte unit picked by a vector gather
+  double record_ns = 0.15;            ///< a record of a row, several to a shuffle
+  double row_ns = 6.0;                ///< starting a row or a run
+  double unit_ns = 0.6;               ///< address arithmetic, load and store of one unit moved by itself
   /// Outputs from here on bypass the caches: with a source of their size they fill the second.
   std::int64_t stream_from_bytes = 768 << 10;
 };

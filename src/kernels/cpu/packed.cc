@@ -1,6 +1,7 @@
 #include "src/kernels/cpu/packed.h"
 
 #include <algorithm>
+#include <memory>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/kernels/cpu/packed.cc"
@@ -19,8 +20,10 @@ namespace {
 /// Bytes of dst that are put together before they are written.
 constexpr std::int64_t kPieceBytes = 512;
 
-/// Enough for the planes of an image or the members of a record.
+/// Enough for the planes of an image or the members of a record; and, where the next tile goes on with every run, for
+/// most tiles' runs: their open lines still fit the first cache.
 constexpr std::int64_t kWriters = 16;
+constexpr std::int64_t kMostWriters = 256;
 
 /// Asks for the next tile's source runs at the pace at which this tile's units leave.
 template <std::size_t kUnit>
@@ -65,14 +68,24 @@ HWY_INLINE void stage_runs(const CpuArgs& a, const TileTable<kUnit>& t, std::uin
 /// dst's runs, one a writer in turn: where the next tile's run goes on, so does its line.
 class RunWriters {
  public:
-  explicit RunWriters(bool stream) { std::fill(std::begin(writers_), std::end(writers_), Writer(stream)); }
-  Writer& of(std::int64_t run) { return writers_[run % kWriters]; }
+  explicit RunWriters(const CpuArgs& a) : count_(!a.stream ? 1 : runs_go_on(a) ? kMostWriters : kWriters) {
+    std::uninitialized_fill_n(writers(), count_, Writer(a.stream));
+  }
+  Writer& of(std::int64_t run) { return writers()[run % count_]; }
   void leave() {
-    for (Writer& w : writers_) w.leave();
+    for (std::int64_t i = 0; i < count_; ++i) writers()[i].leave();
   }
 
  private:
-  Writer writers_[kWriters];
+  static bool runs_go_on(const CpuArgs& a) {
+    std::int64_t run_bytes = a.dst_unit;
+    for (int m = 0; m < a.packed.dst_run_modes; ++m) run_bytes *= a.packed.modes[m].block;
+    return a.nest.rank > 0 && a.nest.modes[0].dst_stride == run_bytes;
+  }
+  Writer* writers() { return reinterpret_cast<Writer*>(room_); }
+
+  std::int64_t count_;
+  alignas(Writer) std::byte room_[kMostWriters * sizeof(Writer)];
 };
 
 /// Writes a tile's runs piece by piece. make(unit, n): n units of dst from number `unit` of the tile on, for `leaving`.
@@ -105,7 +118,7 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
   // Whole tiles, and those that a mode's end cuts short, come in turn: a table for the last two shapes.
   TileTable<kUnit> tables[2];
   int last = 0;
-  RunWriters writers(a.stream);
+  RunWriters writers(a);
   NestCursor at(a.nest, begin);
   NestCursor ahead(a.nest, std::min(begin + 1, end - 1));
   for (std::int64_t task = begin; task < end; ++task, at.next(), ahead.next()) {
