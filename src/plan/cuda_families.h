@@ -18,7 +18,7 @@ Candidate bid_run(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_rows(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_pixels(const layout::Canonical& c, const CudaMachine& machine);  ///< rows, two modes of dst being one row
 Candidate bid_tile(const layout::Canonical& c, const CudaMachine& machine);
-Candidate bid_tile_bulk(const layout::Canonical& c, const CudaMachine& machine);  ///< tile, by bulk tensor copies
+Candidate bid_tile_bulk(const layout::Canonical& c, const CudaMachine& machine);    ///< tile, by bulk tensor copies
 Candidate bid_tile_chains(const layout::Canonical& c, const CudaMachine& machine);  ///< tile, its rows chains of modes
 Candidate bid_packed(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_records(const layout::Canonical& c, const CudaMachine& machine);  ///< packed, by its kernels for records

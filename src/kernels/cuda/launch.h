@@ -31,7 +31,8 @@ struct KernelKey {
 /// A prepared launch: one POD of named fields for one kernel. Made once a plan, used for every run.
 struct CudaArgs {
   KernelKey key;
-  std::variant<std::monostate, maps::RowsArgs, maps::PixelsArgs, maps::TileArgs, maps::ChainArgs, maps::PackedArgs, maps::RecordsArgs, maps::GatherArgs>
+  std::variant<std::monostate, maps::RowsArgs, maps::PixelsArgs, maps::TileArgs, maps::ChainArgs, maps::PackedArgs,
+               maps::RecordsArgs, maps::GatherArgs>
       args;
 };
 
