@@ -27,7 +27,7 @@ bool columns_on_lines(const Canonical& c) {
 constexpr std::int64_t kTasksToShare = 16;
 
 /// Rows of a task of tiles `rows` high. Threads share tasks: a copy worth several threads is cut into some, down the
-/// rows, where its `bands` alone are too few; but not into such short ones that their ends, lines written in part, count.
+/// rows, where its `bands` alone are too few; but not so short that their ends, lines written in part, count.
 std::int64_t chunk_rows(const Canonical& c, const TileSets& sets, std::int64_t rows, std::int64_t bands) {
   std::int64_t chunk = sets.rows.points <= 8192 ? sets.rows.points : 4096 / rows * rows;
   if (bands >= kTasksToShare || c.dst_bytes() < kBytesPerThread) return chunk;
