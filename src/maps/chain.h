@@ -22,16 +22,15 @@ struct Chain {
 /// Where index `n` of the chain lies on the other side, in bytes.
 RESTRIDE_HD constexpr std::int64_t chain_offset(const Chain& chain, std::uint32_t n) {
   std::int64_t at = 0;
-  for (int m = 0; m < chain.rank; ++m) {
-    std::uint32_t digit = n;
-    if (m + 1 < chain.rank) {
-      const std::uint32_t rest = chain.extent[m].quotient(n);
-      digit = n - rest * chain.extent[m].divisor;
-      n = rest;
-    }
-    at += static_cast<std::int64_t>(digit) * chain.stride[m];
+#ifdef __CUDA_ARCH__
+#pragma unroll 1  // a kernel does this for every word; unrolled, chains of one or two modes pay for code they skip
+#endif
+  for (int m = 0; m + 1 < chain.rank; ++m) {
+    const std::uint32_t rest = chain.extent[m].quotient(n);
+    at += static_cast<std::int64_t>(n - rest * chain.extent[m].divisor) * chain.stride[m];
+    n = rest;
   }
-  return at;
+  return at + static_cast<std::int64_t>(n) * chain.stride[chain.rank - 1];
 }
 
 /// A tile both of whose modes are chains: `tile` has their extents, and no pitches.
@@ -40,5 +39,34 @@ struct ChainArgs {
   Chain src_rows;  ///< dst's chain: where in src the row of each of its indices starts
   Chain dst_rows;  ///< src's chain: where in dst the row of each of its indices starts
 };
+
+// X(bytes of a unit, units along d, units along s, threads, blocks a multiprocessor holds): the kernel's instances.
+#define RESTRIDE_CHAIN_SHAPES(X) \
+  X(1, 128, 256, 256, 4)         \
+  X(1, 128, 128, 128, 8)         \
+  X(1, 64, 256, 128, 8)          \
+  X(1, 32, 256, 128, 12)         \
+  X(2, 64, 128, 128, 8)          \
+  X(2, 32, 128, 128, 12)         \
+  X(2, 64, 64, 128, 12)          \
+  X(4, 64, 64, 256, 5) X(4, 32, 64, 128, 12) X(8, 32, 32, 256, 5) X(16, 32, 16, 256, 5)
+
+/// tile_stage_byte for tiles whose rows of dst have `groups` words, 2, 4 or a multiple of 8: fewer words a row are
+/// spread over as many banks, for a warp then reads that many more rows.
+RESTRIDE_HD constexpr std::int32_t chain_stage_byte(std::int32_t row, std::int32_t byte, int units, int groups) {
+  const std::int32_t line = row % units * groups + row / units;
+  const std::int32_t spread = groups < 8 ? 8 / groups : 1;
+  const std::int32_t word = byte / kWordBytes % 8 ^ (line * spread & 7);
+  return byte / kLineBytes * (units * groups * kLineBytes) + line * kLineBytes + word * kWordBytes + byte % kWordBytes;
+}
+
+/// What thread `thread` of `threads` stores in its step `step`, as tile_aligned_store: a warp writes up to 128 bytes of
+/// each row.
+RESTRIDE_HD constexpr TileStore chain_store(std::int32_t step, std::int32_t thread, int threads, int groups,
+                                            std::int32_t rows) {
+  const std::int32_t wide = groups < 8 ? groups : 8;
+  const std::int32_t row = thread / wide + step * (threads / wide);
+  return {row / rows * wide + thread % wide, row % rows};
+}
 
 }  // namespace restride::maps

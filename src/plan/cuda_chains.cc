@@ -85,18 +85,18 @@ double used_by(const Link& d, const Link& s, TileShape shape) {
   return share(d.extent, shape.d) * share(s.extent, shape.s);
 }
 
-TileShape shape_of(const Canonical& c, const Link& d, const Link& s) {
-  switch (c.dst_unit) {
-    case 1: return {128, 128};
-    case 2: return {64, 128};
-    case 4: {
-      constexpr TileShape kWide{64, 64}, kNarrow{64, 32};
-      return used_by(d, s, kNarrow) > used_by(d, s, kWide) * 1.01 ? kNarrow : kWide;
-    }
-    case 8: return {32, 32};
-    default: return {32, 16};
-  }
-}
+/// A tile's shape, what it reaches when full, and how fast that falls when it is not: blocks of a small one make room
+/// for others sooner. Fitted to ttc57 and reversals on H200.
+struct Rated {
+  int unit;
+  TileShape shape;
+  double full, slope;
+};
+constexpr Rated kShapes[] = {
+    {1, {128, 256}, 0.940, 0.40}, {1, {128, 128}, 0.932, 0.15}, {1, {64, 256}, 0.912, 0.20}, {1, {32, 256}, 0.875, 0.20},
+    {2, {64, 128}, 0.930, 0.30},  {2, {32, 128}, 0.925, 0.25},  {2, {64, 64}, 0.920, 0.15},  {4, {64, 64}, 0.945, 0.25},
+    {4, {32, 64}, 0.938, 0.12},   {8, {32, 32}, 0.930, 0.30},   {16, {32, 16}, 0.900, 0.30},
+};
 
 /// A choice of both chains.
 struct Pair {
@@ -105,31 +105,91 @@ struct Pair {
   double efficiency = 0;
 };
 
-/// The best chains: whole lines on both sides, and of those the shortest.
+std::int64_t dst_rows_on(const Canonical& c, const Link& d) {
+  return rows_on(c, d, c.dst_align, [](const CopyMode& m) { return m.dst_stride; });
+}
+std::int64_t src_rows_on(const Canonical& c, const Link& s) {
+  return rows_on(c, s, c.src_align, [](const CopyMode& m) { return m.src_stride; });
+}
+
+/// The chains with the shape that does best for them.
+Pair rated(const Canonical& c, const Link& d, const Link& s) {
+  Pair best{d, s, {}, 0};
+  for (const Rated& r : kShapes) {
+    if (r.unit != c.dst_unit) continue;
+    const double used = used_by(d, s, r.shape);
+    // Below a half it is lanes, not memory, that the copy waits for.
+    const double efficiency = r.full * std::pow(used, r.slope) * std::min(1.0, 2 * used);
+    if (efficiency > best.efficiency) best = {d, s, r.shape, efficiency};
+  }
+  best.efficiency *= alignment_yield(dst_rows_on(c, d)) * alignment_yield(src_rows_on(c, s));
+  return best;
+}
+
+/// Chains grown by turns until each side's rows are long enough. A mode that lies between the rows of dst joins src's
+/// chain sooner than one whose steps there are longer: tiles side by side in src then stay near in dst.
+Pair grown(const Canonical& c, const Link& longest_d, const Link& longest_s) {
+  constexpr std::int64_t kTile = 256, kNear = 512, kFar = 384, kLong = 1024;  // bytes
+  std::size_t i = 1, j = 1;
+  Link d = first_of(c, longest_d, i), s = first_of(c, longest_s, j);
+  const auto has_next = [](const Link& longest, std::size_t count, const Link& other) {
+    return count < longest.modes.size() && (other.mask >> longest.modes[count] & 1) == 0;
+  };
+  const auto grow_d = [&](std::int64_t enough) {
+    if (d.extent * c.dst_unit >= enough || !has_next(longest_d, i, s)) return false;
+    d = first_of(c, longest_d, ++i);
+    return true;
+  };
+  const auto grow_s = [&] {
+    if (!has_next(longest_s, j, d)) return false;
+    const bool near = c.modes[longest_s.modes[j]].dst_stride < c.modes[longest_s.modes[0]].dst_stride;
+    if (s.extent * c.src_unit >= (near ? kNear : kFar)) return false;
+    s = first_of(c, longest_s, ++j);
+    return true;
+  };
+  for (bool grew = true; grew;) {
+    const bool grew_d = grow_d(kTile);
+    grew = grow_s() || grew_d;
+  }
+  while (grow_d(kLong)) {
+  }
+  if ((d.mask & s.mask) != 0 || std::min(dst_rows_on(c, d), src_rows_on(c, s)) < 32) return {};
+  Pair pair = rated(c, d, s);
+  if (i + j == 2 && c.modes.size() == 3 && c.modes[1].src_stride == c.src_unit)
+    pair.efficiency *= 0.985;  // batches of plain matrices: bulk copies have them as fast with less to work out
+  if (c.dst_unit == 8 && (j > 1 || used_by(d, s, pair.shape) < 0.9))
+    pair.efficiency *= 0.9;  // short modes of 8 bytes: packed keeps more of them under way
+  return pair;
+}
+
+/// The best chains: those grown to whole lines, or where they start off sectors, the shortest that fit best.
 Pair best_pair(const Canonical& c) {
   const Link longest_d = dst_chain(c), longest_s = src_chain(c);
+  if (longest_d.modes.empty() || longest_s.modes.empty()) return {};
+  if (const Pair pair = grown(c, longest_d, longest_s); pair.efficiency > 0) return pair;
   Pair best;
   for (std::size_t i = 1; i <= longest_d.modes.size(); ++i)
     for (std::size_t j = 1; j <= longest_s.modes.size(); ++j) {
       const Link d = first_of(c, longest_d, i), s = first_of(c, longest_s, j);
       if ((d.mask & s.mask) != 0) break;
-      const std::int64_t dst_alignment = rows_on(c, d, c.dst_align, [](const CopyMode& m) { return m.dst_stride; });
-      const std::int64_t src_alignment = rows_on(c, s, c.src_align, [](const CopyMode& m) { return m.src_stride; });
-      if (std::min(dst_alignment, src_alignment) < maps::kWordBytes) continue;
-      const TileShape shape = shape_of(c, d, s);
-      if (i + j == 2) {  // tile's other kernels; chains are for modes that leave their tiles or lines half empty
-        if (std::min(dst_alignment, src_alignment) >= 128 && used_by(d, s, shape) > 0.95) return {};
-        continue;
-      }
-      const double used = std::pow(used_by(d, s, shape), 0.3);  // blocks with little to do leave room for others
+      if (i + j == 2 || std::min(dst_rows_on(c, d), src_rows_on(c, s)) < maps::kWordBytes) continue;
       // Tiles go along dst's chain first: the shorter it is, the sooner those come that go on in src's, as long as it
       // goes on at all.
       const double lines = static_cast<double>(s.extent * c.src_unit) / 128;
-      const double near = 1 - 0.01 * static_cast<double>(i) + 0.01 * std::min(1.0, lines / 16);
-      const double efficiency = 0.9 * near * alignment_yield(dst_alignment) * alignment_yield(src_alignment) * used;
-      if (efficiency > best.efficiency) best = {d, s, shape, efficiency};
+      Pair pair = rated(c, d, s);
+      pair.efficiency *= 0.96 - 0.01 * static_cast<double>(i) + 0.01 * std::min(1.0, lines / 16);
+      if (pair.efficiency > best.efficiency) best = pair;
     }
   return best;
+}
+
+/// Tiles follow dst's modes where src's chain is one mode, else the two chains come first.
+std::int64_t near_batches(const Canonical& c, const Link& s, const maps::Walk& walk) {
+  std::int64_t near = 1;
+  if (s.modes.size() == 1)
+    for (int i = 0; i < walk.rank && walk.dst_stride[i] < c.modes[s.modes[0]].dst_stride; ++i)
+      near *= walk.extent[i].divisor;
+  return near;
 }
 
 void set_chain(const Canonical& c, const Link& link, maps::Chain& chain, std::int64_t CopyMode::*stride) {
@@ -163,7 +223,6 @@ Candidate bid_tile_chains(const Canonical& c, const CudaMachine& machine) {
                 {ParamId::kTileRows, pair.shape.d},
                 {ParamId::kTileCols, pair.shape.s},
                 {ParamId::kVectorBytes, 16},
-                {ParamId::kThreads, maps::kTileThreads},
                 {ParamId::kEngine, kChains}};
   predict(bid, c, machine, c.src_bytes() / 32 + 1, c.dst_bytes() / 32 + 1, pair.efficiency);
   return bid;
@@ -193,6 +252,7 @@ maps::ChainArgs chain_args(const Canonical& c, const Candidate& chosen) {
   const std::int64_t tiles_d = ceil_div(d.extent, a.tile_d), tiles_s = ceil_div(s.extent, a.tile_s);
   a.tiles_d = base::FastDiv(tiles_d);
   a.tiles_s = base::FastDiv(tiles_s);
+  a.near_batches = base::FastDiv(near_batches(c, s, a.batch));
   a.tiles = static_cast<std::uint32_t>(tiles_d * tiles_s * batch);
   a.blocks = a.tiles;
   return out;

@@ -17,6 +17,16 @@ plan::CudaMachine tiny() {
   return machine;
 }
 
+/// Threads of the kernel's instance for a tile.
+int threads_of(int unit, const maps::TileArgs& a) {
+#define RESTRIDE_X(bytes, d, s, threads, blocks) \
+  if (unit == bytes && a.tile_d == d && a.tile_s == s) return threads;
+  RESTRIDE_CHAIN_SHAPES(RESTRIDE_X)
+#undef RESTRIDE_X
+  ADD_FAILURE() << "no instance of " << a.tile_d << " x " << a.tile_s;
+  return 1;
+}
+
 /// Stages the rows that the chain of dst names and collects the rows that the chain of src names.
 void replay(const std::string& dst, const std::string& src) {
   SCOPED_TRACE(dst + " from " + src);
@@ -26,7 +36,8 @@ void replay(const std::string& dst, const std::string& src) {
   const maps::ChainArgs args = plan::chain_args(copy.c, bid);
   const maps::TileArgs& a = args.tile;
   const int unit = copy.c.dst_unit, units = 16 / unit, across = unit < 4 ? 4 / unit : 1;
-  const int steps = a.tile_d / units * a.tile_s / across / maps::kTileThreads;
+  const int groups = a.tile_d / units, threads = threads_of(unit, a);
+  const int steps = groups * a.tile_s / across / threads;
   Written written(copy);
   for (std::uint32_t tile = 0; tile < a.tiles; ++tile) {
     const maps::TilePlace place = maps::tile_place(a, tile);
@@ -37,11 +48,11 @@ void replay(const std::string& dst, const std::string& src) {
                                 maps::chain_offset(args.src_rows, static_cast<std::uint32_t>(place.d + row));
       ASSERT_EQ(from % 16, 0) << "rows of src lie on words";
       for (int byte = 0; byte < std::min(a.tile_s, a.s_extent - place.s) * unit; ++byte)
-        stage[maps::tile_stage_byte(row, byte, units, a.tile_d)] = from + byte;
+        stage[maps::chain_stage_byte(row, byte, units, groups)] = from + byte;
     }
     for (int step = 0; step < steps; ++step)
-      for (int thread = 0; thread < maps::kTileThreads; ++thread) {
-        const maps::TileStore at = maps::tile_aligned_store(step, thread, a.tile_s / across);
+      for (int thread = 0; thread < threads; ++thread) {
+        const maps::TileStore at = maps::chain_store(step, thread, threads, groups, a.tile_s / across);
         for (int i = 0; i < across; ++i)
           for (int j = 0; j < units; ++j) {
             const int s = at.s * across + i, d = place.d + at.word * units + j;
@@ -49,7 +60,7 @@ void replay(const std::string& dst, const std::string& src) {
             const std::int64_t row =
                 a.dst_offset + batch.dst + maps::chain_offset(args.dst_rows, static_cast<std::uint32_t>(place.s + s));
             ASSERT_EQ(row % 16, 0) << "rows of dst lie on words";
-            const std::int64_t byte = maps::tile_stage_byte(at.word * units + j, s * unit, units, a.tile_d);
+            const std::int64_t byte = maps::chain_stage_byte(at.word * units + j, s * unit, units, groups);
             ASSERT_TRUE(stage.count(byte)) << "reads shared memory that no load filled";
             written.unit(row + std::int64_t{d} * unit, stage[byte], unit);
             if (testing::Test::HasFatalFailure()) return;
@@ -88,6 +99,31 @@ TEST(ChainPlan, ShortModesAreGatheredToWholeLines) {
   EXPECT_EQ(decision.chosen.family, plan::Family::kTile);
   EXPECT_EQ(decision.chosen.get(plan::ParamId::kEngine), 3);
   EXPECT_EQ(decision.chosen.get(plan::ParamId::kDstSet), 7) << "18 x 14 x 16 bytes start on 64";
+}
+
+TEST(ChainMap, LinesAreReadWithoutBankConflicts) {
+  struct Instance {
+    int unit, d, s, threads;
+  };
+  for (const Instance& k : {
+#define RESTRIDE_X(unit, d, s, threads, blocks) Instance{unit, d, s, threads},
+           RESTRIDE_CHAIN_SHAPES(RESTRIDE_X)
+#undef RESTRIDE_X
+       }) {
+    const int units = 16 / k.unit, across = k.unit < 4 ? 4 / k.unit : 1, groups = k.d / units;
+    const int bytes = std::max(k.unit, 4);
+    for (int first = 0; first < 32; first += 32 / (bytes / 4))  // 8 and 16 bytes a lane take two and four turns
+      for (int j = 0; j < units; ++j) {
+        std::vector<std::uint32_t> addresses;
+        for (int lane = first; lane < first + 32 / (bytes / 4); ++lane) {
+          const maps::TileStore at = maps::chain_store(0, lane, k.threads, groups, k.s / across);
+          const auto byte = static_cast<std::uint32_t>(
+              maps::chain_stage_byte(at.word * units + j, at.s * across * k.unit, units, groups));
+          for (int b = 0; b < bytes; b += 4) addresses.push_back(byte + static_cast<std::uint32_t>(b));
+        }
+        EXPECT_EQ(maps_test::bank_cycles(addresses), 1) << k.unit << " bytes, " << k.d << " x " << k.s << ", row " << j;
+      }
+  }
 }
 
 }  // namespace

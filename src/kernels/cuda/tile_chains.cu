@@ -1,9 +1,10 @@
 // Moves         what tile_aligned moves without a cast, where several short modes make up dst's rows, or src's.
 // Applies when  modes form a dense chain on each side, no mode is in both, and every row of both sides lies on words.
-// Thread map    as tile_aligned.
-// Shared memory as tile_aligned, and the offsets of the tile's rows on both sides, worked out by one thread each.
+// Thread map    128 or 256 threads a tile: load, 16 bytes a lane along src's chain; store, 16 bytes a lane along dst's.
+// Shared memory lines of 128 bytes, swizzled; see chain_stage_byte in src/maps/chain.h. No bank conflicts.
 // Traffic       every byte once each way, 128 bytes of a row at least, however short the modes are.
-// Source        the CPU's tile family, whose rows and columns are chains as well; measured rows in bench/results.
+// Source        the CPU's tile family, whose rows and columns are chains as well; small blocks and what L2 keeps as in
+//               torch.compile's kernels for such copies; measured rows in bench/results.
 #include "src/kernels/cuda/families.h"
 #include "src/kernels/cuda/tile_stage.cuh"
 #include "src/maps/chain.h"
@@ -13,51 +14,111 @@ namespace {
 
 using maps::ChainArgs;
 
+template <int unit, int tile_d, int tile_s, int threads, int blocks>
+struct ChainTile {
+  static constexpr int kUnit = unit, kD = tile_d, kS = tile_s, kThreads = threads, kBlocks = blocks;
+  static constexpr int kUnits = maps::kWordBytes / kUnit;    ///< rows of src a word of dst needs
+  static constexpr int kAcross = kUnit < 4 ? 4 / kUnit : 1;  ///< rows of dst a lane makes at once
+  static constexpr int kGroups = kD / kUnits, kRows = kS / kAcross;
+  static constexpr int kRowWords = kS * kUnit / maps::kWordBytes;
+  static constexpr int kLoads = kD * kRowWords / kThreads, kStores = kGroups * kRows / kThreads;
+  static constexpr int kBytes = kD * kS * kUnit;
+  static_assert(kLoads * kThreads == kD * kRowWords && kStores * kThreads == kGroups * kRows);
+  static_assert(kRowWords % 8 == 0 && (kGroups % 8 == 0 || 8 % kGroups == 0) && kThreads % kRowWords == 0);
+};
+
+/// A word of src that L2 gives up last: what is written goes first.
+template <int kUnit>
+__device__ inline uint4 load_kept(const char* from) {
+#if __CUDA_ARCH__ >= 800
+  if constexpr (kUnit >= 4) {
+    uint4 v;
+    std::uint64_t policy;
+    asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(from), "l"(policy));
+    return v;
+  }
+#endif
+  return load<16>(from);
+}
+
 template <class Tile>
-__global__ void __launch_bounds__(maps::kTileThreads, 5)
+__global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     tile_chains_kernel(const __grid_constant__ ChainArgs c, char* dst, const char* src) {
+  constexpr int kUnit = Tile::kUnit, kUnits = Tile::kUnits, kAcross = Tile::kAcross;
   const maps::TileArgs& a = c.tile;
   extern __shared__ __align__(128) char shared[];
-  __shared__ std::int64_t src_rows[Tile::kD], dst_rows[Tile::kS];
   const maps::TilePlace place = maps::tile_place(a, blockIdx.x);
-  const int rows = a.d_extent - place.d, row_bytes = (a.s_extent - place.s) * Tile::kSrc;
-  for (int i = threadIdx.x; i < Tile::kD + Tile::kS; i += maps::kTileThreads) {
-    if (i < Tile::kD)
-      src_rows[i] = maps::chain_offset(c.src_rows, place.d + i);
-    else
-      dst_rows[i - Tile::kD] = maps::chain_offset(c.dst_rows, place.s + (i - Tile::kD));
-  }
   const maps::Offsets batch = maps::offsets(a.batch, place.batch);
-  const int byte = threadIdx.x % Tile::kRowWords * 16, row = threadIdx.x / Tile::kRowWords;
-  constexpr int kRowsAStep = maps::kTileThreads / Tile::kRowWords;
-  const char* const from = src + a.src_offset + batch.src + static_cast<std::int64_t>(place.s) * Tile::kSrc + byte;
   const std::uint32_t stage = shared_address(shared);
-  __syncthreads();
+  const int row_bytes = (a.s_extent - place.s) * kUnit;
+  const int byte = threadIdx.x % Tile::kRowWords * 16, row = threadIdx.x / Tile::kRowWords;
+  constexpr int kRowsAStep = Tile::kThreads / Tile::kRowWords;
+  const char* const from = src + a.src_offset + batch.src + static_cast<std::int64_t>(place.s) * kUnit + byte;
   uint4 words[Tile::kLoads];
 #pragma unroll
   for (int step = 0; step < Tile::kLoads; ++step) {
-    if (row + step * kRowsAStep >= rows || byte >= row_bytes) continue;
-    const char* const word = from + src_rows[row + step * kRowsAStep];
+    const int d = place.d + row + step * kRowsAStep;
+    if (byte >= row_bytes || d >= a.d_extent) continue;
+    const char* const word = from + maps::chain_offset(c.src_rows, d);
     const bool whole = byte + 16 <= row_bytes || word + 16 <= src + a.src_last;
-    words[step] = whole ? load<16>(word) : load_part(word, src + a.src_first, src + a.src_last);
+    words[step] = whole ? load_kept<kUnit>(word) : load_part(word, src + a.src_first, src + a.src_last);
   }
 #pragma unroll
   for (int step = 0; step < Tile::kLoads; ++step)
-    store_shared(stage + maps::tile_stage_byte(row + step * kRowsAStep, byte, Tile::kUnits, Tile::kD), words[step]);
+    store_shared(stage + maps::chain_stage_byte(row + step * kRowsAStep, byte, kUnits, Tile::kGroups), words[step]);
   __syncthreads();
+
   char* const to = dst + a.dst_offset + batch.dst;
-  write_tile<Tile, false>(a, stage, place, [&](int s) { return to + dst_rows[s]; });
+  // Rows that a lane makes at once are mostly neighbours along the chain's first mode.
+  const bool side_by_side = c.dst_rows.rank == 1 || c.dst_rows.extent[0].divisor % kAcross == 0;
+  constexpr int kRowsApart = Tile::kGroups * maps::kLineBytes;  // from a row of src to the next of its group
+#pragma unroll
+  for (int step = 0; step < Tile::kStores; ++step) {
+    const maps::TileStore at = maps::chain_store(step, threadIdx.x, Tile::kThreads, Tile::kGroups, Tile::kRows);
+    const int s = place.s + at.s * kAcross, d = place.d + at.word * kUnits;
+    if (d >= a.d_extent || s >= a.s_extent) continue;
+    const std::uint32_t address =
+        stage + maps::chain_stage_byte(at.word * kUnits, at.s * kAcross * kUnit, kUnits, Tile::kGroups);
+    char* out_row = to + maps::chain_offset(c.dst_rows, s);
+    if constexpr (kAcross == 1) {
+      Bits<kUnit> units[kUnits];
+#pragma unroll
+      for (int j = 0; j < kUnits; ++j) units[j] = load_shared<kUnit>(address + j * kRowsApart);
+      store_word<kUnit>(out_row, d, a.d_extent, join<kUnit, kUnits>(units));
+    } else {
+      std::uint32_t out[kAcross][4];
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        std::uint32_t in[kAcross], column[kAcross];
+#pragma unroll
+        for (int j = 0; j < kAcross; ++j) in[j] = load_shared<4>(address + (w * kAcross + j) * kRowsApart);
+        transpose_words<kUnit>(in, column);
+#pragma unroll
+        for (int i = 0; i < kAcross; ++i) out[i][w] = column[i];
+      }
+#pragma unroll
+      for (int i = 0; i < kAcross; ++i) {
+        if (s + i >= a.s_extent) break;
+        if (i != 0) out_row = side_by_side ? out_row + c.dst_rows.stride[0] : to + maps::chain_offset(c.dst_rows, s + i);
+        store_word<kUnit>(out_row, d, a.d_extent, make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]));
+      }
+    }
+  }
 }
 
 }  // namespace
 
 int launch_tile_chains(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
   const auto& c = std::get<ChainArgs>(args.args);
-#define RESTRIDE_X(unit, d, s)                                                                                  \
-  if (args.key.dst_unit == unit && c.tile.tile_d == d && c.tile.tile_s == s)                                    \
-    return enqueue(tile_chains_kernel<TileOf<unit, unit, d, s>>, c, dst, src, c.tile.tiles, maps::kTileThreads, \
-                   TileOf<unit, unit, d, s>::kStageBytes, stream);
-  RESTRIDE_TILE_SHAPES(RESTRIDE_X)
+#define RESTRIDE_X(unit, d, s, threads, blocks)                                                                \
+  if (args.key.dst_unit == unit && c.tile.tile_d == d && c.tile.tile_s == s) {                                 \
+    using Tile = ChainTile<unit, d, s, threads, blocks>;                                                       \
+    return enqueue(tile_chains_kernel<Tile>, c, dst, src, c.tile.tiles, Tile::kThreads, Tile::kBytes, stream); \
+  }
+  RESTRIDE_CHAIN_SHAPES(RESTRIDE_X)
 #undef RESTRIDE_X
   return static_cast<int>(cudaErrorInvalidValue);
 }
