@@ -93,7 +93,8 @@ struct Rated {
   double full, slope;
 };
 constexpr Rated kShapes[] = {
-    {1, {128, 256}, 0.940, 0.40}, {1, {128, 128}, 0.932, 0.15}, {1, {64, 256}, 0.912, 0.20}, {1, {32, 256}, 0.875, 0.20},
+    {1, {128, 256}, 0.940, 0.40}, {1, {128, 128}, 0.932, 0.15}, {1, {64, 256}, 0.912, 0.20},
+    {1, {32, 256}, 0.875, 0.20},
     {2, {64, 128}, 0.930, 0.30},  {2, {32, 128}, 0.925, 0.25},  {2, {64, 64}, 0.920, 0.15},  {4, {64, 64}, 0.945, 0.25},
     {4, {32, 64}, 0.938, 0.12},   {8, {32, 32}, 0.930, 0.30},   {16, {32, 16}, 0.900, 0.30},
 };
@@ -112,6 +113,13 @@ std::int64_t src_rows_on(const Canonical& c, const Link& s) {
   return rows_on(c, s, c.src_align, [](const CopyMode& m) { return m.src_stride; });
 }
 
+/// Where rows start on `alignment` bytes, are whole words, and those a lane makes at once follow each other in one mode.
+bool fit(const Canonical& c, const Link& d, const Link& s, std::int64_t alignment) {
+  return (d.mask & s.mask) == 0 && std::min(dst_rows_on(c, d), src_rows_on(c, s)) >= alignment &&
+         d.extent * c.dst_unit % maps::kWordBytes == 0 && s.extent * c.src_unit % maps::kWordBytes == 0 &&
+         (c.dst_unit >= 4 || s.modes.size() == 1 || c.modes[s.modes[0]].extent % (4 / c.dst_unit) == 0);
+}
+
 /// The chains with the shape that does best for them.
 Pair rated(const Canonical& c, const Link& d, const Link& s) {
   Pair best{d, s, {}, 0};
@@ -123,6 +131,7 @@ Pair rated(const Canonical& c, const Link& d, const Link& s) {
     if (efficiency > best.efficiency) best = {d, s, r.shape, efficiency};
   }
   best.efficiency *= alignment_yield(dst_rows_on(c, d)) * alignment_yield(src_rows_on(c, s));
+  if (c.dst_unit == 1 && dst_rows_on(c, d) < 32) best.efficiency *= 0.85;  // most sectors of dst are written by halves
   return best;
 }
 
@@ -153,7 +162,7 @@ Pair grown(const Canonical& c, const Link& longest_d, const Link& longest_s) {
   }
   while (grow_d(kLong)) {
   }
-  if ((d.mask & s.mask) != 0 || std::min(dst_rows_on(c, d), src_rows_on(c, s)) < 32) return {};
+  if (!fit(c, d, s, 32)) return {};
   Pair pair = rated(c, d, s);
   if (i + j == 2 && c.modes.size() == 3 && c.modes[1].src_stride == c.src_unit)
     pair.efficiency *= 0.985;  // batches of plain matrices: bulk copies have them as fast with less to work out
@@ -172,7 +181,7 @@ Pair best_pair(const Canonical& c) {
     for (std::size_t j = 1; j <= longest_s.modes.size(); ++j) {
       const Link d = first_of(c, longest_d, i), s = first_of(c, longest_s, j);
       if ((d.mask & s.mask) != 0) break;
-      if (i + j == 2 || std::min(dst_rows_on(c, d), src_rows_on(c, s)) < maps::kWordBytes) continue;
+      if (i + j == 2 || !fit(c, d, s, maps::kWordBytes)) continue;
       // Tiles go along dst's chain first: the shorter it is, the sooner those come that go on in src's, as long as it
       // goes on at all.
       const double lines = static_cast<double>(s.extent * c.src_unit) / 128;

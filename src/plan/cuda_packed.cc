@@ -58,12 +58,13 @@ struct Priced {
   double efficiency = 0;
 };
 
-/// What a tile costs; the constants are fitted to all tiles of 70 layouts, timed on an H200.
-Priced price(const Canonical& c, const CudaMachine& machine, const Set& set) {
+/// What a tile costs whose runs start on `starts` bytes; the constants are fitted to all tiles of 70 layouts, timed on
+/// an H200.
+Priced price(const Canonical& c, const CudaMachine& machine, const Set& set, std::int64_t starts) {
   Priced p;
   p.set = set;
   const std::int64_t tile_bytes = set.tile_units * std::max(c.src_unit, c.dst_unit);
-  const std::int64_t copies = c.dst_unit < 4 && !runs_on(c, set, 16) ? 4 / c.dst_unit : 1;
+  const std::int64_t copies = c.dst_unit < 4 && starts < 16 ? 4 / c.dst_unit : 1;
   const std::int64_t table_bytes =
       set.run_units * 2 * copies + (set.tile_units / set.run_units + set.tile_units / set.piece_units) * 16;
   if (set.tile_units * c.src_unit * 17 / 16 + table_bytes > (44 << 10)) return p;
@@ -81,7 +82,7 @@ Priced price(const Canonical& c, const CudaMachine& machine, const Set& set) {
     else if (static_cast<int>(i) == set.s_cut)
       src_bits |= set.chunk[i] * c.modes[i].src_stride;
   p.read = sectors(c.units / set.piece_units, piece_bytes, src_bits & -src_bits);
-  p.written = sectors(runs.count, runs.bytes, runs_on(c, set, 32) ? 32 : 1);
+  p.written = sectors(runs.count, runs.bytes, starts >= 32 ? 32 : 1);
   const double used = static_cast<double>(c.units) / (static_cast<double>(tiles) * static_cast<double>(set.tile_units));
   const auto size = static_cast<double>(tile_bytes);
   // Blocks of units of 1 and 2 bytes are fewer, so their tiles must be larger; otherwise the smaller tile, of which
@@ -108,7 +109,7 @@ Priced price(const Canonical& c, const CudaMachine& machine, const Set& set) {
   // Looking units up one by one, and all the more byte by byte, is bound by instructions; so are the ends of runs.
   const auto words = static_cast<double>(set.run_units * c.dst_unit) / 16;
   if (runs.loose) efficiency *= 0.93;
-  if (!runs.merged && !runs_on(c, set, 16)) efficiency *= words / (words + (small ? 2.0 : 0.7));
+  if (!runs.merged && starts < 16) efficiency *= words / (words + (small ? 2.0 : 0.7));
   if (blocks) efficiency *= words / (words + (c.dst_unit == 1 ? 0.6 : 0.3));  // a thread's words are of different rows
   if (small && !c.cast && !blocks) efficiency *= c.dst_unit == 1 ? 0.55 : 0.9;
   p.efficiency = efficiency;
@@ -129,6 +130,7 @@ Priced cheapest(const Canonical& c, const CudaMachine& machine) {
     take_runs(c, dst_order, dst_target, runs);
     if (runs.run_units == last_run) continue;
     last_run = runs.run_units;
+    const std::int64_t starts = run_alignment(c, runs);
     std::int64_t last_tile = 0;
     for (const std::int64_t src_target : {64, 128, 192, 256, 384, 512, 768, 1024, 4096, 16384}) {
       Set set = runs;
@@ -136,7 +138,7 @@ Priced cheapest(const Canonical& c, const CudaMachine& machine) {
       if (set.tile_units == last_tile) continue;
       last_tile = set.tile_units;
       if (set.tile_units * c.src_unit > (44 << 10)) break;
-      const Priced p = price(c, machine, set);
+      const Priced p = price(c, machine, set, starts);
       if (p.time < best.time) best = p;
     }
   }

@@ -42,8 +42,8 @@ Set set_of(const layout::Canonical& c, const Candidate& chosen);
 /// has it the other way round.
 layout::CopyMode forwards(const layout::Canonical& c, const Set& set, std::size_t m);
 
-/// True when every run starts on a multiple of `alignment` in dst.
-bool runs_on(const layout::Canonical& c, const Set& set, std::int64_t alignment);
+/// Largest power of two, up to 128, on whose multiples every run starts in dst.
+std::int64_t run_alignment(const layout::Canonical& c, const Set& set);
 
 /// True when 4 bytes of a piece are units of rows that lie side by side and start alike: see PackedKind::kBlock.
 bool in_blocks(const layout::Canonical& c, const Set& set);

@@ -73,7 +73,7 @@ bool straddles(const Canonical& c, const PackedArgs& a) {
 /// Words that cover a run, wherever it starts.
 std::int64_t run_words(const Canonical& c, const Set& set, const PackedArgs& a) {
   const std::int32_t units = 16 / c.dst_unit;
-  return ceil_div(a.run_units + (runs_on(c, set, 16) ? 0 : units - 1), units);
+  return ceil_div(a.run_units + (run_alignment(c, set) >= 16 ? 0 : units - 1), units);
 }
 
 }  // namespace

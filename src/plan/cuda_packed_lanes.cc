@@ -42,6 +42,51 @@ struct Across {
 constexpr double kTurnCost = 2.5;  // cycles
 constexpr maps::PackedTurn kNoTurn{};
 
+/// Calls visit(n, sum) for the first `count` index tuples of a group, in their order.
+template <class Visit>
+void for_each_sum(const maps::PackedModes& modes, int count, Visit visit) {
+  std::array<std::uint32_t, maps::kMaxPackedModes> digits{};
+  maps::PackedSum sum;
+  const auto step = [&](std::size_t m, std::int64_t times) {
+    const std::int64_t src = times * modes.src_stride[m];
+    sum.piece += static_cast<std::int32_t>(times) * static_cast<std::int32_t>(modes.piece_step[m]);
+    if (modes.piece_step[m] != 0)
+      sum.piece_src += src;
+    else
+      sum.inside += static_cast<std::int32_t>(src);
+  };
+  for (int n = 0; n < count; ++n) {
+    visit(static_cast<std::size_t>(n), sum);
+    for (std::size_t m = 0; m < static_cast<std::size_t>(modes.rank); ++m) {
+      step(m, 1);
+      if (++digits[m] < modes.extent[m].divisor) break;
+      step(m, -static_cast<std::int64_t>(digits[m]));
+      digits[m] = 0;
+    }
+  }
+}
+
+/// The entries of the run table and the row table that one warp looks up: made once, for every lattice that is tried.
+struct Entries {
+  static constexpr int kRun = 32 * 16 + 16, kRows = 32 * 4;  // units of 32 words and what they reach beyond a run; rows
+  std::array<std::uint32_t, kRun> run{};
+  std::array<std::uint32_t, kRows> row{};
+
+  explicit Entries(const PackedArgs& a) {
+    for_each_sum(a.run_modes, std::min(kRun, a.run_units), [&](std::size_t p, const maps::PackedSum& sum) {
+      run[p] = static_cast<std::uint32_t>(maps::packed_piece_base(a, sum.piece, sum.piece_src) + sum.inside +
+                                          a.run_inside);
+    });
+    if (a.kind == PackedKind::kFlat)  // flat runs go on into the next ones
+      for (int p = a.run_units; p < kRun; ++p)
+        run[static_cast<std::size_t>(p)] =
+            run[static_cast<std::size_t>(p - a.run_units)] + static_cast<std::uint32_t>(a.flat_step);
+    for_each_sum(a.row_modes, std::min(kRows, a.rows), [&](std::size_t r, const maps::PackedSum& sum) {
+      row[r] = static_cast<std::uint32_t>(sum.inside);
+    });
+  }
+};
+
 /// Where the lanes of a warp find a unit: shared-memory addresses at one step of collecting their words.
 struct Lanes {
   std::array<std::uint32_t, 32> at{};
@@ -64,7 +109,7 @@ int cycles(const Lanes& lanes, std::int32_t shift) {
 }
 
 /// Addresses of the first warp's lanes at step `step`, sub-unit `part` of a word.
-Lanes lanes_of(const PackedArgs& a, int across, int units, int steps, int step, int part) {
+Lanes lanes_of(const PackedArgs& a, const Entries& entries, int across, int units, int steps, int step, int part) {
   Lanes lanes;
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
     const int turn = maps::packed_turn(static_cast<int>(lane), step, steps, a.turn);
@@ -73,15 +118,14 @@ Lanes lanes_of(const PackedArgs& a, int across, int units, int steps, int step, 
       const std::uint32_t unit = lane * static_cast<std::uint32_t>(units), run = a.flat_run.quotient(unit);
       const std::uint32_t place = unit - run * a.flat_run.divisor + static_cast<std::uint32_t>(inside);
       lanes.at[static_cast<std::size_t>(lanes.count++)] =
-          run * static_cast<std::uint32_t>(a.flat_step) + static_cast<std::uint32_t>(maps::packed_run_entry(a, place));
+          run * static_cast<std::uint32_t>(a.flat_step) + entries.run[place];
       continue;
     }
     const maps::PackedStep at = maps::packed_step(a.store, 0, lane);
     const std::int32_t unit = at.word * units + inside, row = at.line * across;
     if (unit >= a.run_units || row >= a.rows) continue;
     lanes.at[static_cast<std::size_t>(lanes.count++)] =
-        static_cast<std::uint32_t>(maps::packed_run_entry(a, static_cast<std::uint32_t>(unit)) +
-                                   maps::packed_row_entry(a, static_cast<std::uint32_t>(row)).inside);
+        entries.run[static_cast<std::size_t>(unit)] + entries.row[static_cast<std::size_t>(row)];
   }
   return lanes;
 }
@@ -98,6 +142,7 @@ Lanes look_ups(int units, int steps, const maps::PackedTurn& turn) {
 
 /// The turn for flat runs: lanes collect words that follow each other, wherever their units lie.
 void spread_flat(PackedArgs& a, int units, int steps) {
+  const Entries entries(a);
   maps::PackedTurn best;
   double best_cost = 1e9;
   for (const maps::PackedTurn turn :
@@ -106,7 +151,7 @@ void spread_flat(PackedArgs& a, int units, int steps) {
     a.turn = turn;
     int met = 0;
     for (const int step : {0, steps / 2, steps - 1})
-      met += cycles(lanes_of(a, 1, units, steps, step, step % (units / steps)), maps::kNoSwizzle);
+      met += cycles(lanes_of(a, entries, 1, units, steps, step, step % (units / steps)), maps::kNoSwizzle);
     const double cost = units * met / 3.0 + (turn != kNoTurn ? kTurnCost : 0.0) +
                         2.0 * steps * cycles(look_ups(units, steps, turn), maps::kNoSwizzle);
     if (cost >= best_cost) continue;
@@ -137,6 +182,7 @@ void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
   const std::int64_t lines = ceil_div(a.rows, across);
   const double accesses = block ? 4 : units;  // a word of dst
   const double swizzle_cost = a.kind == PackedKind::kFixed ? 0.5 * accesses : 0.0;
+  const Entries entries(a);
   PackedArgs best = a;
   double best_cost = 1e9;
   Across sizes(words);
@@ -148,8 +194,8 @@ void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
       for (const maps::PackedTurn turn : {kNoTurn, maps::PackedTurn{1, 3}, maps::PackedTurn{1, 2}}) {
         if (turn != kNoTurn && steps == 1) break;
         a.turn = turn;
-        const Lanes first = lanes_of(a, across, units, steps, 0, 0);
-        const Lanes second = lanes_of(a, across, units, steps, steps / 2, units / steps - 1);
+        const Lanes first = lanes_of(a, entries, across, units, steps, 0, 0);
+        const Lanes second = lanes_of(a, entries, across, units, steps, steps / 2, units / steps - 1);
         for (const std::int32_t shift : {maps::kNoSwizzle, 3, 4, 5, 6, 7, 8, 9}) {
           const int met = cycles(first, shift) + cycles(second, shift);
           const double cost = (accesses * 0.5 * met + 8.0 + (shift != maps::kNoSwizzle ? swizzle_cost : 0.0) +

@@ -93,13 +93,13 @@ Set set_of(const Canonical& c, const Candidate& chosen) {
   return set;
 }
 
-bool runs_on(const Canonical& c, const Set& set, std::int64_t alignment) {
+std::int64_t run_alignment(const Canonical& c, const Set& set) {
   std::int64_t bits = row_alignment(c, set.dst);
   if (set.d_cut != kNone) {
     const auto m = static_cast<std::size_t>(set.d_cut);
     bits |= set.chunk[m] * c.modes[m].dst_stride;
   }
-  return (bits & (alignment - 1)) == 0;
+  return bits & -bits;
 }
 
 CopyMode forwards(const Canonical& c, const Set& set, std::size_t m) {

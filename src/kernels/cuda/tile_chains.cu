@@ -1,12 +1,13 @@
 // Moves         what tile_aligned moves without a cast, where several short modes make up dst's rows, or src's.
-// Applies when  modes form a dense chain on each side, no mode is in both, and every row of both sides lies on words.
+// Applies when  modes form a dense chain on each side, no mode is in both, rows of both sides start on words and are
+//               whole words, and the rows of dst that a lane makes at once follow each other in one mode.
 // Thread map    128 or 256 threads a tile: load, 16 bytes a lane along src's chain; store, 16 bytes a lane along dst's.
 // Shared memory lines of 128 bytes, swizzled; see chain_stage_byte in src/maps/chain.h. No bank conflicts.
 // Traffic       every byte once each way, 128 bytes of a row at least, however short the modes are.
 // Source        the CPU's tile family, whose rows and columns are chains as well; small blocks and what L2 keeps as in
 //               torch.compile's kernels for such copies; measured rows in bench/results.
+#include "src/kernels/cuda/device.cuh"
 #include "src/kernels/cuda/families.h"
-#include "src/kernels/cuda/tile_stage.cuh"
 #include "src/maps/chain.h"
 
 namespace restride::cuda {
@@ -62,9 +63,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   for (int step = 0; step < Tile::kLoads; ++step) {
     const int d = place.d + row + step * kRowsAStep;
     if (byte >= row_bytes || d >= a.d_extent) continue;
-    const char* const word = from + maps::chain_offset(c.src_rows, d);
-    const bool whole = byte + 16 <= row_bytes || word + 16 <= src + a.src_last;
-    words[step] = whole ? load_kept<kUnit>(word) : load_part(word, src + a.src_first, src + a.src_last);
+    words[step] = load_kept<kUnit>(from + maps::chain_offset(c.src_rows, d));
   }
 #pragma unroll
   for (int step = 0; step < Tile::kLoads; ++step)
@@ -72,8 +71,6 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   __syncthreads();
 
   char* const to = dst + a.dst_offset + batch.dst;
-  // Rows that a lane makes at once are mostly neighbours along the chain's first mode.
-  const bool side_by_side = c.dst_rows.rank == 1 || c.dst_rows.extent[0].divisor % kAcross == 0;
   constexpr int kRowsApart = Tile::kGroups * maps::kLineBytes;  // from a row of src to the next of its group
 #pragma unroll
   for (int step = 0; step < Tile::kStores; ++step) {
@@ -82,12 +79,12 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     if (d >= a.d_extent || s >= a.s_extent) continue;
     const std::uint32_t address =
         stage + maps::chain_stage_byte(at.word * kUnits, at.s * kAcross * kUnit, kUnits, Tile::kGroups);
-    char* out_row = to + maps::chain_offset(c.dst_rows, s);
+    char* word = to + maps::chain_offset(c.dst_rows, s) + static_cast<std::int64_t>(d) * kUnit;
     if constexpr (kAcross == 1) {
       Bits<kUnit> units[kUnits];
 #pragma unroll
       for (int j = 0; j < kUnits; ++j) units[j] = load_shared<kUnit>(address + j * kRowsApart);
-      store_word<kUnit>(out_row, d, a.d_extent, join<kUnit, kUnits>(units));
+      store<16>(word, join<kUnit, kUnits>(units));
     } else {
       std::uint32_t out[kAcross][4];
 #pragma unroll
@@ -100,11 +97,8 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
         for (int i = 0; i < kAcross; ++i) out[i][w] = column[i];
       }
 #pragma unroll
-      for (int i = 0; i < kAcross; ++i) {
-        if (s + i >= a.s_extent) break;
-        if (i != 0) out_row = side_by_side ? out_row + c.dst_rows.stride[0] : to + maps::chain_offset(c.dst_rows, s + i);
-        store_word<kUnit>(out_row, d, a.d_extent, make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]));
-      }
+      for (int i = 0; i < kAcross; ++i, word += c.dst_rows.stride[0])
+        store<16>(word, make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]));
     }
   }
 }
