@@ -94,9 +94,9 @@ struct Rated {
 };
 constexpr Rated kShapes[] = {
     {1, {128, 256}, 0.940, 0.40}, {1, {128, 128}, 0.932, 0.15}, {1, {64, 256}, 0.912, 0.20},
-    {1, {32, 256}, 0.875, 0.20},
-    {2, {64, 128}, 0.930, 0.30},  {2, {32, 128}, 0.925, 0.25},  {2, {64, 64}, 0.920, 0.15},  {4, {64, 64}, 0.945, 0.25},
-    {4, {32, 64}, 0.938, 0.12},   {8, {32, 32}, 0.930, 0.30},   {16, {32, 16}, 0.900, 0.30},
+    {1, {32, 256}, 0.875, 0.20},  {2, {64, 128}, 0.930, 0.30},  {2, {32, 128}, 0.925, 0.25},
+    {2, {64, 64}, 0.920, 0.15},   {4, {64, 64}, 0.945, 0.25},   {4, {32, 64}, 0.938, 0.12},
+    {8, {32, 32}, 0.930, 0.30},   {16, {32, 16}, 0.900, 0.30},
 };
 
 /// A choice of both chains.
@@ -113,11 +113,10 @@ std::int64_t src_rows_on(const Canonical& c, const Link& s) {
   return rows_on(c, s, c.src_align, [](const CopyMode& m) { return m.src_stride; });
 }
 
-/// Where rows start on `alignment` bytes, are whole words, and those a lane makes at once follow each other in one mode.
+/// Where rows start on `alignment` bytes and are whole words.
 bool fit(const Canonical& c, const Link& d, const Link& s, std::int64_t alignment) {
   return (d.mask & s.mask) == 0 && std::min(dst_rows_on(c, d), src_rows_on(c, s)) >= alignment &&
-         d.extent * c.dst_unit % maps::kWordBytes == 0 && s.extent * c.src_unit % maps::kWordBytes == 0 &&
-         (c.dst_unit >= 4 || s.modes.size() == 1 || c.modes[s.modes[0]].extent % (4 / c.dst_unit) == 0);
+         d.extent * c.dst_unit % maps::kWordBytes == 0 && s.extent * c.src_unit % maps::kWordBytes == 0;
 }
 
 /// The chains with the shape that does best for them.

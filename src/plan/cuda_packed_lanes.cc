@@ -74,16 +74,15 @@ struct Entries {
 
   explicit Entries(const PackedArgs& a) {
     for_each_sum(a.run_modes, std::min(kRun, a.run_units), [&](std::size_t p, const maps::PackedSum& sum) {
-      run[p] = static_cast<std::uint32_t>(maps::packed_piece_base(a, sum.piece, sum.piece_src) + sum.inside +
-                                          a.run_inside);
+      run[p] =
+          static_cast<std::uint32_t>(maps::packed_piece_base(a, sum.piece, sum.piece_src) + sum.inside + a.run_inside);
     });
     if (a.kind == PackedKind::kFlat)  // flat runs go on into the next ones
       for (int p = a.run_units; p < kRun; ++p)
         run[static_cast<std::size_t>(p)] =
             run[static_cast<std::size_t>(p - a.run_units)] + static_cast<std::uint32_t>(a.flat_step);
-    for_each_sum(a.row_modes, std::min(kRows, a.rows), [&](std::size_t r, const maps::PackedSum& sum) {
-      row[r] = static_cast<std::uint32_t>(sum.inside);
-    });
+    for_each_sum(a.row_modes, std::min(kRows, a.rows),
+                 [&](std::size_t r, const maps::PackedSum& sum) { row[r] = static_cast<std::uint32_t>(sum.inside); });
   }
 };
 

@@ -1,6 +1,6 @@
 // Moves         what tile_aligned moves without a cast, where several short modes make up dst's rows, or src's.
 // Applies when  modes form a dense chain on each side, no mode is in both, rows of both sides start on words and are
-//               whole words, and the rows of dst that a lane makes at once follow each other in one mode.
+//               whole words.
 // Thread map    128 or 256 threads a tile: load, 16 bytes a lane along src's chain; store, 16 bytes a lane along dst's.
 // Shared memory lines of 128 bytes, swizzled; see chain_stage_byte in src/maps/chain.h. No bank conflicts.
 // Traffic       every byte once each way, 128 bytes of a row at least, however short the modes are.
@@ -45,7 +45,8 @@ __device__ inline uint4 load_kept(const char* from) {
   return load<16>(from);
 }
 
-template <class Tile>
+/// `together`: the rows of dst that a lane makes at once follow each other in one mode.
+template <class Tile, bool together>
 __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     tile_chains_kernel(const __grid_constant__ ChainArgs c, char* dst, const char* src) {
   constexpr int kUnit = Tile::kUnit, kUnits = Tile::kUnits, kAcross = Tile::kAcross;
@@ -97,21 +98,32 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
         for (int i = 0; i < kAcross; ++i) out[i][w] = column[i];
       }
 #pragma unroll
-      for (int i = 0; i < kAcross; ++i, word += c.dst_rows.stride[0])
+      for (int i = 0; i < kAcross; ++i) {
+        if (i != 0 && together) word += c.dst_rows.stride[0];
+        if (i != 0 && !together)
+          word = to + maps::chain_offset(c.dst_rows, s + i) + static_cast<std::int64_t>(d) * kUnit;
         store<16>(word, make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]));
+      }
     }
   }
+}
+
+template <class Tile>
+int launch_instance(const ChainArgs& c, void* dst, const void* src, CUstream_st* stream) noexcept {
+  constexpr int kAcross = Tile::kAcross;
+  const auto kernel = c.dst_rows.rank == 1 || c.dst_rows.extent[0].divisor % kAcross == 0
+                          ? tile_chains_kernel<Tile, true>
+                          : tile_chains_kernel<Tile, kAcross == 1>;
+  return enqueue(kernel, c, dst, src, c.tile.tiles, Tile::kThreads, Tile::kBytes, stream);
 }
 
 }  // namespace
 
 int launch_tile_chains(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
   const auto& c = std::get<ChainArgs>(args.args);
-#define RESTRIDE_X(unit, d, s, threads, blocks)                                                                \
-  if (args.key.dst_unit == unit && c.tile.tile_d == d && c.tile.tile_s == s) {                                 \
-    using Tile = ChainTile<unit, d, s, threads, blocks>;                                                       \
-    return enqueue(tile_chains_kernel<Tile>, c, dst, src, c.tile.tiles, Tile::kThreads, Tile::kBytes, stream); \
-  }
+#define RESTRIDE_X(unit, d, s, threads, blocks)                              \
+  if (args.key.dst_unit == unit && c.tile.tile_d == d && c.tile.tile_s == s) \
+    return launch_instance<ChainTile<unit, d, s, threads, blocks>>(c, dst, src, stream);
   RESTRIDE_CHAIN_SHAPES(RESTRIDE_X)
 #undef RESTRIDE_X
   return static_cast<int>(cudaErrorInvalidValue);
