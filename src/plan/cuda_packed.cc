@@ -51,30 +51,37 @@ Runs runs_of(const Canonical& c, const Set& set) {
   return r;
 }
 
-struct Priced {
-  Set set;
+struct Price {
   double time = 1e300;
   std::int64_t read = 0, written = 0;
   double efficiency = 0;
 };
 
-/// What a tile costs whose runs start on `starts` bytes; the constants are fitted to all tiles of 70 layouts, timed on
-/// an H200.
-Priced price(const Canonical& c, const CudaMachine& machine, const Set& set, std::int64_t starts) {
-  Priced p;
-  p.set = set;
+/// What a tile costs whose runs start on `starts` bytes, if that may be less than `least`; the constants are fitted to
+/// all tiles of 70 layouts, timed on an H200.
+Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, std::int64_t starts, double least) {
+  Price p;
   const std::int64_t tile_bytes = set.tile_units * std::max(c.src_unit, c.dst_unit);
-  const std::int64_t copies = c.dst_unit < 4 && starts < 16 ? 4 / c.dst_unit : 1;
+  const std::int64_t piece_bytes = set.piece_units * c.src_unit;
+  const auto size = static_cast<double>(tile_bytes);
+  const bool small = c.dst_unit < 4;
+  // Blocks of units of 1 and 2 bytes are fewer, so their tiles must be larger; otherwise the smaller tile, of which
+  // more are under way at once, overlaps loads and stores better. And memory likes 64 bytes and more in a row.
+  double efficiency = 0.97 * size / (size + (!small ? 700 : c.dst_unit == 2 ? 1500 : 3000));
+  const double crowded = c.dst_unit == 1 ? 0.0 : c.dst_unit <= 4 ? 0.0035 : 0.001;
+  efficiency *= 1 - crowded * std::max(0.0, size - 15e3) / 1e3;
+  efficiency *= static_cast<double>(piece_bytes) / static_cast<double>(piece_bytes + 6);
+  if (static_cast<double>(c.units) * (c.src_unit + c.dst_unit) / 32 >= least * efficiency) return p;
+  const std::int64_t copies = small && starts < 16 ? 4 / c.dst_unit : 1;
   const std::int64_t table_bytes =
       set.run_units * 2 * copies + (set.tile_units / set.run_units + set.tile_units / set.piece_units) * 16;
   if (set.tile_units * c.src_unit * 17 / 16 + table_bytes > (44 << 10)) return p;
   std::int64_t tiles = 1;
   for (std::size_t i = 0; i < c.modes.size(); ++i) {
-    const std::int64_t chunk = i < kMaxSet ? set.chunk[i] : 0;
-    tiles *= chunk == 0 ? c.modes[i].extent : ceil_div(c.modes[i].extent, chunk);
+    const std::int64_t extent = c.modes[i].extent, chunk = i < kMaxSet ? set.chunk[i] : 0;
+    if (chunk != extent) tiles *= chunk == 0 ? extent : ceil_div(extent, chunk);  // most are whole: no division
   }
   const Runs runs = runs_of(c, set);
-  const std::int64_t piece_bytes = set.piece_units * c.src_unit;
   std::int64_t src_bits = c.src_align | 128;
   for (std::size_t i = 0; i < c.modes.size(); ++i)
     if (i >= kMaxSet || (set.src >> i & 1) == 0)
@@ -84,17 +91,8 @@ Priced price(const Canonical& c, const CudaMachine& machine, const Set& set, std
   p.read = sectors(c.units / set.piece_units, piece_bytes, src_bits & -src_bits);
   p.written = sectors(runs.count, runs.bytes, starts >= 32 ? 32 : 1);
   const double used = static_cast<double>(c.units) / (static_cast<double>(tiles) * static_cast<double>(set.tile_units));
-  const auto size = static_cast<double>(tile_bytes);
-  // Blocks of units of 1 and 2 bytes are fewer, so their tiles must be larger; otherwise the smaller tile, of which
-  // more are under way at once, overlaps loads and stores better.
-  const bool small = c.dst_unit < 4, blocks = in_blocks(c, set);
-  double efficiency = 0.97 * std::min(1.0, 0.5 + 0.55 * used);
-  efficiency *= size / (size + (!small ? 700 : c.dst_unit == 2 ? 1500 : 3000));
-  const double crowded = c.dst_unit == 1 ? 0.0 : c.dst_unit <= 4 ? 0.0035 : 0.001;
-  efficiency *= 1 - crowded * std::max(0.0, size - 15e3) / 1e3;
-  // Memory likes 64 bytes and more in a row.
+  efficiency *= std::min(1.0, 0.5 + 0.55 * used);
   efficiency *= static_cast<double>(runs.bytes) / static_cast<double>(runs.bytes + 6);
-  efficiency *= static_cast<double>(piece_bytes) / static_cast<double>(piece_bytes + 6);
   // The last wave of blocks leaves part of the GPU idle.
   const double resident = small ? 4.0 : 6.0;
   const auto block_bytes = static_cast<double>(set.tile_units * c.src_unit + table_bytes + 1024);
@@ -102,6 +100,7 @@ Priced price(const Canonical& c, const CudaMachine& machine, const Set& set, std
       machine.sm_count * std::min(resident, static_cast<double>(machine.shared_per_sm_bytes) / block_bytes);
   const double waves = static_cast<double>(tiles) / at_once;
   efficiency *= waves / (waves + 0.3);
+  const bool blocks = in_blocks(c, set);
   // A block's tables cost about a word's work an entry, and serve all of its tiles, of which it seldom has many.
   const auto entries = static_cast<double>(set.run_units);
   const std::int64_t served = std::min<std::int64_t>(2, tiles_of_block(blocks, c.dst_unit, entries, size));
@@ -118,11 +117,11 @@ Priced price(const Canonical& c, const CudaMachine& machine, const Set& set, std
 }
 
 /// The cheapest of the tiles that aim at some length of runs and of pieces.
-Priced cheapest(const Canonical& c, const CudaMachine& machine) {
+Price cheapest(const Canonical& c, const CudaMachine& machine, Set* best_set) {
   Order dst_order;
   for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i) dst_order.push_back(static_cast<std::uint8_t>(i));
   const Order src_order = by_src_stride(c);
-  Priced best;
+  Price best;
   std::int64_t last_run = 0;
   for (const std::int64_t dst_target : {4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 1024, 4096}) {
     if (dst_target < 16 && c.dst_unit > 2) continue;  // runs of less than a word are for pixels of small units
@@ -138,8 +137,10 @@ Priced cheapest(const Canonical& c, const CudaMachine& machine) {
       if (set.tile_units == last_tile) continue;
       last_tile = set.tile_units;
       if (set.tile_units * c.src_unit > (44 << 10)) break;
-      const Priced p = price(c, machine, set, starts);
-      if (p.time < best.time) best = p;
+      const Price p = price_of(c, machine, set, starts, best.time);
+      if (p.time >= best.time) continue;
+      best = p;
+      *best_set = set;
     }
   }
   return best;
@@ -154,11 +155,11 @@ Candidate bid_packed(const Canonical& c, const CudaMachine& machine) {
   if (!units_aligned(c)) return refusal(kFamily, "elements lie off their own alignment");
   if (!moves_or_converts(c)) return refusal(kFamily, "no kernel for this pair of dtypes");
 
-  const Priced best = cheapest(c, machine);
+  Set set;
+  const Price best = cheapest(c, machine, &set);
   if (best.time >= 1e300) return refusal(kFamily, "no tile fits shared memory");
   maps::Walk walk;
   std::int64_t batch = 0;
-  const Set& set = best.set;
   if (!outer_walk(c, set.dst | set.src, &walk, &batch)) return refusal(kFamily, "too many outer modes");
   PackedArgs a = geometry(c, set);
   if (std::max({a.run_modes.rank, a.row_modes.rank, a.piece_modes.rank}) > maps::kMaxPackedModes)

@@ -196,11 +196,16 @@ void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
         const Lanes first = lanes_of(a, entries, across, units, steps, 0, 0);
         const Lanes second = lanes_of(a, entries, across, units, steps, steps / 2, units / steps - 1);
         for (const std::int32_t shift : {maps::kNoSwizzle, 3, 4, 5, 6, 7, 8, 9}) {
-          const int met = cycles(first, shift) + cycles(second, shift);
-          const double cost = (accesses * 0.5 * met + 8.0 + (shift != maps::kNoSwizzle ? swizzle_cost : 0.0) +
-                               (turn != kNoTurn ? kTurnCost : 0.0)) *
-                              waste;
-          if (cost < best_cost) {
+          const auto cost_of = [&](int met) {
+            return (accesses * 0.5 * met + 8.0 + (shift != maps::kNoSwizzle ? swizzle_cost : 0.0) +
+                    (turn != kNoTurn ? kTurnCost : 0.0)) *
+                   waste;
+          };
+          if (cost_of(2) >= best_cost) continue;
+          int met = cycles(first, shift) + 1;
+          if (cost_of(met) >= best_cost) continue;
+          met += cycles(second, shift) - 1;
+          if (const double cost = cost_of(met); cost < best_cost) {
             best_cost = cost;
             a.swizzle_shift = shift;
             best = a;
