@@ -62,7 +62,7 @@ struct Price {
 Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, std::int64_t starts, double least) {
   Price p;
   const std::int64_t tile_bytes = set.tile_units * std::max(c.src_unit, c.dst_unit);
-  const std::int64_t piece_bytes = set.piece_units * c.src_unit;
+  const std::int64_t piece_bytes = packed::piece_bytes(c, set);
   const auto size = static_cast<double>(tile_bytes);
   const bool small = c.dst_unit < 4;
   // Blocks of units of 1 and 2 bytes are fewer, so their tiles must be larger; otherwise the smaller tile, of which
@@ -75,7 +75,8 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   const std::int64_t copies = small && starts < 16 ? 4 / c.dst_unit : 1;
   const std::int64_t table_bytes =
       set.run_units * 2 * copies + (set.tile_units / set.run_units + set.tile_units / set.piece_units) * 16;
-  if (set.tile_units * c.src_unit * 17 / 16 + table_bytes > (44 << 10)) return p;
+  const std::int64_t loaded_bytes = set.tile_units / set.piece_units * piece_bytes;
+  if (loaded_bytes * 17 / 16 + table_bytes > (44 << 10)) return p;
   std::int64_t tiles = 1;
   for (std::size_t i = 0; i < c.modes.size(); ++i) {
     const std::int64_t extent = c.modes[i].extent, chunk = i < kMaxSet ? set.chunk[i] : 0;
@@ -95,7 +96,7 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   efficiency *= static_cast<double>(runs.bytes) / static_cast<double>(runs.bytes + 6);
   // The last wave of blocks leaves part of the GPU idle.
   const double resident = small ? 4.0 : 6.0;
-  const auto block_bytes = static_cast<double>(set.tile_units * c.src_unit + table_bytes + 1024);
+  const auto block_bytes = static_cast<double>(loaded_bytes + table_bytes + 1024);
   const double at_once =
       machine.sm_count * std::min(resident, static_cast<double>(machine.shared_per_sm_bytes) / block_bytes);
   const double waves = static_cast<double>(tiles) / at_once;
@@ -114,6 +115,18 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   p.efficiency = efficiency;
   p.time = static_cast<double>(p.read + p.written) / efficiency;
   return p;
+}
+
+/// True when a tile fits shared memory; where pieces are short, what aligns them counts.
+bool fits(const Canonical& c, const Set& set) {
+  const std::int64_t pieces = set.tile_units / set.piece_units, rows = set.tile_units / set.run_units;
+  const std::int64_t copies = c.dst_unit < 4 ? 4 / c.dst_unit : 1;
+  const std::int64_t most = pieces * (packed::piece_bytes(c, set) + 60) + (pieces + rows) * 16 +
+                            maps::packed_run_table(static_cast<std::int32_t>(set.run_units)) * 2 * copies;
+  if (most < kMostShared * 3 / 4) return true;
+  PackedArgs a = geometry(c, set);
+  finish(c, set, a);
+  return a.shared_bytes <= kMostShared;
 }
 
 /// The cheapest of the tiles that aim at some length of runs and of pieces.
@@ -138,7 +151,7 @@ Price cheapest(const Canonical& c, const CudaMachine& machine, Set* best_set) {
       last_tile = set.tile_units;
       if (set.tile_units * c.src_unit > (44 << 10)) break;
       const Price p = price_of(c, machine, set, starts, best.time);
-      if (p.time >= best.time) continue;
+      if (p.time >= best.time || !fits(c, set)) continue;
       best = p;
       *best_set = set;
     }

@@ -127,9 +127,8 @@ PackedArgs geometry(const Canonical& c, const Set& set) {
       a.run_units *= set.chunk[m];
     }
   a.rows = 1;
-  std::int64_t piece_bytes = c.src_unit;
+  const std::int64_t piece_bytes = packed::piece_bytes(c, set);
   for (const std::uint8_t m : src_order) {
-    if (in(set.src, m)) piece_bytes *= set.chunk[m];
     if (!in(set.src & ~set.dst, m)) continue;
     const CopyMode mode = forwards(c, set, m);
     append(a.row_modes, static_cast<std::uint32_t>(set.chunk[m]), mode.dst_stride, mode.src_stride, 0);

@@ -20,29 +20,39 @@ std::int32_t chunk_of(std::int64_t extent, std::int64_t need, std::int64_t run_b
   return static_cast<std::int32_t>(std::min(chunk, extent));
 }
 
-/// Takes leading modes of one side until they make up `target` bytes. `stride` and `unit` are that side's.
+/// Takes leading modes of one side until they span `target` bytes, gaps of at most `most_gap` bytes between them
+/// included. `stride` and `unit` are that side's.
 template <class StrideOf>
-void take(const Canonical& c, const Order& order, std::int64_t unit, std::int64_t target, StrideOf stride, Set& set,
-          std::uint64_t& mask, int& cut, std::int64_t& run) {
+void take(const Canonical& c, const Order& order, std::int64_t unit, std::int64_t target, std::int64_t most_gap,
+          StrideOf stride, Set& set, std::uint64_t& mask, int& cut) {
   std::int64_t bytes = unit;
   for (const std::uint8_t m : order) {
-    const std::int64_t extent = c.modes[m].extent;
-    if (std::abs(stride(c.modes[m])) != bytes) break;
+    const std::int64_t extent = c.modes[m].extent, step = std::abs(stride(c.modes[m]));
+    if (step < bytes || step > bytes + most_gap) break;
     std::int32_t& chunk = set.chunk[m];
     if (chunk == 0) {
       if (bytes * 4 >= target * 3) break;
-      const std::int64_t need = ceil_div(target, bytes);
+      const std::int64_t need = ceil_div(target, step);
       chunk = extent <= need + need / 2 ? static_cast<std::int32_t>(std::min<std::int64_t>(extent, 1 << 20))
-                                        : chunk_of(extent, need, bytes);
+                                        : chunk_of(extent, need, step);
     }
     mask |= std::uint64_t{1} << m;
-    bytes *= chunk;
+    bytes = step * chunk;
     if (chunk != extent) {
       cut = m;
       break;
     }
   }
-  run = bytes / unit;
+}
+
+/// Counts what a tile holds.
+void count(const Canonical& c, Set& set) {
+  set.run_units = set.piece_units = set.tile_units = 1;
+  for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i) {
+    if ((set.dst >> i & 1) != 0) set.run_units *= set.chunk[i];
+    if ((set.src >> i & 1) != 0) set.piece_units *= set.chunk[i];
+    if (set.chunk[i] != 0) set.tile_units *= set.chunk[i];
+  }
 }
 
 }  // namespace
@@ -60,16 +70,23 @@ Order by_src_stride(const Canonical& c) {
 
 void take_runs(const Canonical& c, const Order& dst_order, std::int64_t target, Set& set) {
   take(
-      c, dst_order, c.dst_unit, target, [](const CopyMode& m) { return m.dst_stride; }, set, set.dst, set.d_cut,
-      set.run_units);
+      c, dst_order, c.dst_unit, target, 0, [](const CopyMode& m) { return m.dst_stride; }, set, set.dst, set.d_cut);
+  count(c, set);
 }
 
 void take_pieces(const Canonical& c, const Order& src_order, std::int64_t target, Set& set) {
+  constexpr std::int64_t kMostGap = 31;  // a sector that is read anyway
   take(
-      c, src_order, c.src_unit, target, [](const CopyMode& m) { return m.src_stride; }, set, set.src, set.s_cut,
-      set.piece_units);
+      c, src_order, c.src_unit, target, kMostGap, [](const CopyMode& m) { return m.src_stride; }, set, set.src,
+      set.s_cut);
+  count(c, set);
+}
+
+std::int64_t piece_bytes(const Canonical& c, const Set& set) {
+  std::int64_t bytes = c.src_unit;
   for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i)
-    if (set.chunk[i] != 0) set.tile_units *= set.chunk[i];
+    if ((set.src >> i & 1) != 0) bytes = std::max(bytes, std::abs(c.modes[i].src_stride) * set.chunk[i]);
+  return bytes;
 }
 
 Set set_of(const Canonical& c, const Candidate& chosen) {
@@ -85,11 +102,7 @@ Set set_of(const Canonical& c, const Candidate& chosen) {
   };
   cut(set.d_cut, ParamId::kTileRows);
   cut(set.s_cut, ParamId::kTileCols);
-  for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i) {
-    if ((set.dst >> i & 1) != 0) set.run_units *= set.chunk[i];
-    if ((set.src >> i & 1) != 0) set.piece_units *= set.chunk[i];
-    if (set.chunk[i] != 0) set.tile_units *= set.chunk[i];
-  }
+  count(c, set);
   return set;
 }
 
@@ -113,6 +126,7 @@ CopyMode forwards(const Canonical& c, const Set& set, std::size_t m) {
 
 bool in_blocks(const Canonical& c, const Set& set) {
   if (c.cast || c.dst_unit > 2) return false;
+  if (piece_bytes(c, set) != set.piece_units * c.src_unit) return false;  // gaps set rows apart
   // Rows in groups of `across` lie side by side where src's innermost mode counts rows, and evenly many.
   const std::int32_t across = 4 / c.dst_unit;
   bool side_by_side = false;
