@@ -4,7 +4,8 @@
 // A thread has 16 bytes of every plane and the records they make up, as many 16-byte words as a record has fields.
 // Both sides are accessed by whole words, a warp's side by side; within the warp they change hands through shared
 // memory. What is where in the words is known to the compiler, so the transposition is byte permutes.
-// Records become planes in either order of their fields, and fields at both ends may be left out.
+// Records become planes in either order of their fields, and fields at both ends may be left out. Rows of them may
+// start anywhere. A warp, not a block, works within one row, so that rows of an image need not fill blocks.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ inline constexpr int kMostFields = 8;
 
 struct RecordsArgs {
   Walk batch;
-  base::FastDiv chunks;  ///< blocks an item of the batch takes
+  base::FastDiv chunks;     ///< warps an item of the batch takes
+  std::uint32_t warps = 0;  ///< of all items
   std::uint32_t blocks = 0;
   std::uint32_t plane_words = 0;  ///< 16-byte words of a plane
   std::int64_t plane_stride = 0;  ///< bytes from the plane of a field to that of the next, of any sign

@@ -10,6 +10,8 @@ using layout::CopyMode;
 
 namespace {
 
+constexpr std::int64_t kWarps = maps::kRecordsThreads / 32;  // of a block
+
 /// The two modes of records, and what a record is: its fields, and how many lie before the first that is wanted.
 struct Records {
   int mode = -1, count = -1;
@@ -29,11 +31,11 @@ Records find_planes(const Canonical& c, int mode) {
   const std::int64_t fields = first.src_stride / c.src_unit;
   if (std::abs(m.src_stride) != c.src_unit || first.src_stride % c.src_unit != 0) return {};
   if (fields < m.extent || fields > maps::kMostFields) return {};
-  // Records start on 16 bytes, which tells how many fields lie before the wanted ones.
+  // Where records start on 16 bytes, that tells how many fields lie before the wanted ones.
   for (std::int64_t skipped = 0; skipped <= fields - m.extent; ++skipped)
     if (((first_wanted(c, m) - skipped * c.src_unit) | c.src_data_align) % 16 == 0)
       return {mode, 0, true, fields, skipped};
-  return {};
+  return {mode, 0, true, fields, 0};
 }
 
 Records find_records(const Canonical& c) {
@@ -57,21 +59,22 @@ Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
   if (r.mode < 0) return refusal(kFamily, "no records of 2 to 8 fields");
   const CopyMode& fields = c.modes[static_cast<std::size_t>(r.mode)];
   const CopyMode& count = c.modes[static_cast<std::size_t>(r.count)];
-  std::int64_t bits = c.dst_align | count.extent * c.dst_unit;
-  if (!r.to_planes) bits |= c.src_align;
-  bits |= r.to_planes ? fields.dst_stride : fields.src_stride;
+  std::int64_t bits = c.dst_align | count.extent * c.dst_unit, src_bits = r.to_planes ? 0 : c.src_align;
+  (r.to_planes ? bits : src_bits) |= r.to_planes ? fields.dst_stride : fields.src_stride;
   for (std::size_t i = 0; i < c.modes.size(); ++i)
-    if (static_cast<int>(i) != r.mode && static_cast<int>(i) != r.count)
-      bits |= c.modes[i].dst_stride | c.modes[i].src_stride;
-  if ((bits & 15) != 0) return refusal(kFamily, "planes do not start on 16 bytes");
+    if (static_cast<int>(i) != r.mode && static_cast<int>(i) != r.count) {
+      bits |= c.modes[i].dst_stride;
+      src_bits |= c.modes[i].src_stride;
+    }
+  if (((r.to_planes ? bits : bits | src_bits) & 15) != 0) return refusal(kFamily, "planes do not start on 16 bytes");
   const std::int64_t words = count.extent * c.dst_unit / 16;
-  if (words < maps::kRecordsThreads / 2 || words >= std::int64_t{1} << 30)
-    return refusal(kFamily, "planes are too short or too long");
+  const std::int64_t chunks = (words + 31) / 32;
+  const double used = static_cast<double>(words) / static_cast<double>(chunks * 32);
+  if (used < 0.6 || words >= std::int64_t{1} << 30) return refusal(kFamily, "planes are too short or too long");
   maps::Walk walk;
   std::int64_t batch = 0;
   const std::uint64_t inside = std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count;
   if (!outer_walk(c, inside, &walk, &batch)) return refusal(kFamily, "too many outer modes");
-  const std::int64_t chunks = (words + maps::kRecordsThreads - 1) / maps::kRecordsThreads;
   if (chunks >= (std::int64_t{1} << 31) / batch) return refusal(kFamily, "too many blocks");
   Candidate bid;
   bid.family = kFamily;
@@ -80,8 +83,7 @@ Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
                 {ParamId::kColMode, r.mode},
                 {ParamId::kVectorBytes, 16},
                 {ParamId::kThreads, maps::kRecordsThreads},
-                {ParamId::kBlocks, chunks * batch}};
-  const double used = static_cast<double>(words) / static_cast<double>(chunks * maps::kRecordsThreads);
+                {ParamId::kBlocks, (chunks * batch + kWarps - 1) / kWarps}};
   const std::int64_t read = c.src_bytes() / fields.extent * r.fields;
   predict(bid, c, machine, read / 32, c.dst_bytes() / 32, 0.94 * (0.3 + 0.7 * used));
   return bid;
@@ -95,7 +97,8 @@ maps::RecordsArgs records_args(const Canonical& c, const Candidate& chosen) {
   std::int64_t batch = 0;
   outer_walk(c, std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count, &a.batch, &batch);
   a.plane_words = static_cast<std::uint32_t>(count.extent * c.dst_unit / 16);
-  a.chunks = base::FastDiv((a.plane_words + maps::kRecordsThreads - 1) / maps::kRecordsThreads);
+  a.chunks = base::FastDiv((a.plane_words + 31) / 32);
+  a.warps = static_cast<std::uint32_t>(std::int64_t{a.chunks.divisor} * batch);
   a.blocks = static_cast<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
   a.dst_offset = c.dst_offset;
   a.src_offset = c.src_offset;

@@ -185,6 +185,24 @@ TEST(GpuDifferential, PlanesOfSomeFields) {
           }
 }
 
+/// The same of rows cut out of images, which start anywhere and need not fill blocks.
+TEST(GpuDifferential, PlanesOfCroppedRows) {
+  GpuBench bench;
+  std::uint64_t seed = number_from_environment("RESTRIDE_SEED", 1);
+  for (const std::int64_t size : {1, 2, 4, 8})
+    for (const std::int64_t fields : {2, 3, 4, 7})
+      for (const std::int64_t count : {16 * 20, 16 * 100, 16 * 301})
+        for (const std::int64_t left : {0, 1, 5}) {
+          const std::int64_t wanted = fields > 3 ? fields - 1 : fields, pitch = (count + 9) * fields * size;
+          const Case c{contiguous(Element::bytes(size), {2, wanted, 7, count}),
+                       strided(Element::bytes(size), std::vector<std::int64_t>{2, wanted, 7, count},
+                               std::vector<std::int64_t>{9 * pitch, size, pitch, fields * size}, left * fields * size)};
+          SCOPED_TRACE(to_string(c.src) + " -> " + to_string(c.dst));
+          bench.check(c, 0, 0, ++seed);
+          if (HasFatalFailure()) return;
+        }
+}
+
 /// Records, images, small batches, reversals: the shapes that the packed family is for, at several unit sizes.
 TEST(GpuDifferential, ShortInnermostModes) {
   GpuBench bench;

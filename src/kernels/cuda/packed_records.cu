@@ -1,14 +1,17 @@
 // Moves         arrays of records of 2 to 8 equal fields into one plane a field, or back (pixels, structures).
 // Applies when  fields are 1 to 8 bytes, and every plane starts on 16 bytes and is a multiple of them; on the way into
-//               planes fields at the ends of records may be left out, and their order may be the opposite.
+//               planes records may start anywhere, fields at their ends may be left out, and their order may be the
+//               opposite.
 // Thread map    a thread has one 16-byte word of every plane; a warp loads and stores words side by side on both sides.
 // Shared memory each warp's words change hands in its own part, without barriers of the block; no bank conflicts.
-// Traffic       every byte once each way, whole sectors.
+// Traffic       every byte once each way, whole sectors; records off 16 bytes are read by two loads a word, of which
+//               the second hits L1.
 // Source        the transposition is byte permutes fixed at compile time; measured rows in bench/results.
 #include <utility>
 
 #include "src/kernels/cuda/device.cuh"
 #include "src/kernels/cuda/families.h"
+#include "src/kernels/cuda/shift.cuh"
 #include "src/maps/records.h"
 
 namespace restride::cuda {
@@ -45,10 +48,11 @@ __global__ void __launch_bounds__(maps::kRecordsThreads, kFields <= 4   ? 6
   const int lane = threadIdx.x & 31;
   uint4* const mine = shared + threadIdx.x / 32 * kWarpWords;
 
-  const std::uint32_t item = a.chunks.quotient(blockIdx.x);
-  const std::uint32_t chunk = blockIdx.x - item * a.chunks.divisor;
+  const std::uint32_t warp = blockIdx.x * (maps::kRecordsThreads / 32) + threadIdx.x / 32;
+  if (warp >= a.warps) return;
+  const std::uint32_t item = a.chunks.quotient(warp);
   const maps::Offsets at = maps::offsets(a.batch, item);
-  const std::uint32_t first = chunk * maps::kRecordsThreads + (threadIdx.x & ~31u);  // the warp's first plane word
+  const std::uint32_t first = (warp - item * a.chunks.divisor) * 32;  // the warp's first plane word
   const bool inside = first + lane < a.plane_words;
   const std::int64_t record_words = static_cast<std::int64_t>(a.plane_words) * kFields;
   const std::int64_t record_word = static_cast<std::int64_t>(first) * kFields + lane;
@@ -68,13 +72,26 @@ __global__ void __launch_bounds__(maps::kRecordsThreads, kFields <= 4   ? 6
   const auto pack = [&](int i) { return make_uint4(out[4 * i], out[4 * i + 1], out[4 * i + 2], out[4 * i + 3]); };
 
   if constexpr (kToPlanes) {
+    const int shift = nibble(src);
+    if (shift == 0) {
 #pragma unroll
-    for (int i = 0; i < kFields; ++i)
-      if (record_word + i * 32 < record_words) {
-        const char* const word = src + (record_word + i * 32) * 16;
-        const bool whole = !a.guarded || (word >= source_first && word + 16 <= source_last);
-        words[i] = whole ? load<16>(word) : load_part(word, source_first, source_last);
-      }
+      for (int i = 0; i < kFields; ++i)
+        if (record_word + i * 32 < record_words) {
+          const char* const word = src + (record_word + i * 32) * 16;
+          const bool whole = !a.guarded || (word >= source_first && word + 16 <= source_last);
+          words[i] = whole ? load<16>(word) : load_part(word, source_first, source_last);
+        }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kFields; ++i)
+        if (record_word + i * 32 < record_words) {
+          const char* const word = src + (record_word + i * 32) * 16;
+          const char* const low = word - shift;
+          const bool whole = low >= source_first && low + 32 <= source_last;
+          words[i] =
+              whole ? shifted(load<16>(low), load<16>(low + 16), shift) : load_part(word, source_first, source_last);
+        }
+    }
 #pragma unroll
     for (int i = 0; i < kFields; ++i) mine[maps::records_slot(i * 32 + lane, kFields)] = words[i];
     __syncwarp();
