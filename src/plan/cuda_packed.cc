@@ -111,7 +111,7 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   if (runs.loose) efficiency *= 0.93;
   if (!runs.merged && starts < 16) efficiency *= words / (words + (small ? 2.0 : 0.7));
   if (blocks) efficiency *= words / (words + (c.dst_unit == 1 ? 0.6 : 0.3));  // a thread's words are of different rows
-  if (small && !c.cast && !blocks) efficiency *= c.dst_unit == 1 ? 0.55 : 0.9;
+  if (small && !c.cast && !blocks) efficiency *= c.dst_unit == 1 ? 0.8 : 0.9;
   p.efficiency = efficiency;
   p.time = static_cast<double>(p.read + p.written) / efficiency;
   return p;

@@ -94,6 +94,7 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family famil
   const auto size = static_cast<double>(row_bytes);
   double efficiency = (dense ? 0.98 : 0.95) * size / (size + 16);
   if (wide) efficiency *= size / (size + 16);
+  if (c.cast && !dense) efficiency *= 0.8;  // a load a unit
   if (matrices) efficiency = 0.98;
   if (!c.cast && !dense && c.dst_unit == 1) efficiency *= 0.65;  // sixteen loads a word, each of many lines
   const std::int64_t read = matrices ? c.src_bytes() / kSectorBytes : source_sectors(c);
