@@ -2,10 +2,11 @@
 // innermost modes are short.
 //
 // The modes of a tile fall in four groups. Leading modes of dst, dense there, form its *runs*; the tile's other modes
-// count the runs ("rows"). Leading modes of src, dense there, form its *pieces*; the tile's other modes count the
-// pieces. A mode may be in a run and in a piece. Pieces lie in shared memory as they lie in src; the byte where unit p
-// of row r is found is `run_table[p] + row_table[r]`, so both tables are made once and serve all tiles of a block.
-// At most one mode of a run and one of a piece (each the outermost) is cut; the last tile along it is shorter.
+// count the runs ("rows"). Leading modes of src form its *pieces*, dense there but for gaps of less than a sector,
+// which are read along; the tile's other modes count the pieces. A mode may be in a run and in a piece. Pieces lie in
+// shared memory as they lie in src; the byte where unit p of row r is found is `run_table[p] + row_table[r]`, so both
+// tables are made once and serve all tiles of a block. At most one mode of a run and one of a piece (each the
+// outermost) is cut; the last tile along it is shorter.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ Order by_src_stride(const layout::Canonical& c);
 /// Takes leading modes of dst, numbered by `dst_order`, until a run has about `target` bytes.
 void take_runs(const layout::Canonical& c, const Order& dst_order, std::int64_t target, Set& set);
 
-/// Takes leading modes of src for the pieces, short gaps between them included, and counts all that the tile then holds.
+/// Takes leading modes of src for the pieces, which may have short gaps, and counts all that the tile then holds.
 void take_pieces(const layout::Canonical& c, const Order& src_order, std::int64_t target, Set& set);
 
 /// Bytes of src that a piece spans, its gaps and the one behind it included.

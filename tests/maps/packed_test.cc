@@ -87,6 +87,19 @@ TEST(PackedMap, MovesRecordsAndPixelsOnce) {
   replay("u8 (2,3,777)", "u8 (2,3,777):(2331,1,3)");
 }
 
+TEST(PackedMap, ReadsShortGapsOfSrcAlongAndLeavesThemOut) {
+  replay("u8 (700,17)", "u8 (700,17):(24,1)");
+  replay("u8 (700,17)", "u8 (700,17):(24,-1)@16");
+  replay("f16 (300,17)", "f16 (300,17):(24,1)", 2);
+  replay("u8 (333,100)", "u8 (333,100):(5,2048)");
+  replay("u8 (333,100)", "u8 (333,100):(-5,2048)@1660");
+  replay("f32 (40,30,3)", "f32 (40,30,3):(400,8,2)");
+}
+
+TEST(PackedMap, TakesATileThatFitsWhereTheCheapestDoesNot) {
+  replay("u8 (187,3,7,103)", "u8 (187,3,7,103):(1,187,561,3927)");
+}
+
 TEST(PackedMap, MovesBatchesOfSmallMatricesOnce) {
   replay("f32 (50,6,6)", "f32 (50,6,6):(36,1,6)");
   replay("f16 (40,20,12)", "f16 (40,20,12):(240,1,20)");
