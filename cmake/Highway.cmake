@@ -9,6 +9,9 @@ target_link_libraries(restride_highway INTERFACE hwy::hwy)
 if(RESTRIDE_FUZZ OR RESTRIDE_SANITIZE MATCHES "thread")
   # Instrumented kernels take minutes each to compile; fuzzers and ThreadSanitizer look at what surrounds them.
   target_compile_definitions(restride_highway INTERFACE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3|HWY_AVX3_DL)")
+elseif(RESTRIDE_SANITIZE)
+  # For the same reason one target a vector width: plain C++, AVX2 and AVX-512 with byte permutes.
+  target_compile_definitions(restride_highway INTERFACE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3)" HWY_WANT_AVX3_DL)
 else()
   # AVX3_DL for byte permutes: Highway leaves that target out unless it is asked for.
   target_compile_definitions(restride_highway INTERFACE HWY_DISABLED_TARGETS=HWY_SSSE3 HWY_WANT_AVX3_DL)

@@ -61,7 +61,7 @@ class Ahead {
   }
 
   /// `bytes` of the current block were made.
-  HWY_INLINE void step(std::int64_t bytes) {
+  void step(std::int64_t bytes) {
     for (owed_ += share_ * bytes; owed_ >= block_bytes_ && left_ > 0; owed_ -= block_bytes_, --left_) ask();
   }
 
@@ -111,7 +111,7 @@ class Leaving {
     from_ = block;
     left_ = bytes;
   }
-  HWY_INLINE void step(std::int64_t bytes) {
+  void step(std::int64_t bytes) {
     bytes = std::min(bytes, left_);
     if (bytes == 0) return;
     writer_.write(to_, from_, static_cast<std::size_t>(bytes));
@@ -131,6 +131,18 @@ class Leaving {
   std::int64_t left_ = 0;
 };
 
+/// What goes on while a block is put together.
+struct Meanwhile {
+  Leaving leaving;
+  Ahead ahead;
+
+  // Not inlined: it is called once a kilobyte, from every size of block there is.
+  HWY_NOINLINE void step(std::int64_t bytes) {
+    leaving.step(bytes);
+    ahead.step(bytes);
+  }
+};
+
 /// n cut evenly into pieces of at most `most`.
 constexpr std::int64_t even_piece(std::int64_t n, std::int64_t most) {
   const std::int64_t pieces = (n + most - 1) / most;
@@ -143,10 +155,10 @@ bool spreads(std::int64_t pitch, std::int64_t rows) {
   return magnitude(pitch) % kLine != 0 || rows <= 8 * sets;
 }
 
-/// Puts one block together at `out` from the source at `src`, and calls step(bytes) now and then.
-template <std::size_t kUnit, class Step>
-HWY_INLINE void put_together(const CpuArgs& a, std::uint8_t* out, const std::uint8_t* src, std::int64_t block_cols,
-                             const Step& step) {
+/// Puts one block together at `out` from the source at `src`.
+template <std::size_t kUnit>
+void put_together(const CpuArgs& a, std::uint8_t* out, const std::uint8_t* src, std::int64_t block_cols,
+                  Meanwhile* meanwhile) {
   constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
   constexpr std::int64_t kMostCols = kPieceRowBytes / kUnitBytes;
   alignas(64) std::uint8_t stage[kPieceRows * kPiecePitch];
@@ -167,25 +179,28 @@ HWY_INLINE void put_together(const CpuArgs& a, std::uint8_t* out, const std::uin
         const std::int64_t rows = std::min(piece_rows, a.rows - r);
         std::int64_t offsets[kPieceRows];
         fill_offsets(a.row_set, Side::kSrc, r, direct ? 1 : rows, offsets);
+        Matrix m{from + offsets[0], rows, cols, inner.src_stride};
+        if (!direct) {
+          m = {stage, rows, cols, kPiecePitch};
+          for (std::int64_t i = 0; i < rows; ++i) {
+            if (a.cast_run == nullptr)
+              copy_bytes(stage + i * kPiecePitch, from + offsets[i], static_cast<std::size_t>(cols) * kUnit);
+            else
+              a.cast_run(stage + i * kPiecePitch, from + offsets[i], static_cast<std::size_t>(cols));
+          }
+        }
         std::uint8_t* to = out + set.dst() + r * kUnitBytes;
         const auto place = [&](std::int64_t col) RESTRIDE_INLINE_LAMBDA { return to + places[col]; };
-        if (direct) {
-          move_matrix<kUnit>({from + offsets[0], rows, cols, inner.src_stride}, place, step);
-          continue;
-        }
-        for (std::int64_t i = 0; i < rows; ++i) {
-          if (a.cast_run == nullptr)
-            copy_bytes(stage + i * kPiecePitch, from + offsets[i], static_cast<std::size_t>(cols) * kUnit);
-          else
-            a.cast_run(stage + i * kPiecePitch, from + offsets[i], static_cast<std::size_t>(cols));
-        }
+        const auto step = [&](std::int64_t bytes) RESTRIDE_INLINE_LAMBDA {
+          if (meanwhile != nullptr) meanwhile->step(bytes);
+        };
         if (std::min(rows, cols) * kUnitBytes >= 16) {
-          move_matrix<kUnit>({stage, rows, cols, kPiecePitch}, place, step);
+          move_matrix<kUnit>(m, place, step);
           continue;
         }
         for (std::int64_t col = 0; col < cols; ++col)
           for (std::int64_t i = 0; i < rows; ++i)
-            std::memcpy(place(col) + i * kUnitBytes, stage + i * kPiecePitch + col * kUnitBytes, kUnit);
+            std::memcpy(place(col) + i * kUnitBytes, m.from + i * m.from_pitch + col * kUnitBytes, kUnit);
         step(rows * cols * kUnitBytes);
       }
     }
@@ -199,23 +214,17 @@ void buffered(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, 
   NestCursor at(a.nest, begin);
   if (!a.stream) {  // what stays in the caches is put together where it belongs
     for (std::int64_t task = begin; task < end; ++task, at.next())
-      put_together<kUnit>(a, dst + at.dst(), src + at.src(), inside(a, at, a.cols),
-                          [](std::int64_t) RESTRIDE_INLINE_LAMBDA {});
+      put_together<kUnit>(a, dst + at.dst(), src + at.src(), inside(a, at, a.cols), nullptr);
     return;
   }
   alignas(64) std::uint8_t blocks[2][kMaxBufferedBytes];
-  Ahead ahead(a, src, begin, end);
-  Leaving leaving;
+  Meanwhile meanwhile{{}, Ahead(a, src, begin, end)};
   for (std::int64_t task = begin, now = 0; task < end; ++task, at.next(), now ^= 1) {
-    ahead.enter(task);
-    put_together<kUnit>(a, blocks[now], src + at.src(), inside(a, at, a.cols),
-                        [&](std::int64_t bytes) RESTRIDE_INLINE_LAMBDA {
-                          leaving.step(bytes);
-                          ahead.step(bytes);
-                        });
-    leaving.enter(dst + at.dst(), blocks[now], inside(a, at, a.block_bytes));
+    meanwhile.ahead.enter(task);
+    put_together<kUnit>(a, blocks[now], src + at.src(), inside(a, at, a.cols), &meanwhile);
+    meanwhile.leaving.enter(dst + at.dst(), blocks[now], inside(a, at, a.block_bytes));
   }
-  leaving.finish();
+  meanwhile.leaving.finish();
 }
 
 }  // namespace

@@ -52,12 +52,16 @@ HWY_INLINE void move_matrix(const Matrix& m, const Place& place, const Step& ste
   constexpr auto kRows32 = static_cast<std::int64_t>(Block<kUnit, 32>::kRows);
   constexpr auto kRows16 = static_cast<std::int64_t>(Block<kUnit, 16>::kRows);
   std::int64_t r = 0;
-  for (; r + kRows64 <= m.rows; r += kRows64) move_blocks<kUnit, 64>(m, r, place, step);
-  if (r == m.rows) return;
-  if (m.rows >= kRows64 && m.rows - r > kRows32) return move_blocks<kUnit, 64>(m, m.rows - kRows64, place, step);
-  for (; r + kRows32 <= m.rows; r += kRows32) move_blocks<kUnit, 32>(m, r, place, step);
-  if (r == m.rows) return;
-  if (m.rows >= kRows32 && m.rows - r > kRows16) return move_blocks<kUnit, 32>(m, m.rows - kRows32, place, step);
+  if constexpr (kRows64 > kRows32) {
+    for (; r + kRows64 <= m.rows; r += kRows64) move_blocks<kUnit, 64>(m, r, place, step);
+    if (r == m.rows) return;
+    if (m.rows >= kRows64 && m.rows - r > kRows32) return move_blocks<kUnit, 64>(m, m.rows - kRows64, place, step);
+  }
+  if constexpr (kRows32 > kRows16) {
+    for (; r + kRows32 <= m.rows; r += kRows32) move_blocks<kUnit, 32>(m, r, place, step);
+    if (r == m.rows) return;
+    if (m.rows >= kRows32 && m.rows - r > kRows16) return move_blocks<kUnit, 32>(m, m.rows - kRows32, place, step);
+  }
   for (; r < m.rows; r += kRows16) move_blocks<kUnit, 16>(m, std::min(r, m.rows - kRows16), place, step);
 }
 
@@ -66,15 +70,14 @@ template <std::size_t kUnit>
 HWY_INLINE void move_matrices(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin,
                               std::int64_t end) {
   const std::int64_t to_pitch = a.col_set.modes[0].dst_stride;
-  const auto move = [&](std::uint8_t* to, const std::uint8_t* from) RESTRIDE_INLINE_LAMBDA {
+  NestCursor at(a.nest, begin);
+  for (std::int64_t task = begin; task < end; ++task, at.next()) {
+    std::uint8_t* to = dst + at.dst();
     move_matrix<kUnit>(
-        {from, a.rows, a.cols, a.row_set.modes[0].src_stride},
+        {src + at.src(), a.rows, a.cols, a.row_set.modes[0].src_stride},
         [=](std::int64_t c) RESTRIDE_INLINE_LAMBDA { return to + c * to_pitch; },
         [](std::int64_t) RESTRIDE_INLINE_LAMBDA {});
-  };
-  if (a.nest.rank == 0) return move(dst, src);
-  NestCursor at(a.nest, begin);
-  for (std::int64_t task = begin; task < end; ++task, at.next()) move(dst + at.dst(), src + at.src());
+  }
 }
 
 }  // namespace HWY_NAMESPACE

@@ -52,7 +52,7 @@ class Shuffles<kUnit, true> {
 
   /// Works the steps out. `offsets` are the stage's bytes for each unit of output: `runs` runs of `run_units` units.
   /// False when the tile does not repeat itself enough, or when units lie so far apart that gathers do as well.
-  bool build(const std::int32_t* offsets, std::int64_t runs, std::int64_t run_units) noexcept {
+  HWY_NOINLINE bool build(const std::int32_t* offsets, std::int64_t runs, std::int64_t run_units) noexcept {
     run_steps_ = (run_units + kLanes - 1) / kLanes;
     patterns_ = 0;
     std::fill(std::begin(buckets_), std::end(buckets_), std::int16_t{-1});

@@ -44,7 +44,7 @@ class TileTable {
   bool is_for(const Points& points) const noexcept { return points == points_; }
 
   /// Rebuilds runs, offsets and the table (or, where planes are woven, their places).
-  void build(const CpuArgs& a, const Points& points) noexcept {
+  HWY_NOINLINE void build(const CpuArgs& a, const Points& points) noexcept {
     points_ = points;
     const Packed& p = a.packed;
     // Source runs lie in the stage one behind the other, in the source's order, with what gaps they have.

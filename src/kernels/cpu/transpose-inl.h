@@ -60,6 +60,11 @@ struct Array16 {
 };
 HWY_INLINE void store(Array16 v, ArrayTag, void* to) { std::memcpy(to, v.bytes, 16); }
 HWY_INLINE void stream(Array16 v, ArrayTag, void* to) { std::memcpy(to, v.bytes, 16); }
+HWY_INLINE Array16 load(ArrayTag, const std::uint8_t* from) {
+  Array16 v;
+  std::memcpy(v.bytes, from, 16);
+  return v;
+}
 
 template <std::size_t kUnit, std::size_t kMaxBytes = 64>
 struct Block {
@@ -85,6 +90,10 @@ struct Block {
 template <class V, class D>
 HWY_INLINE void store(V v, D d, void* to) {
   hn::StoreU(v, d, static_cast<hn::TFromD<D>*>(to));
+}
+template <class D>
+HWY_INLINE hn::Vec<D> load(D d, const std::uint8_t* from) {
+  return hn::LoadU(d, reinterpret_cast<const hn::TFromD<D>*>(from));
 }
 /// Past the caches; `to` is aligned to the vector.
 template <class V, class D>
