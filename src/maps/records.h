@@ -1,4 +1,4 @@
-// The index map of packed's kernels for records: arrays of structures of 2 to 8 equal fields into one array a field
+// The index map of packed's kernels for records: arrays of structures of 2 to 9 equal fields into one array a field
 // ("planes"), and back.
 //
 // A thread has 16 bytes of every plane and the records they make up, as many 16-byte words as a record has fields.
@@ -15,7 +15,7 @@
 namespace restride::maps {
 
 inline constexpr int kRecordsThreads = 256;
-inline constexpr int kMostFields = 8;
+inline constexpr int kMostFields = 9;  ///< a kernel of 3 x 3
 
 struct RecordsArgs {
   Walk batch;

@@ -56,7 +56,7 @@ Records find_records(const Canonical& c) {
 Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
   constexpr Family kFamily = Family::kPacked;
   const Records r = find_records(c);
-  if (r.mode < 0) return refusal(kFamily, "no records of 2 to 8 fields");
+  if (r.mode < 0) return refusal(kFamily, "no records of 2 to 9 fields");
   const CopyMode& fields = c.modes[static_cast<std::size_t>(r.mode)];
   const CopyMode& count = c.modes[static_cast<std::size_t>(r.count)];
   std::int64_t bits = c.dst_align | count.extent * c.dst_unit, src_bits = r.to_planes ? 0 : c.src_align;

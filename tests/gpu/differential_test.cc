@@ -170,7 +170,7 @@ TEST(GpuDifferential, PlanesOfSomeFields) {
   GpuBench bench;
   std::uint64_t seed = number_from_environment("RESTRIDE_SEED", 1);
   for (const std::int64_t size : {1, 2, 4, 8})
-    for (const std::int64_t fields : {2, 3, 4, 5, 8})
+    for (const std::int64_t fields : {2, 3, 4, 5, 8, 9})
       for (std::int64_t wanted = 2; wanted <= fields; ++wanted)
         for (std::int64_t skipped = 0; skipped <= fields - wanted; ++skipped)
           for (const std::int64_t way : {1, -1}) {

@@ -1,4 +1,4 @@
-// Moves         arrays of records of 2 to 8 equal fields into one plane a field, or back (pixels, structures).
+// Moves         arrays of records of 2 to 9 equal fields into one plane a field, or back (pixels, structures).
 // Applies when  fields are 1 to 8 bytes, and every plane starts on 16 bytes and is a multiple of them; on the way into
 //               planes records may start anywhere, fields at their ends may be left out, and their order may be the
 //               opposite.
@@ -38,10 +38,15 @@ __device__ inline void permute(const std::uint32_t (&in)[kWords], std::uint32_t 
   }
 }
 
+/// Blocks of a multiprocessor: the registers that a thread's words take leave room for so many.
+template <int kFields>
+constexpr int kRecordsResident = kFields <= 4   ? 6
+                                 : kFields <= 6 ? 4
+                                 : kFields <= 8 ? 3
+                                                : 2;
+
 template <int kUnit, int kFields, bool kToPlanes>
-__global__ void __launch_bounds__(maps::kRecordsThreads, kFields <= 4   ? 6
-                                                         : kFields <= 6 ? 4
-                                                                        : 3)
+__global__ void __launch_bounds__(maps::kRecordsThreads, kRecordsResident<kFields>)
     packed_records_kernel(const __grid_constant__ RecordsArgs a, char* dst, const char* src) {
   constexpr int kWarpWords = maps::records_warp_words(kFields);
   __shared__ __align__(16) uint4 shared[maps::kRecordsThreads / 32 * kWarpWords];
@@ -136,7 +141,8 @@ int launch_unit(const RecordsArgs& a, void* dst, const void* src, CUstream_st* s
     case 5: return launch_fields<kUnit, 5>(a, dst, src, stream);
     case 6: return launch_fields<kUnit, 6>(a, dst, src, stream);
     case 7: return launch_fields<kUnit, 7>(a, dst, src, stream);
-    default: return launch_fields<kUnit, 8>(a, dst, src, stream);
+    case 8: return launch_fields<kUnit, 8>(a, dst, src, stream);
+    default: return launch_fields<kUnit, 9>(a, dst, src, stream);
   }
 }
 
