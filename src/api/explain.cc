@@ -1,6 +1,8 @@
 // Plans in words and as JSON.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "src/api/plan_impl.h"
@@ -44,6 +46,17 @@ std::optional<Id> by_name(std::string_view text, Count count) {
   for (int i = 0; i < count; ++i)
     if (plan::name(static_cast<Id>(i)) == text) return static_cast<Id>(i);
   return std::nullopt;
+}
+
+/// True when the planner itself offers `family` with these parameters, in any order.
+bool offers(const plan::Decision& d, plan::Family family, const plan::Params& params) {
+  const auto is = [&](const Candidate& k) {
+    return k.applies && k.family == family && k.params.size() == params.size() &&
+           std::all_of(k.params.begin(), k.params.end(), [&](const plan::Param& p) {
+             return std::find(params.begin(), params.end(), p) != params.end();
+           });
+  };
+  return is(d.chosen) || std::any_of(d.others.begin(), d.others.end(), is);
 }
 
 }  // namespace
@@ -123,6 +136,10 @@ Plan Plan::deserialize(std::string_view text) {
   auto fresh = replan();
   fresh->threads = static_cast<int>(threads);
   plan::Decision decision = fresh->decision;
+  // On the CPU any parameters do that fit; a GPU's kernels rely on what the planner has proved of its own.
+  if (decision.device == DeviceKind::kCuda && !offers(decision, decision.chosen.family, params))
+    throw ParseError(fmt::format("plan: no planner offers family {} with these parameters for {} here; plan again",
+                                 plan::name(decision.chosen.family), layout::to_string(fresh->canonical)));
   decision.chosen.params = params;
   return Plan(api::with_decision(*fresh, decision));
 }

@@ -1,6 +1,7 @@
 // Plans for a GPU on machines that have none: a model stands in, and says so.
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include <restride/restride.hpp>
@@ -35,6 +36,22 @@ TEST(CudaPlan, SerialisesAndComesBack) {
   const Plan again = Plan::deserialize(plan.serialize());
   EXPECT_EQ(again.serialize(), plan.serialize());
   EXPECT_EQ(again.explain().substr(0, 200), plan.explain().substr(0, 200));
+}
+
+TEST(CudaPlan, ComesBackOnlyWithParametersThatThePlannerOffers) {
+  const Plan plan(contiguous(DType::kF16, {300, 200}), permute(contiguous(DType::kF16, {200, 300}), {1, 0}), model());
+  ASSERT_EQ(plan.family(), "tile");
+  const std::string text = plan.serialize();
+  for (const std::string key : {"tile_rows", "tile_cols", "row_mode", "col_mode", "vector_bytes"})
+    for (const char* bad : {"0", "-1", "7", "1048576", "9223372036854775807"}) {
+      const std::size_t at = text.find(key + "\":");
+      ASSERT_NE(at, std::string::npos) << key << " in " << text;
+      const std::size_t from = at + key.size() + 2;
+      const std::size_t to = text.find_first_of(",}", from);
+      if (text.substr(from, to - from) == bad) continue;
+      const std::string edited = text.substr(0, from) + bad + text.substr(to);
+      EXPECT_THROW(Plan::deserialize(edited), ParseError) << edited;
+    }
 }
 
 TEST(CudaPlan, IsTheSameEachTime) {
