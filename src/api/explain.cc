@@ -23,8 +23,8 @@ std::string params_of(const Candidate& k) {
 }
 
 std::string line_of(const Candidate& k, const char* sector) {
-  if (!k.applies) return fmt::format("{:<7} does not apply: {}", plan::name(k.family), k.reason);
-  std::string out = fmt::format("{:<7} {:.4g} us", plan::name(k.family), k.predicted.time_ns / 1000);
+  if (!k.applies) return fmt::format("{:<8} does not apply: {}", plan::name(k.family), k.reason);
+  std::string out = fmt::format("{:<8} {:.4g} us", plan::name(k.family), k.predicted.time_ns / 1000);
   if (k.measured_ns > 0) out += fmt::format(", measured {:.4g} us", k.measured_ns / 1000);
   if (!k.params.empty()) out += fmt::format("  [{}]", params_of(k));
   out += fmt::format("  {} + {} {} for {} + {} bytes", k.predicted.read_sectors, k.predicted.written_sectors, sector,

@@ -39,7 +39,7 @@ TEST(Explain, ShowsTheCanonicalFormTheChoiceAndWhatLost) {
                     "dst        f32 (64,96):(96,1)",
                     "canonical  unit 4: (96,64) dst (4,384)b src (256,4)b, innermost first", "device     cpu, 1 thread",
                     "chosen     ", "tile_rows=", "others     ",
-                    "run     does not apply: the copy is not one run contiguous on both sides"));
+                    "run      does not apply: the copy is not one run contiguous on both sides"));
 }
 
 TEST(Serialize, MakesTheSamePlanAgain) {
