@@ -123,6 +123,8 @@ CpuArgs prepare_tile_records(const Canonical& c, const plan::Candidate& k) {
   take_record(records, &a);
   split_modes(records.copy, sets, &a);
   if (!take_tile(k, sets, kernels::cpu::kMaxRecordColumnBytes, 1, &a)) refuse(k, c);
+  const std::int64_t block = kernels::cpu::kMaxRecordBlockCols;  // whole ones are read from the stage
+  if ((a.tile_cols + block - 1) / block * block * a.src_unit > kernels::cpu::kMaxTileRowBytes) refuse(k, c);
   return a;
 }
 

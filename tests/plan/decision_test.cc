@@ -104,6 +104,38 @@ TEST(Deserialize, RefusesTilesThatCutABlockOfColumns) {
   EXPECT_NO_THROW(Plan::deserialize(text));
 }
 
+TEST(Deserialize, RefusesRecordTilesWhoseLastBlockWouldLeaveTheStage) {
+  // Nine cells of 56 bytes fit the 512 of a staged row; the third block of four, read whole, would not.
+  std::string text = made("b20 (9,128)", "b20 (9,128):(56,504)b", "tile").serialize();
+  const auto put = [&](const std::string& key, const std::string& value) {
+    const std::size_t at = text.find(key + "\":") + key.size() + 2;
+    text.replace(at, text.find_first_of(",}", at) - at, value);
+  };
+  ASSERT_NE(text.find("record_bytes\":20"), std::string::npos) << text;
+  EXPECT_NO_THROW(Plan::deserialize(text));
+  put("tile_rows", "128");
+  put("tile_cols", "9");
+  put("band_cols", "9");
+  put("block_units", "128");
+  EXPECT_THROW(Plan::deserialize(text), ParseError);
+}
+
+TEST(Deserialize, RefusesBlocksAndRecordsThatDoNotFit) {
+  const auto expect_refused = [](std::string text, const std::string& key, std::initializer_list<const char*> values) {
+    const std::size_t at = text.find(key + "\":");
+    ASSERT_NE(at, std::string::npos) << text;
+    const std::size_t from = at + key.size() + 2;
+    for (const char* value : values) {
+      text.replace(from, text.find_first_of(",}", from) - from, value);
+      EXPECT_THROW(Plan::deserialize(text), ParseError) << text;
+    }
+  };
+  const std::string buffered = made("f32 (5,77,29)", "f32 (5,77,29):(2233,1,77)", "buffered").serialize();
+  expect_refused(buffered, "block_units", {"0", "-1", "28", "6145", "9223372036854775807"});
+  const std::string rows = made("u8 (5,77,3)", "u8 (5,77,3):(308,4,1)", "rows").serialize();
+  expect_refused(rows, "record_bytes", {"-3", "1", "4", "9223372036854775807"});
+}
+
 TEST(Deserialize, RefusesTextThatSerializeDidNotMake) {
   const std::string text = made("f32 (64,96)", "f32 (64,96):(1,64)").serialize();
   for (const std::string& bad :

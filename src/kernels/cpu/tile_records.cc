@@ -78,6 +78,7 @@ class RecordSink {
 template <class Records>
 void tile_records(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
                   std::int64_t end) noexcept {
+  static_assert(Records::kCols <= kMaxRecordBlockCols);
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
   const Records records(a);

@@ -15,6 +15,8 @@ namespace restride::kernels::cpu {
 
 /// What a column of a tile may be long: 64 rows of the longest record.
 inline constexpr std::int64_t kMaxRecordColumnBytes = 4096;
+/// Columns that are read from a tile together: so many whole ones have to fit kMaxTileRowBytes.
+inline constexpr std::int64_t kMaxRecordBlockCols = 4;
 
 /// Expects what tile_kernel does, with dst_unit = bytes of a record, src_unit = bytes of a cell, record_unit and
 /// record_reversed.
