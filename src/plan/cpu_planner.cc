@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "src/base/checked.h"
+#include "src/base/saturated.h"
 #include "src/plan/cpu_bids.h"
 #include "src/plan/cpu_records.h"
 #include "src/plan/cpu_sets.h"
@@ -36,10 +37,11 @@ bool bid_record_rows(const Canonical& c, const CpuMachine& m, Candidate* k) {
   const Canonical& r = records.copy;
   k->applies = true;
   k->params.push_back({ParamId::kRecordBytes, r.dst_unit});
-  k->predicted.read_sectors = lines_for_runs(r.src_bytes(), r.modes[0].extent * r.src_unit, m.line_bytes);
+  k->predicted.read_sectors =
+      lines_for_runs(saturated_mul(r.units, r.src_unit), saturated_mul(r.modes[0].extent, r.src_unit), m.line_bytes);
   // Lines of dst with gaps are read, too, before they are written.
   const std::int64_t dst_cell = r.modes[0].dst_stride;
-  if (dst_cell > r.dst_unit) k->predicted.written_sectors = 2 * r.units * dst_cell / m.line_bytes;
+  if (dst_cell > r.dst_unit) k->predicted.written_sectors = saturated_mul(r.units, 2 * dst_cell) / m.line_bytes;
   const auto units = static_cast<double>(r.units);
   k->predicted.time_ns =
       stream_ns(*k, m) + units * m.record_ns + units / static_cast<double>(r.modes[0].extent) * 2 * m.row_ns;
@@ -81,7 +83,7 @@ Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
   k.params.push_back({ParamId::kRunBytes, run});
   k.params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
   k.predicted.read_sectors =
-      lines_for_runs(c.units / sets.src_run_units * sets.src_run_bytes, sets.src_run_bytes, m.line_bytes);
+      lines_for_runs(saturated_mul(c.units / sets.src_run_units, sets.src_run_bytes), sets.src_run_bytes, m.line_bytes);
   k.predicted.written_sectors = lines_for_runs(c.dst_bytes(), sets.dst_run_units * c.dst_unit, m.line_bytes);
   const double tiles = static_cast<double>(c.units) / static_cast<double>(sets.units);
   // Picked by vector gathers, moved 16 bytes at a time, or woven a plane at a time.

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "src/base/checked.h"
+#include "src/base/saturated.h"
 #include "src/plan/cpu_bids.h"
 #include "src/plan/cpu_records.h"
 #include "src/plan/cpu_sets.h"
@@ -108,8 +109,8 @@ bool bid_record_tile(const Canonical& c, const CpuMachine& m, Candidate* k) {
   k->params.push_back({ParamId::kRecordBytes, records.copy.dst_unit});
   record_tile_shape(records.copy, sets, k);
   k->params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
-  k->predicted.read_sectors =
-      lines_for_runs(records.copy.src_bytes(), sets.cols.points * records.copy.src_unit, m.line_bytes);
+  k->predicted.read_sectors = lines_for_runs(saturated_mul(records.copy.units, records.copy.src_unit),
+                                             saturated_mul(sets.cols.points, records.copy.src_unit), m.line_bytes);
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
   const double widened = std::bit_ceil(static_cast<std::uint32_t>(records.copy.src_unit));
   const double shuffled = lines * m.shuffle_line_ns * (widened <= 16 ? widened / records.copy.dst_unit : 1);

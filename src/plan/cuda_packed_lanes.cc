@@ -48,10 +48,11 @@ void for_each_sum(const maps::PackedModes& modes, int count, Visit visit) {
   std::array<std::uint32_t, maps::kMaxPackedModes> digits{};
   maps::PackedSum sum;
   const auto step = [&](std::size_t m, std::int64_t times) {
-    const std::int64_t src = times * modes.src_stride[m];
+    // Steps past the last index may leave 63 bits on their way back.
+    const std::uint64_t src = static_cast<std::uint64_t>(times) * static_cast<std::uint64_t>(modes.src_stride[m]);
     sum.piece += static_cast<std::int32_t>(times) * static_cast<std::int32_t>(modes.piece_step[m]);
     if (modes.piece_step[m] != 0)
-      sum.piece_src += src;
+      sum.piece_src = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum.piece_src) + src);
     else
       sum.inside += static_cast<std::int32_t>(src);
   };

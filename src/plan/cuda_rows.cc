@@ -1,6 +1,7 @@
 // The bids of run, rows and gather on CUDA, and their kernels' arguments.
 #include <algorithm>
 
+#include "src/base/saturated.h"
 #include "src/plan/cuda_families.h"
 
 namespace restride::plan {
@@ -55,7 +56,7 @@ std::int64_t source_sectors(const Canonical& c) {
     return sectors(fresh, row_units(c) * c.src_unit, bits & -bits);
   }
   if (step == 0) return rows;
-  return std::max<std::int64_t>(c.units * std::min<std::int64_t>(step, 32) / 32, rows);
+  return std::max<std::int64_t>(saturated_mul(c.units, std::min<std::int64_t>(step, 32)) / 32, rows);
 }
 
 /// Transposes of small dense matrices whose rows of dst are whole words: a block collects whole matrices, whose lines
@@ -169,10 +170,10 @@ Candidate bid_gather(const Canonical& c, const CudaMachine& machine) {
   Candidate bid;
   bid.family = Family::kGather;
   const bool narrow = c.units < (std::int64_t{1} << 30);
-  const std::int64_t blocks = std::min<std::int64_t>((c.units + kThreads - 1) / kThreads, std::int64_t{1} << 20);
+  const std::int64_t blocks = std::min<std::int64_t>((c.units - 1) / kThreads + 1, std::int64_t{1} << 20);
   bid.params = {{ParamId::kThreads, kThreads}, {ParamId::kBlocks, blocks}, {ParamId::kIndexBits, narrow ? 32 : 64}};
   // Every unit may cost a sector of src, and a division a mode.
-  const std::int64_t read = c.units * std::max(c.src_unit, 16) / 32 + 1;
+  const std::int64_t read = saturated_mul(c.units, std::max(c.src_unit, 16)) / 32 + 1;
   predict(bid, c, machine, read, c.dst_bytes() / 32 + 1, c.cast ? 0.1 : 0.3);
   return bid;
 }

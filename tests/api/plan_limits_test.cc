@@ -24,6 +24,17 @@ TEST(PlanLimits, ExabytesArePredictedInPositiveTime) {
   EXPECT_EQ(text.find(" -"), std::string::npos) << text;
 }
 
+TEST(PlanLimits, ExabytesOfSectorsAreCountedInFull) {
+  Options options;
+  options.device = DeviceKind::kCuda;
+  options.cuda_device = kModelDevice;
+  const std::string text =
+      Plan(parse_layout("u8 (2305843009213693952,3)"), parse_layout("u8 (2305843009213693952,3):(0,-1)@2"), options)
+          .explain();
+  EXPECT_NE(text.find("chosen     gather"), std::string::npos) << text;
+  EXPECT_EQ(text.find(" 1 + "), std::string::npos) << text;
+}
+
 TEST(PlanLimits, EmptyLayoutsMayHaveExtentsWhoseProductDoesNotFit) {
   const std::int64_t big = std::int64_t{1} << 40;
   const std::vector<std::int64_t> extents{big, big, 0}, strides{1, 1, 1};
