@@ -31,7 +31,7 @@ With --device cuda on a machine without a GPU, a model of an H200 stands in for 
 Examples:
   restride explain 'f32 (64,512,512,3) -> (0,3,1,2)'
   restride explain 'f32 (4096,4096) -> (1,0)' --device cuda
-  restride explain 'u8 (1080,1920,3):(6144,3,1) -> u8 (3,1080,1920)' --threads 1
+  restride explain 'u8 (1080,1920,3):(6144,3,1) -> (2,0,1)' --threads 1
   restride explain images.npy --rearrange 'b h w c -> b c h w' --dtype f16 --json)";
 
 struct ExplainArguments {
