@@ -215,7 +215,7 @@ Candidate bid_tile_chains(const Canonical& c, const CudaMachine& machine) {
   if (c.two_sided) return refuse("the sides share no modes");
   if (c.cast) return refuse("chains of modes are moved, not converted");
   if (c.modes.size() < 3) return refuse("a chain of modes needs three modes");
-  if (c.dst_bytes() < static_cast<std::int64_t>(machine.sm_count) * (16 << 10))
+  if (c.dst_bytes() < static_cast<std::int64_t>(machine.sm_count) * (2 << 10))
     return refuse("too small for chains of modes to pay");
   const Pair pair = best_pair(c);
   if (pair.efficiency == 0) return refuse("no chains of modes whose rows lie on words");
