@@ -54,7 +54,7 @@ constexpr std::string_view name(Family f) noexcept {
   X(kEngine, "engine")                /* CUDA: 0 loads and stores, 1 bulk copies, 2 records, 3 chains, 4 pixels */ \
   X(kIndexBits, "index_bits")         /* CUDA: 32 where every offset provably fits, else 64 */                     \
   X(kBoundaryBytes, "boundary_bytes") /* CUDA: tile edges keep to such addresses of dst; 0: rows lie on words */   \
-  X(kBlockUnits, "block_units")       /* units one task moves */
+  X(kBlockUnits, "block_units")       /* units one task moves; tile: rows of one */
 
 enum class ParamId : std::uint8_t {
 #define RESTRIDE_X(e, n) e,
