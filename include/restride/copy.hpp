@@ -69,7 +69,7 @@ struct Options {
 /// Shape: element counts must agree; shapes may differ (elements pair in C order, as a reshape would).
 /// Strides: bytes, any sign on both sides; zero only in `src`. Pointers need no alignment.
 /// Memory: of dst only the elements are written; of src nothing before the first or behind the last is read, but bytes
-/// that lie between elements less than 64 bytes apart may be.
+/// that lie between elements less than 64 bytes apart may be; on a GPU also those next to an element, within 64 bytes.
 /// Alias: dst may not overlap src (the identical view is a no-op) and may not write an element twice.
 /// Cast: when the elements differ they are converted as docs/casts.md says; equal elements move bits untouched.
 /// Stream: on CUDA the copy is ordered on `options.stream` and does not synchronise; on the CPU it is done on return.
