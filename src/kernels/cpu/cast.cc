@@ -105,7 +105,7 @@ void cast_by(void* dst_data, const void* src_data, std::size_t n) {
 /// Elements whose bits stay as they are: i32 to u32.
 template <std::size_t kSize>
 void copy_elements(void* dst, const void* src, std::size_t n) {
-  std::memcpy(dst, src, n * kSize);
+  if (n != 0) std::memcpy(dst, src, n * kSize);
 }
 
 template <class Dst, class Src>
