@@ -106,7 +106,7 @@ Plan Plan::deserialize(std::string_view text) {
     throw fail(fmt::format("format {} is not {}", integer("restride_plan"), kFormat));
   const Layout dst = parse_layout(string("dst"));
   const Layout src = parse_layout(string("src"));
-  const auto family = by_name<plan::Family>(string("family"), static_cast<int>(plan::Family::kGather) + 1);
+  const auto family = by_name<plan::Family>(string("family"), plan::kFamilyCount);
   if (!family) throw fail(fmt::format("'{}' is no family", string("family")));
   const std::int64_t threads = integer("threads");
   if (threads < 1 || threads > 4096) throw fail(fmt::format("{} threads", threads));

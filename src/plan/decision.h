@@ -25,6 +25,12 @@ enum class Family : std::uint8_t {
 #undef RESTRIDE_X
 };
 
+inline constexpr int kFamilyCount = 0
+#define RESTRIDE_X(e, n) +1
+    RESTRIDE_FAMILIES(RESTRIDE_X)
+#undef RESTRIDE_X
+    ;
+
 constexpr std::string_view name(Family f) noexcept {
   constexpr std::string_view kNames[] = {
 #define RESTRIDE_X(e, n) n,

@@ -7,6 +7,7 @@
 
 #include "src/api/plan_impl.h"
 #include "tests/property/random_layout.h"
+#include "tests/support/families.h"
 #include "tests/support/instruction_sets.h"
 
 namespace restride::test {
@@ -76,7 +77,7 @@ void check_every_family(const Case& c, Arena& src, Arena& dst, const Outcome& o,
   options.threads = threads;
   check_family(c, src, dst, o, options, rng);
   if (c.dst.elements() == 0) return;
-  for (std::string_view family : {"run", "rows", "tile", "packed", "buffered", "gather"}) {
+  for (std::string_view family : families()) {
     if (::testing::Test::HasFatalFailure()) return;
     options.family = family;
     SCOPED_TRACE("family " + std::string(family));

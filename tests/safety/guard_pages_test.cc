@@ -10,6 +10,7 @@
 
 #include "src/api/plan_impl.h"
 #include "tests/property/random_layout.h"
+#include "tests/support/families.h"
 #include "tests/support/instruction_sets.h"
 
 namespace restride::test {
@@ -82,7 +83,7 @@ TEST(GuardPages, NoFamilyTouchesAByteOutsideItsTensors) {
     limits.elements = seed % 10 == 0 ? 30000 : 2000;
     const Case c = random_case(rng, limits);
     if (c.dst.elements() == 0) continue;
-    for (std::string_view family : {"run", "rows", "tile", "packed", "buffered", "gather"}) {
+    for (std::string_view family : families()) {
       Options options;
       options.family = family;
       std::shared_ptr<Plan::Impl> plan;
