@@ -41,6 +41,7 @@ TEST(PlanCpu, ChoosesTheMeasuredFamilyForTheFieldsCases) {
       {"three channels of four", "u8 (720,1280,3)", "u8 (720,1280,3):(5120,4,1)", Family::kRows},
       {"an image turned by a quarter", "u8 (720,1280,3)", "u8 (720,1280,3):(-3,2160,1)@2157", Family::kTile},
       {"a small odd matrix", "f32 (24,24)", "f32 (24,24):(1,24)", Family::kTile},
+      {"many odd matrices", "u8 (13000,77,129)", "u8 (13000,77,129):(9933,1,77)", Family::kBuffered},
       {"both modes flipped", "f32 (12288,12288)", "f32 (12288,12288):(-12288,-1)@150994943", Family::kRows},
       {"one row repeated", "f32 (8192,32768)", "f32 (8192,32768):(0,1)", Family::kRows},
       {"conversion in place of a copy", "bf16 (268435456)", "f32 (268435456)", Family::kRun},

@@ -43,6 +43,21 @@ TEST(TileSets, AreNoneWhereBothSidesShareTheFastModeOrLackOne) {
   EXPECT_FALSE(sets_of(canon("f32 (2,3):(4,1)", "f32 (3,2):(4,1)"), &s));
 }
 
+TEST(TileSets, GiveAContestedModeToRowsThatEndInsideALine) {
+  // The mode of 320 could go on with either side: with src's 1792 bytes, or with dst's 292, which are no whole lines.
+  TileSets s;
+  ASSERT_TRUE(sets_of(canon("f32 (448,320,73)", "f32 (448,320,73):(1,448,143360)"), &s));
+  EXPECT_EQ(s.rows.points, 73 * 320);
+  EXPECT_EQ(s.cols.points, 448);
+  TileSets whole;
+  ASSERT_TRUE(sets_of(canon("f32 (448,320,64)", "f32 (448,320,64):(1,448,143360)"), &whole));
+  EXPECT_EQ(whole.rows.points, 64);
+  EXPECT_EQ(whole.cols.points, 448 * 320);
+  TileSets shorter;
+  ASSERT_TRUE(sets_of(canon("f32 (48,320,73)", "f32 (48,320,73):(1,48,15360)"), &shorter));
+  EXPECT_EQ(shorter.rows.points, 73) << "columns of 192 bytes are not long enough to do without it";
+}
+
 TEST(TileSets, SayWhichMatricesAreSmall) {
   const auto small = [](std::string_view dst, std::string_view src) {
     TileSets s;
