@@ -101,9 +101,10 @@ Decision plan_cuda(const Canonical& c, const CudaMachine& machine, std::string_v
         std::find_if(std::begin(bids), std::end(bids), [&](const Candidate& b) { return name(b.family) == forced; });
     if (chosen == std::end(bids))
       throw ArgumentError("no CUDA family is named '" + std::string(forced) +
-                          "'; there are run, rows, tile, packed, gather");
+                          "'; use run, rows, tile, packed or gather");
     if (!chosen->applies)
-      throw ArgumentError("family '" + std::string(forced) + "' does not apply: " + std::string(chosen->reason));
+      throw ArgumentError("family '" + std::string(forced) + "' does not apply: " + std::string(chosen->reason) +
+                          "; leave the choice to the planner");
   }
   decision.chosen = *chosen;
   decision.chosen.reason = forced.empty() ? "lowest predicted time" : "forced by the caller";
