@@ -6,6 +6,8 @@
 
 #include <restride/restride.hpp>
 
+#include "tests/support/throws.h"
+
 namespace restride {
 namespace {
 
@@ -52,6 +54,19 @@ TEST(CudaPlan, ComesBackOnlyWithParametersThatThePlannerOffers) {
       const std::string edited = text.substr(0, from) + bad + text.substr(to);
       EXPECT_THROW(Plan::deserialize(edited), ParseError) << edited;
     }
+}
+
+TEST(CudaPlan, SaysWhyAForcedFamilyIsRefusedAndWhatToDo) {
+  const auto message = [](const char* family) {
+    Options options;
+    options.device = DeviceKind::kCuda;
+    options.cuda_device = kModelDevice;
+    options.family = family;
+    return test::message_of<ArgumentError>(
+        [&] { Plan(parse_layout("f32 (64,96)"), parse_layout("f32 (64,96):(1,64)"), options); });
+  };
+  EXPECT_TRUE(test::holds(message("run"), "family 'run' does not apply", "leave the choice to the planner"));
+  EXPECT_TRUE(test::holds(message("buffered"), "'buffered'", "use run, rows, tile, packed or gather"));
 }
 
 TEST(CudaPlan, IsTheSameEachTime) {
