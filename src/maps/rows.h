@@ -63,7 +63,8 @@ RESTRIDE_HD constexpr std::int64_t rows_first_unit(std::int64_t word, int count,
 
 /// Words that cover a row wherever it starts.
 RESTRIDE_HD constexpr std::int64_t rows_words(std::int64_t row_units, int count, int max_skew) {
-  return (row_units + max_skew + count - 1) / count;
+  // The quotient first: the sum of a row's units and the rest need not fit.
+  return row_units / count + (row_units % count + max_skew + count - 1) / count;
 }
 
 }  // namespace restride::maps

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "src/base/saturated.h"
 #include "src/plan/cuda_casts.h"
 #include "src/plan/cuda_families.h"
 
@@ -55,7 +56,7 @@ bool outer_walk(const Canonical& c, std::uint64_t inside, maps::Walk* walk, std:
 
 std::int64_t sectors(std::int64_t runs, std::int64_t bytes, std::int64_t alignment) {
   // A run that starts anywhere touches, on average, (bytes - 1) / 32 + 1 sectors.
-  return alignment % 32 == 0 ? runs * ((bytes + 31) / 32) : runs * (bytes - 1) / 32 + runs;
+  return alignment % 32 == 0 ? saturated_mul(runs, (bytes - 1) / 32 + 1) : saturated_mul(runs, bytes - 1) / 32 + runs;
 }
 
 void predict(Candidate& bid, const Canonical& c, const CudaMachine& machine, std::int64_t read_sectors,

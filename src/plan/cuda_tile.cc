@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "src/base/saturated.h"
 #include "src/plan/cuda_families.h"
 
 namespace restride::plan {
@@ -170,7 +171,8 @@ BulkTile bulk_tile_of(const Canonical& c, const Tiling& t) {
   const int i = c.dst_unit == 1 ? 0 : c.dst_unit == 2 ? 1 : c.dst_unit == 4 ? 2 : c.dst_unit == 8 ? 3 : 4;
   constexpr std::int64_t kSoonBytes = 6 << 20;
   const TileShape narrow = kNarrow[i];
-  const std::int64_t until_beside = ceil_div(t.d_extent, narrow.d) * t.near * narrow.d * narrow.s * c.src_unit;
+  const std::int64_t until_beside =
+      saturated_mul(ceil_div(t.d_extent, narrow.d) * t.near, narrow.d * narrow.s * c.src_unit);
   // What lies behind the end of a row is the next row, or wasted; rows off 64 bytes end in the middle of what is
   // fetched.
   const std::int64_t row_bytes = t.s_extent * c.src_unit;

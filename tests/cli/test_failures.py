@@ -234,3 +234,16 @@ def test_the_progress_bar_is_for_terminals(tmp_path):
         child.wait()
         os.close(ours)
         os.close(theirs)
+
+
+@pytest.mark.parametrize("member", ["../x", "a/../../x", "/etc/x", "a\\..\\x"])
+def test_a_member_that_would_be_unpacked_outside_its_archive_is_refused(restride, tmp_path, array, member):
+    result = restride("copy", "in.npy", f"out.npz:{member}", code=1)
+    assert "outside its archive" in result.err and "relative path" in result.err
+    assert os.listdir(tmp_path) == ["in.npy"]
+
+
+def test_a_file_name_that_is_too_long_is_refused_before_the_copy(restride, tmp_path, array):
+    result = restride("copy", "in.npy", "x" * 300 + ".npy", code=1)
+    assert "too long" in result.err.lower()
+    assert os.listdir(tmp_path) == ["in.npy"]

@@ -90,3 +90,9 @@ def test_raw_bytes_with_a_layout(restride, numbered, tmp_path):
     restride("copy", "out.npy", "out.raw", "--axes", "1,0")
     assert (tmp_path / "out.raw").read_bytes() == a[:, :5].T.tobytes()
     assert "--in-layout" in restride("copy", "in.bin", "x.npy", code=1).err
+
+
+def test_a_members_name_may_hold_folders_and_dots(restride, numbered, tmp_path):
+    np.save(tmp_path / "in.npy", numbered((3, 4)))
+    restride("copy", "in.npy", "out.npz:layers/0..1/w.a")
+    assert np.load(tmp_path / "out.npz").files == ["layers/0..1/w.a"]

@@ -45,7 +45,10 @@ int rename_without_replacing(const char* from, const char* to) {
 
 void require_target(const std::string& path, bool overwrite) {
   struct stat st {};
-  if (::stat(path.c_str(), &st) != 0) return;
+  if (::stat(path.c_str(), &st) != 0) {
+    if (errno == ENAMETOOLONG || errno == ELOOP) throw IoError(errno_message("write", path));
+    return;
+  }
   if (S_ISDIR(st.st_mode)) throw IoError("cannot write " + path + ": it is a directory; name a file in it");
   if (!S_ISREG(st.st_mode))
     throw IoError("cannot write " + path +

@@ -1,5 +1,6 @@
 #include "tools/io/save_array.h"
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,20 @@ std::string npy_head(const ArraySpec& a, Extents extents) {
   return npy_header(a.npy_descr.empty() ? npy_dtype(a.layout.element) : a.npy_descr, extents, a.fortran_order);
 }
 
+/// A name that other programs can unpack below the folder they were told: relative, and nowhere upwards.
+void require_member_name(const std::string& name) {
+  if (name.size() > 0xffff) throw ArgumentError("the member's name is longer than 65535 bytes");
+  bool outside = name.starts_with('/') || name.find('\\') != std::string::npos || name.find('\0') != std::string::npos;
+  for (std::string_view rest = name; !rest.empty();) {
+    const std::string_view part = rest.substr(0, rest.find('/'));
+    outside |= part == "..";
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+  }
+  if (outside)
+    throw ArgumentError(fmt::format(
+        "'{}' would be unpacked outside its archive; name the member by a relative path without '..' or '\\'", name));
+}
+
 }  // namespace
 
 ArrayWriter::ArrayWriter(const std::string& spec, const ArraySpec& array, bool overwrite) {
@@ -39,7 +54,7 @@ ArrayWriter::ArrayWriter(const std::string& spec, const ArraySpec& array, bool o
     head_ = npy_head(array, extents);
   } else if (ends(".npz")) {
     zip_member_ = (where.member.empty() ? "arr_0" : where.member) + (where.member.ends_with(".npy") ? "" : ".npy");
-    if (zip_member_.size() > 0xffff) throw ArgumentError("the member's name is longer than 65535 bytes");
+    require_member_name(zip_member_);
     const std::string npy = npy_head(array, extents);
     crc32_ = add_to_crc(0, bytes_of(npy));
     member_bytes_ = npy.size() + data_bytes_;
