@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t kPieceBytes = 512;
 
 /// Enough for the planes of an image or the members of a record; and, where the next tile goes on with every run, for
-/// most tiles' runs: their open lines still fit the first cache.
+/// most tiles' runs: their open lines still fit the first cache. Powers of two.
 constexpr std::int64_t kWriters = 16;
 constexpr std::int64_t kMostWriters = 256;
 
@@ -71,7 +71,10 @@ class RunWriters {
   explicit RunWriters(const CpuArgs& a) : count_(!a.stream ? 1 : runs_go_on(a) ? kMostWriters : kWriters) {
     std::uninitialized_fill_n(writers(), count_, Writer(a.stream));
   }
-  Writer& of(std::int64_t run) { return writers()[run % count_]; }
+  // Not inlined: every way of making a tile ends here.
+  HWY_NOINLINE void write(std::int64_t run, std::uint8_t* to, const std::uint8_t* HWY_RESTRICT from, std::size_t n) {
+    writers()[run & (count_ - 1)].write(to, from, n);
+  }
   void leave() {
     for (std::int64_t i = 0; i < count_; ++i) writers()[i].leave();
   }
@@ -100,7 +103,7 @@ HWY_INLINE void leave_in_pieces(const TileTable<kUnit>& t, std::uint8_t* dst, Ru
       const std::int64_t n = std::min(kPieceUnits, t.dst_run() - u);
       asker.units_left(n);
       make(r * t.dst_run() + u, n);
-      writers.of(r).write(to + u * kUnitBytes, leaving, static_cast<std::size_t>(n * kUnitBytes));
+      writers.write(r, to + u * kUnitBytes, leaving, static_cast<std::size_t>(n * kUnitBytes));
     }
   }
 }
@@ -140,8 +143,8 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
         asker.units_left(plane.rows * plane.cols);
       }
       for (std::int64_t r = 0; r < t.dst_runs(); ++r)
-        writers.of(r).write(tile + t.dst_offset(r), leaving + r * t.dst_run() * kUnitBytes,
-                            static_cast<std::size_t>(t.dst_run() * kUnitBytes));
+        writers.write(r, tile + t.dst_offset(r), leaving + r * t.dst_run() * kUnitBytes,
+                      static_cast<std::size_t>(t.dst_run() * kUnitBytes));
       continue;
     }
     if constexpr (kShuffles<kUnit>) {
@@ -149,8 +152,9 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
         using Steps = Shuffles<kUnit>;
         std::int64_t step = 0;  // pieces come in order, and are whole steps
         leave_in_pieces(t, tile, writers, asker, leaving, [&](std::int64_t, std::int64_t n) RESTRIDE_INLINE_LAMBDA {
-          for (std::int64_t i = 0; i < n; i += Steps::kLanes)
-            store(t.shuffles().take(step++, stage), typename Steps::D(), leaving + i * kUnitBytes);
+          const std::int64_t steps = (n + Steps::kLanes - 1) / Steps::kLanes;
+          t.shuffles().take(step, steps, stage, leaving);
+          step += steps;
         });
         continue;
       }

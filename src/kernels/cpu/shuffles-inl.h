@@ -3,7 +3,8 @@
 //
 // The units of one output vector lie in a few 64-byte windows of the stage. A step loads the windows, takes lanes of
 // each pair by one two-register permute, and merges. Tiles repeat themselves, so steps share few patterns of lanes:
-// three-channel images have three, a batch of 5x7 matrices thirty-five. A gather would take each unit by itself.
+// three-channel images have three, a batch of 5x7 matrices thirty-five; and where one follows itself, its lanes stay in
+// registers. A gather would take each unit by itself.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -47,78 +48,116 @@ class Shuffles<kUnit, true> {
   using Lane = typename LaneOf<kUnit>::type;
   using D = hn::CappedTag<Lane, 64 / sizeof(Lane)>;
   using V = hn::Vec<D>;
-  static constexpr auto kUnitBytes = static_cast<std::int32_t>(kUnit);
-  static constexpr int kLanes = 64 / kUnitBytes;
 
   /// Works the steps out. `offsets` are the stage's bytes for each unit of output: `runs` runs of `run_units` units.
-  /// False when the tile does not repeat itself enough, or when units lie so far apart that gathers do as well.
+  /// False when the tile has too many patterns, or when units lie so far apart that gathers do as well.
   HWY_NOINLINE bool build(const std::int32_t* offsets, std::int64_t runs, std::int64_t run_units) noexcept {
-    run_steps_ = (run_units + kLanes - 1) / kLanes;
-    patterns_ = 0;
-    std::fill(std::begin(buckets_), std::end(buckets_), std::int16_t{-1});
-    if (run_units < kLanes || runs * run_steps_ > kMaxSteps) return false;
-    Step* step = steps_;
-    for (std::int64_t r = 0; r < runs; ++r)
-      for (std::int64_t u = 0; u < run_units; u += kLanes) {
-        const auto n = static_cast<int>(std::min<std::int64_t>(kLanes, run_units - u));
-        if (!add(offsets + r * run_units + u, n, step++)) return false;
+    if (run_units < kLanes) return false;
+    // A window on a line is read at once, most others as two lines; but lines take longer to repeat themselves.
+    return find(offsets, runs, run_units, true, 4) || find(offsets, runs, run_units, false, 1);
+  }
+
+  /// n vectors of the output from number `first` on, densely to `out`.
+  HWY_INLINE void take(std::int64_t first, std::int64_t n, const std::uint8_t* HWY_RESTRICT stage,
+                       std::uint8_t* HWY_RESTRICT out) const {
+    const Step* step = steps_ + first;
+    const Step* end = step + n;
+    if (!alike_) {
+      for (; step < end; ++step, out += 64) take_one(pattern_[step->pattern], stage + step->from, out);
+      return;
+    }
+    while (step < end) {
+      const Pattern& p = pattern_[step->pattern];
+      const Step* next = std::min(end, step + step->alike);
+      switch (p.pairs) {
+        case 1: out = take<1>(p, step, next, stage, out); break;
+        case 2: out = take<2>(p, step, next, stage, out); break;
+        case 3: out = take<3>(p, step, next, stage, out); break;
+        case 4: out = take<4>(p, step, next, stage, out); break;
+        default:
+          if constexpr (kMaxPairs > 4)
+            out = p.pairs <= 6 ? take<6>(p, step, next, stage, out) : take<8>(p, step, next, stage, out);
       }
-    return true;
+      step = next;
+    }
   }
 
-  std::int64_t run_steps() const noexcept { return run_steps_; }
-
-  /// Vector number `step` of the output.
-  HWY_INLINE V take(std::int64_t step, const std::uint8_t* HWY_RESTRICT stage) const {
-    const Step s = steps_[step];
-    const Pattern& p = pattern_[s.pattern];
-    const std::uint8_t* from = stage + s.base;
-    const V index = hn::Load(D(), p.index);
-    V out = permute(window(from), index, window(from + p.window[1]));
-    for (int w = 2; w < p.windows; w += 2)
-      out = merge(out, p.lanes[w / 2], permute(window(from + p.window[w]), index, window(from + p.window[w + 1])));
-    return out;
-  }
+  static constexpr int kLanes = 64 / static_cast<int>(kUnit);
 
  private:
-  static constexpr int kMaxWindows = kUnit <= 2 ? 16 : 8;
+  static constexpr auto kUnitBytes = static_cast<std::int32_t>(kUnit);
+  static constexpr int kMaxPairs = kUnit <= 2 ? 8 : 4;
   static constexpr int kMaxPatterns = 128;
   static constexpr int kMaxSteps = 1024;
   static constexpr int kBuckets = 512;
 
   struct Step {
-    std::int32_t base;
-    std::int32_t pattern;
+    std::int32_t from;  ///< bytes into the stage
+    std::int16_t pattern;
+    std::int16_t alike;  ///< steps from here on with the same pattern
   };
   struct Pattern {
     alignas(64) Lane index[kLanes];
-    std::uint64_t lanes[kMaxWindows / 2];  ///< of each pair of windows
-    std::int32_t window[kMaxWindows];      ///< bytes behind the first
-    std::int32_t windows;
+    std::uint64_t lanes[kMaxPairs];      ///< that come from each pair of windows
+    std::int32_t window[2 * kMaxPairs];  ///< bytes behind the first
+    std::int32_t pairs;
   };
 
+  bool find(const std::int32_t* offsets, std::int64_t runs, std::int64_t run_units, bool on_lines, int uses) noexcept {
+    patterns_ = 0;
+    int steps = 0;
+    std::fill(std::begin(buckets_), std::end(buckets_), std::int16_t{-1});
+    for (std::int64_t r = 0; r < runs; ++r)
+      for (std::int64_t u = 0; u < run_units; u += kLanes, ++steps) {
+        const auto n = static_cast<int>(std::min<std::int64_t>(kLanes, run_units - u));
+        if (steps == kMaxSteps || !add(offsets + r * run_units + u, n, on_lines, &steps_[steps])) return false;
+      }
+    int changes = 0;
+    for (int s = steps; s-- > 0;) {
+      const bool same = s + 1 < steps && steps_[s].pattern == steps_[s + 1].pattern;
+      steps_[s].alike = static_cast<std::int16_t>(same ? steps_[s + 1].alike + 1 : 1);
+      changes += same ? 0 : 1;
+    }
+    alike_ = changes * 4 <= steps;
+    return patterns_ == 1 || patterns_ * uses <= steps;
+  }
+
   /// One vector: units at n offsets, the rest whatever.
-  bool add(const std::int32_t* offsets, int n, Step* step) noexcept {
+  bool add(const std::int32_t* offsets, int n, bool on_lines, Step* step) noexcept {
     Pattern p;
     std::memset(&p, 0, sizeof p);
-    std::uint64_t open = kLanes == 64 && n == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
+    std::uint64_t open = ~std::uint64_t{0} >> (64 - n);
     std::int32_t base = 0;
-    for (; open != 0; ++p.windows) {
-      if (p.windows == kMaxWindows) return false;
+    int windows = 0;
+    for (; open != 0; ++windows) {
+      if (windows == 2 * kMaxPairs) return false;
       std::int32_t first = INT32_MAX;
       for (int i = 0; i < n; ++i)
         if ((open >> i & 1) != 0) first = std::min(first, offsets[i]);
-      if (p.windows == 0) base = first;
-      p.window[p.windows] = first - base;
+      if (on_lines) first -= first % 64;
+      if (windows == 0) base = first;
+      p.window[windows] = first - base;
       for (int i = 0; i < n; ++i) {
         const std::int32_t in = offsets[i] - first;
-        if ((open >> i & 1) == 0 || in > 64 - kUnitBytes || in % kUnitBytes != 0) continue;
-        p.index[i] = static_cast<Lane>(p.windows % 2 * kLanes + in / kUnitBytes);
-        p.lanes[p.windows / 2] |= std::uint64_t{1} << i;
+        if ((open >> i & 1) == 0 || in > 64 - kUnitBytes) continue;
+        if (in % kUnitBytes != 0) {
+          if (on_lines) return false;
+          continue;
+        }
+        p.index[i] = static_cast<Lane>(windows % 2 * kLanes + in / kUnitBytes);
+        p.lanes[windows / 2] |= std::uint64_t{1} << i;
         open &= ~(std::uint64_t{1} << i);
       }
     }
-    if (p.windows % 2 == 1) p.window[p.windows] = p.window[p.windows - 1];  // pairs are loaded whole
+    p.pairs = (windows + 1) / 2;
+    for (; windows < 2 * kMaxPairs; ++windows) p.window[windows] = p.window[windows - 1];  // pairs are loaded whole
+    step->from = base;
+    step->pattern = number(p);
+    return step->pattern >= 0;
+  }
+
+  /// The number of a pattern, old or new; -1 where there is no room for it.
+  std::int16_t number(const Pattern& p) noexcept {
     std::uint64_t hash = 0;
     for (std::size_t i = 0; i + 8 <= sizeof p; i += 8) {
       std::uint64_t word;
@@ -128,15 +167,41 @@ class Shuffles<kUnit, true> {
     }
     for (std::uint64_t b = hash % kBuckets;; b = (b + 1) % kBuckets) {
       if (buckets_[b] < 0) {
-        if (patterns_ == kMaxPatterns) return false;
+        if (patterns_ == kMaxPatterns) return -1;
         std::memcpy(&pattern_[patterns_], &p, sizeof p);
-        buckets_[b] = static_cast<std::int16_t>(patterns_++);
-      } else if (std::memcmp(&pattern_[buckets_[b]], &p, sizeof p) != 0) {
-        continue;
+        buckets_[b] = static_cast<std::int16_t>(patterns_);
+        return static_cast<std::int16_t>(patterns_++);
       }
-      *step = {base, buckets_[b]};
-      return true;
+      if (std::memcmp(&pattern_[buckets_[b]], &p, sizeof p) == 0) return buckets_[b];
     }
+  }
+
+  static HWY_INLINE void take_one(const Pattern& p, const std::uint8_t* HWY_RESTRICT from,
+                                  std::uint8_t* HWY_RESTRICT out) {
+    const V index = hn::Load(D(), p.index);
+    V v = permute(window(from), index, window(from + p.window[1]));
+    for (int k = 1; k < p.pairs; ++k)
+      v = merge(v, p.lanes[k], permute(window(from + p.window[2 * k]), index, window(from + p.window[2 * k + 1])));
+    store(v, D(), out);
+  }
+
+  /// Steps [step, end), all of pattern p. Where the next vector goes.
+  template <int kPairs>
+  static HWY_INLINE std::uint8_t* take(const Pattern& p, const Step* HWY_RESTRICT step, const Step* end,
+                                       const std::uint8_t* HWY_RESTRICT stage, std::uint8_t* HWY_RESTRICT out) {
+    const V index = hn::Load(D(), p.index);
+    std::int64_t at[2 * kPairs];  // in registers, as are the lanes
+    std::uint64_t lanes[kPairs];
+    for (int k = 0; k < 2 * kPairs; ++k) at[k] = p.window[k];
+    for (int k = 0; k < kPairs; ++k) lanes[k] = p.lanes[k];
+    for (; step < end; ++step, out += 64) {
+      const std::uint8_t* from = stage + step->from;
+      V v = permute(window(from), index, window(from + at[1]));
+      for (int k = 1; k < kPairs; ++k)
+        v = merge(v, lanes[k], permute(window(from + at[2 * k]), index, window(from + at[2 * k + 1])));
+      store(v, D(), out);
+    }
+    return out;
   }
 
   static HWY_INLINE V window(const std::uint8_t* from) { return hn::LoadU(D(), reinterpret_cast<const Lane*>(from)); }
@@ -170,8 +235,8 @@ class Shuffles<kUnit, true> {
   Step steps_[kMaxSteps];
   Pattern pattern_[kMaxPatterns];
   std::int16_t buckets_[kBuckets];
-  std::int64_t run_steps_ = 0;
   int patterns_ = 0;
+  bool alike_ = false;  ///< patterns mostly follow themselves
 };
 #endif
 

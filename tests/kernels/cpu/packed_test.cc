@@ -18,6 +18,16 @@ TEST(Packed, TakesPixelsApartAndPutsThemTogether) {
   }
 }
 
+TEST(Packed, TakesRecordsOfAnyNumberOfMembersApart) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64"})
+    for (const char* members : {"2", "5", "7", "8", "11"}) {
+      const std::string d(dtype);
+      const std::string k(members);
+      expect_exact("packed", d + " (" + k + ",1237)", d + " (" + k + ",1237):(1," + k + ")", kStreamed);
+      expect_exact("packed", d + " (1237," + k + ")", d + " (1237," + k + "):(1,1237)", kStreamed);
+    }
+}
+
 TEST(Packed, CutsBlocksShortAtTheEnds) {
   for (const std::int64_t run : {32, 64, 256})
     expect_exact("packed", "f32 (5,1237)", "f32 (5,1237):(1,5)", {{ParamId::kStream, 1}, {ParamId::kRunBytes, run}});
