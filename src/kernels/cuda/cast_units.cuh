@@ -190,13 +190,15 @@ __device__ inline Bits<n * sizeof(Dst)> convert_vector(const Bits<n * sizeof(Src
   if constexpr (kPackedCast<Dst, Src, n>) {
     std::uint32_t from[n * sizeof(Src) / 4], to[n * sizeof(Dst) / 4];
     split<4, n * sizeof(Src) / 4>(in, from);
-    if (convert_packed<Dst, Src, n>(from, to)) return join<4, n * sizeof(Dst) / 4>(to);
+    convert_packed<Dst, Src, n>(from, to);
+    return join<4, n * sizeof(Dst) / 4>(to);
+  } else {
+    Bits<sizeof(Src)> units[n];
+    Bits<sizeof(Dst)> converted[n];
+    split<sizeof(Src), n>(in, units);
+    convert_units<Dst, Src>(units, converted);
+    return join<sizeof(Dst), n>(converted);
   }
-  Bits<sizeof(Src)> units[n];
-  Bits<sizeof(Dst)> converted[n];
-  split<sizeof(Src), n>(in, units);
-  convert_units<Dst, Src>(units, converted);
-  return join<sizeof(Dst), n>(converted);
 }
 
 /// The same of units that were collected one by one, a 16-byte word of dst.
@@ -212,11 +214,13 @@ __device__ inline uint4 convert_word(const Bits<sizeof(Src)> (&in)[n]) {
       for (int i = 0; i < kPerWord; ++i) part[i] = in[w * kPerWord + i];
       from[w] = join<sizeof(Src), kPerWord>(part);
     }
-    if (convert_packed<Dst, Src, n>(from, to)) return join<4, 4>(to);
+    convert_packed<Dst, Src, n>(from, to);
+    return join<4, 4>(to);
+  } else {
+    Bits<sizeof(Dst)> out[n];
+    convert_units<Dst, Src>(in, out);
+    return join<sizeof(Dst), n>(out);
   }
-  Bits<sizeof(Dst)> out[n];
-  convert_units<Dst, Src>(in, out);
-  return join<sizeof(Dst), n>(out);
 }
 
 namespace detail {

@@ -1,6 +1,6 @@
 // Conversions among the floats of 1 and 2 bytes, a register of them at a time: the chip converts pairs, so units need
-// not be taken apart. What the chip gets wrong (NaN payloads, overflow to f8) is looked for in whole registers; a
-// vector that holds such a unit is converted unit by unit.
+// not be taken apart. What the chip gets wrong (NaN payloads, overflow to f8) is mended in whole registers as well,
+// without a branch, so that data full of such units is as fast as any.
 #pragma once
 
 #include "src/kernels/cuda/casts.cuh"
@@ -23,25 +23,83 @@ template <class Dst, class Src, int n>
 inline constexpr bool kPackedCast = kHasPackedCasts&& n % 4 == 0 && !std::is_same_v<Dst, Src> &&
                                     (kIsF8<Dst> || kIsHalf<Dst>)&&(kIsF8<Src> || kIsHalf<Src>);
 
-/// The least magnitude, as bits, that must not go through the chip's conversion: NaN, or what f8 has no value for.
-template <class Dst, class Src>
-constexpr std::uint32_t first_odd_one() {
-  constexpr bool kNarrow = kIsF8<Dst> && (kIsHalf<Src> || std::is_same_v<Src, base::F8E5M2>);
-  constexpr bool kE4M3 = std::is_same_v<Dst, base::F8E4M3>;  // its largest value is 448, e5m2's 57344
-  if constexpr (std::is_same_v<Src, base::F16>) return kNarrow ? (kE4M3 ? 0x5f01u : 0x7b01u) : 0x7c01u;
-  if constexpr (std::is_same_v<Src, base::BF16>) return kNarrow ? (kE4M3 ? 0x43e1u : 0x4761u) : 0x7f81u;
-  if constexpr (std::is_same_v<Src, base::F8E5M2>) return kNarrow ? 0x60u : 0x7du;
-  return 0x7fu;
+/// The least magnitude of Src, as bits, that is a NaN.
+template <class Src>
+constexpr std::uint32_t first_nan() {
+  if constexpr (std::is_same_v<Src, base::F16>) return 0x7c01u;
+  if constexpr (std::is_same_v<Src, base::BF16>) return 0x7f81u;
+  return std::is_same_v<Src, base::F8E5M2> ? 0x7du : 0x7fu;
 }
 
-/// True when a register of units has none that `first_odd_one` names.
+/// The least that f8 has no value for: e4m3 makes a NaN of what is above 464, halfway between its largest value and
+/// what would follow, e5m2 infinity of 61440 and more. Elsewhere only NaNs are left to mend.
 template <class Dst, class Src>
-__device__ inline bool plain(std::uint32_t word) {
-  constexpr std::uint32_t kFirst = first_odd_one<Dst, Src>();
+constexpr std::uint32_t first_over() {
+  constexpr bool kE4M3 = std::is_same_v<Dst, base::F8E4M3>;
+  if constexpr (kIsF8<Dst> && std::is_same_v<Src, base::F16>) return kE4M3 ? 0x5f41u : 0x7b80u;
+  if constexpr (kIsF8<Dst> && std::is_same_v<Src, base::BF16>) return kE4M3 ? 0x43e9u : 0x4770u;
+  if constexpr (kE4M3 && std::is_same_v<Src, base::F8E5M2>) return 0x60u;
+  return first_nan<Src>();
+}
+
+/// The sign bit of every unit of a register whose magnitude is `first` or more.
+template <class Src>
+__device__ inline std::uint32_t units_from(std::uint32_t word, std::uint32_t first) {
   if constexpr (sizeof(Src) == 1)
-    return (((word & 0x7f7f7f7fu) + (0x80u - kFirst) * 0x01010101u) & 0x80808080u) == 0;
+    return ((word & 0x7f7f7f7fu) + (0x80u - first) * 0x01010101u) & 0x80808080u;
   else
-    return (((word & 0x7fff7fffu) + (0x8000u - kFirst) * 0x00010001u) & 0x80008000u) == 0;
+    return ((word & 0x7fff7fffu) + (0x8000u - first) * 0x00010001u) & 0x80008000u;
+}
+
+/// __byte_perm with PTX's selectors, of which 8 + i makes 0 or 255 of the top bit of byte i.
+__device__ inline std::uint32_t permute_bytes(std::uint32_t low, std::uint32_t high, std::uint32_t selector) {
+  std::uint32_t out;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(out) : "r"(low), "r"(high), "r"(selector));
+  return out;
+}
+
+__device__ inline std::uint32_t choose(std::uint32_t mask, std::uint32_t yes, std::uint32_t no) {
+  return (yes & mask) | (no & ~mask);
+}
+
+/// Register i of units of f8, right also where the chip is not: NaNs, and what is too large.
+template <class Dst, class Src, int n>
+__device__ inline std::uint32_t mend_f8(std::uint32_t chip, const std::uint32_t (&from)[n * sizeof(Src) / 4], int i) {
+  std::uint32_t top, over, nan = 0, payload = 0;  // of each unit its first byte, and top bits that say yes or no
+  if constexpr (sizeof(Src) == 2) {
+    const std::uint32_t a = from[2 * i], b = from[2 * i + 1];
+    top = __byte_perm(a, b, 0x7531);
+    over = __byte_perm(units_from<Src>(a, first_over<Dst, Src>()), units_from<Src>(b, first_over<Dst, Src>()), 0x7531);
+    nan = __byte_perm(units_from<Src>(a, first_nan<Src>()), units_from<Src>(b, first_nan<Src>()), 0x7531);
+    payload = (std::is_same_v<Src, base::F16> ? top : __byte_perm(a, b, 0x6420) >> 5) & 0x03030303u;
+  } else {
+    top = from[i];
+    over = nan = units_from<Src>(top, first_over<Dst, Src>());
+  }
+  const std::uint32_t sign = top & 0x80808080u;
+  if constexpr (std::is_same_v<Dst, base::F8E4M3>)
+    return chip | sign | (over - (over >> 7));  // the chip keeps all else's sign as well
+  else
+    return choose(permute_bytes(over, 0, 0xba98),
+                  sign | 0x7c7c7c7cu | (permute_bytes(nan, 0, 0xba98) & (payload | 0x02020202u)), chip);
+}
+
+/// Register i of units of f16 or bf16, its NaNs as the reference has them: quiet, with sign and payload.
+template <class Dst, class Src, int n>
+__device__ inline std::uint32_t mend_half(std::uint32_t chip, const std::uint32_t (&from)[n * sizeof(Src) / 4], int i) {
+  constexpr bool kToF16 = std::is_same_v<Dst, base::F16>;
+  std::uint32_t unit, nan, payload = 0;  // the unit from its top bit on
+  if constexpr (sizeof(Src) == 2) {
+    unit = from[i];
+    nan = permute_bytes(units_from<Src>(unit, first_nan<Src>()), 0, 0xbb99);
+    payload = kToF16 ? (unit & 0x007f007fu) << 3 : (unit & 0x03f803f8u) >> 3;
+  } else {
+    const bool upper = i % 2 != 0;
+    unit = __byte_perm(from[i / 2], 0, upper ? 0x3424 : 0x1404);
+    nan = permute_bytes(units_from<Src>(from[i / 2], first_nan<Src>()), 0, upper ? 0xbbaa : 0x9988);
+    if constexpr (std::is_same_v<Src, base::F8E5M2>) payload = kToF16 ? unit & 0x03000300u : (unit & 0x03000300u) >> 3;
+  }
+  return choose(nan, (unit & 0x80008000u) | (kToF16 ? 0x7e007e00u : 0x7fc07fc0u) | payload, chip);
 }
 
 /// Two units of 1 byte as two of f16, exactly.
@@ -99,15 +157,10 @@ __device__ inline std::uint32_t convert_pair(std::uint32_t pair) {
   return out;
 }
 
-/// All units of a vector; false, and nothing converted, when one of them is for `convert_units`.
+/// All units of a vector.
 template <class Dst, class Src, int n>
-__device__ inline bool convert_packed(const std::uint32_t (&from)[n * sizeof(Src) / 4],
+__device__ inline void convert_packed(const std::uint32_t (&from)[n * sizeof(Src) / 4],
                                       std::uint32_t (&to)[n * sizeof(Dst) / 4]) {
-  constexpr int kIn = n * sizeof(Src) / 4, kOut = n * sizeof(Dst) / 4;
-  bool all = true;
-#pragma unroll
-  for (int i = 0; i < kIn; ++i) all &= plain<Dst, Src>(from[i]);
-  if (!all) return false;
   using Mid = std::conditional_t<kIsF8<Src>, base::F16, Src>;
   std::uint32_t pair[n / 2];
 #pragma unroll
@@ -120,13 +173,12 @@ __device__ inline bool convert_packed(const std::uint32_t (&from)[n * sizeof(Src
     pair[i] = convert_pair<Dst, Mid>(half);
   }
 #pragma unroll
-  for (int i = 0; i < kOut; ++i) {
+  for (int i = 0; i < static_cast<int>(n * sizeof(Dst) / 4); ++i) {
     if constexpr (kIsF8<Dst>)
-      to[i] = __byte_perm(pair[2 * i], pair[2 * i + 1], 0x5410);
+      to[i] = mend_f8<Dst, Src, n>(__byte_perm(pair[2 * i], pair[2 * i + 1], 0x5410), from, i);
     else
-      to[i] = pair[i];
+      to[i] = mend_half<Dst, Src, n>(pair[i], from, i);
   }
-  return true;
 }
 
 }  // namespace restride::cuda
