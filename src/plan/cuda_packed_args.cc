@@ -177,17 +177,20 @@ PackedArgs geometry(const Canonical& c, const Set& set) {
 void finish(const Canonical& c, const Set& set, PackedArgs& a) {
   const std::int32_t units = 16 / c.dst_unit;
   const std::int64_t run_bytes = std::int64_t{a.run_units} * c.dst_unit;
-  a.tile_bytes = a.pieces * a.piece_pitch + 32;
   if (in_blocks(c, set)) {
     a.kind = PackedKind::kBlock;
   } else if (flat(c, set, a) && (run_bytes % 16 != 0 || run_bytes <= 32 || straddles(c, a))) {
     a.kind = PackedKind::kFlat;
     a.flat_run = base::FastDiv(a.run_units);
     a.flat_step = static_cast<std::int32_t>(a.row_modes.src_stride[0]);
-    a.tile_bytes += a.flat_step * (units / a.run_units + 2);  // what the last word looks up beyond the last run
+    // Lanes that collect from pieces side by side meet in the fewest banks when pieces are an odd number of words
+    // apart.
+    if (a.pieces > 1) a.piece_pitch |= 16;
+    a.tile_bytes = a.flat_step * (units / a.run_units + 2);  // what the last word looks up beyond the last run
   } else if (!c.cast && starts_alike(a)) {
     a.kind = PackedKind::kFixed;
   }
+  a.tile_bytes += a.pieces * a.piece_pitch + 32;
   a.tile_bytes = (a.tile_bytes + 127) / 128 * 128;
   const bool tables = a.kind == PackedKind::kLoose || a.kind == PackedKind::kFlat;
   a.run_copies = tables ? std::max(1, 4 / c.dst_unit) : 1;
