@@ -12,6 +12,8 @@
 
 namespace restride::maps {
 
+inline constexpr int kCastThreads = 128;  ///< of a block that converts
+
 /// How a thread reads what it writes.
 enum class RowsKind : std::uint8_t {
   kUnit,     ///< one unit a thread; any src_step

@@ -14,6 +14,8 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kSteps = 4;
 constexpr std::int64_t kSectorBytes = 32;
+/// A block of the kernel that converts waits for its slowest load before another can start: small ones wait less.
+int threads_of(const Canonical& c) { return c.cast ? maps::kCastThreads : kThreads; }
 constexpr std::uint64_t kRow = 1;  // mode 0 is inside the row
 
 std::int64_t row_units(const Canonical& c) { return c.modes.empty() ? 1 : c.modes[0].extent; }
@@ -39,8 +41,8 @@ int words_a_thread(const Canonical& c, RowsKind kind) {
     return c.dst_unit < c.src_unit ? 2 : 1;
   }
   if (c.cast) return 1;
-  // Words that take two loads are best in pairs, long rows of whole words one by one; a broadcast hardly loads at all.
-  if (kind == RowsKind::kForward || kind == RowsKind::kReverse) return 2;
+  // Words that take two loads are best in pairs, as those of a broadcast, long rows of whole words one by one.
+  if (kind == RowsKind::kForward || kind == RowsKind::kReverse || kind == RowsKind::kRepeat) return 2;
   return kind == RowsKind::kCollect || (kind == RowsKind::kUnit && row_units(c) * c.dst_unit >= 4096) ? 1 : kSteps;
 }
 
@@ -87,7 +89,7 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family famil
   // A small copy gives every multiprocessor a block before it gives a thread a second word.
   const bool small = words < static_cast<std::int64_t>(machine.sm_count) * kThreads * kSteps * 2;
   bid.params = {{ParamId::kVectorBytes, vector},
-                {ParamId::kThreads, kThreads},
+                {ParamId::kThreads, threads_of(c)},
                 {ParamId::kStages, small ? 1 : words_a_thread(c, rows_kind(c, vector))}};
   const std::int64_t row_bytes = row_units(c) * c.dst_unit;
   const bool dense = std::abs(step) == c.src_unit || step == 0;
@@ -153,7 +155,7 @@ maps::RowsArgs rows_args(const Canonical& c, const Candidate& chosen) {
   a.dst_dtype = static_cast<std::uint8_t>(c.dst_dtype);
   a.src_dtype = static_cast<std::uint8_t>(c.src_dtype);
   a.row_count = static_cast<std::uint32_t>(rows);
-  a.block_words = static_cast<std::uint32_t>(kThreads * chosen.get(ParamId::kStages, 1));
+  a.block_words = static_cast<std::uint32_t>(threads_of(c) * chosen.get(ParamId::kStages, 1));
   std::int64_t words = words_of_row(c, kind);
   if (kind == RowsKind::kForward)
     words =

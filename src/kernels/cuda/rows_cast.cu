@@ -13,7 +13,7 @@ namespace {
 
 using maps::RowsArgs;
 using maps::RowsKind;
-constexpr int kThreads = 256;
+constexpr int kThreads = maps::kCastThreads;
 
 /// What a kernel may take for granted.
 enum class Rows {
@@ -76,9 +76,9 @@ struct CastWord {
   }
 };
 
-/// Eight blocks a multiprocessor: the words of its 2048 threads are what hides the latency of memory.
+/// Sixteen blocks a multiprocessor: the words of its 2048 threads are what hides the latency of memory.
 template <int kSrc, int kDst, Rows kRows, int kSteps>
-__global__ void __launch_bounds__(kThreads, kRows == Rows::kAny ? 1 : 8)
+__global__ void __launch_bounds__(kThreads, kRows == Rows::kAny ? 1 : 16)
     rows_cast_kernel(const __grid_constant__ RowsArgs a, char* dst, const char* src) {
   CastWord<kSrc, kDst, kRows> words[kSteps];
 #pragma unroll
