@@ -36,6 +36,7 @@ struct RowsArgs {
   std::uint32_t row_count = 1;
   base::FastDiv pieces;  ///< words a row; with `chunked`, blocks a row
   bool chunked = false;
+  bool fetch_ends = false;  ///< dst has gaps between rows: L2 is asked for the sectors that a row fills in part
   std::uint32_t blocks = 0;
   std::uint32_t block_words = 0;              ///< words a block moves: threads times steps
   std::uint8_t src_dtype = 0, dst_dtype = 0;  ///< with a cast

@@ -8,6 +8,7 @@
 #include "src/maps/pixels.h"
 #include "src/maps/records.h"
 #include "src/maps/rows.h"
+#include "src/maps/short_rows.h"
 #include "src/maps/tile.h"
 #include "src/plan/cuda_planner.h"
 #include "src/plan/decision.h"
@@ -17,6 +18,7 @@ namespace restride::plan {
 Candidate bid_run(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_rows(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_pixels(const layout::Canonical& c, const CudaMachine& machine);  ///< rows, two modes of dst being one row
+Candidate bid_short_rows(const layout::Canonical& c, const CudaMachine& machine);  ///< rows of few units, with gaps
 Candidate bid_tile(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_tile_bulk(const layout::Canonical& c, const CudaMachine& machine);    ///< tile, by bulk tensor copies
 Candidate bid_tile_chains(const layout::Canonical& c, const CudaMachine& machine);  ///< tile, its rows chains of modes
@@ -27,6 +29,7 @@ Candidate bid_gather(const layout::Canonical& c, const CudaMachine& machine);
 /// The kernels' arguments for a candidate that applies.
 maps::RowsArgs rows_args(const layout::Canonical& c, const Candidate& chosen);
 maps::PixelsArgs pixels_args(const layout::Canonical& c);
+maps::ShortRowsArgs short_rows_args(const layout::Canonical& c);
 maps::TileArgs tile_args(const layout::Canonical& c, const Candidate& chosen);
 maps::ChainArgs chain_args(const layout::Canonical& c, const Candidate& chosen);
 maps::PackedArgs packed_args(const layout::Canonical& c, const Candidate& chosen);

@@ -51,6 +51,14 @@ Runs runs_of(const Canonical& c, const Set& set) {
   return r;
 }
 
+/// True when what follows a run in dst is not written, so that sectors at its ends are written in part.
+bool gap_behind(const Canonical& c, const Set& set) {
+  std::int64_t next = 0;
+  for (std::size_t m = 0; m < c.modes.size() && next == 0; ++m)
+    if (m >= kMaxSet || (set.dst >> m & 1) == 0) next = c.modes[m].dst_stride;
+  return set.d_cut == kNone && next > set.run_units * c.dst_unit;
+}
+
 struct Price {
   double time = 1e300;
   std::int64_t read = 0, written = 0;
@@ -91,6 +99,7 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
       src_bits |= set.chunk[i] * c.modes[i].src_stride;
   p.read = sectors(c.units / set.piece_units, piece_bytes, src_bits & -src_bits);
   p.written = sectors(runs.count, runs.bytes, starts >= 32 ? 32 : 1);
+  if (gap_behind(c, set) && (starts < 32 || runs.bytes % 32 != 0)) p.read += std::min(p.written, 2 * runs.count);
   const double used = static_cast<double>(c.units) / (static_cast<double>(tiles) * static_cast<double>(set.tile_units));
   efficiency *= std::min(1.0, 0.5 + 0.55 * used);
   efficiency *= static_cast<double>(runs.bytes) / static_cast<double>(runs.bytes + 6);

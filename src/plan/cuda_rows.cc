@@ -61,6 +61,15 @@ std::int64_t source_sectors(const Canonical& c) {
   return std::max<std::int64_t>(saturated_mul(c.units, std::min<std::int64_t>(step, 32)) / 32, rows);
 }
 
+/// Sectors of dst that rows fill in part and share with gaps; those between rows that follow each other are filled by
+/// both.
+std::int64_t sectors_in_part(const Canonical& c) {
+  const std::int64_t rows = c.units / row_units(c), row_bytes = row_units(c) * c.dst_unit;
+  if (c.cast || c.modes.size() < 2 || c.modes[1].dst_stride <= row_bytes) return 0;
+  const std::int64_t aligned = row_alignment(c, kRow);
+  return (aligned | row_bytes) % kSectorBytes == 0 ? 0 : std::min(2 * rows, sectors(rows, row_bytes, aligned));
+}
+
 /// Transposes of small dense matrices whose rows of dst are whole words: a block collects whole matrices, whose lines
 /// stay in L1 while it does.
 bool collects_small_matrices(const Canonical& c) {
@@ -104,7 +113,7 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family famil
   // The rows of a matrix follow each other in dst as well.
   const bool follow = matrices && c.modes[1].dst_stride == row_bytes;
   const std::int64_t written = follow ? c.dst_bytes() / kSectorBytes : sectors(rows, row_bytes, row_alignment(c, kRow));
-  predict(bid, c, machine, read, written, efficiency);
+  predict(bid, c, machine, read + sectors_in_part(c), written, efficiency);
   return bid;
 }
 
@@ -149,6 +158,7 @@ maps::RowsArgs rows_args(const Canonical& c, const Candidate& chosen) {
   a.src_first = range.first;
   a.src_last = range.last;
   a.src_step = src_step(c);
+  a.fetch_ends = sectors_in_part(c) != 0;
   // The forward kernel moves bytes: shifting a word does not depend on the unit.
   a.row_units = kind == RowsKind::kForward ? row_units(c) * c.dst_unit : row_units(c);
   if (kind == RowsKind::kForward) a.src_step = 1;

@@ -130,6 +130,10 @@ __device__ inline void store(void* p, Bits<bytes> v) {
   *static_cast<Bits<bytes>*>(p) = v;
 }
 
+/// Asks L2 for the sector that holds `p`, of which a part is about to be written: memory takes whole sectors, so L2 has
+/// to read it anyway, and does that better before the write than when it gives the sector up.
+__device__ inline void fetch_sector(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p) : "memory"); }
+
 /// The word at `from`, of which only what lies in [first, last) is the source's.
 __device__ inline uint4 load_part(const char* from, const char* first, const char* last) {
   std::uint32_t words[4] = {};

@@ -16,6 +16,7 @@ inline constexpr std::uint8_t kTileChains = 4;   ///< rows that are several mode
 int launch_rows(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
 int launch_rows_cast(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
 int launch_rows_pixels(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
+int launch_rows_short(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
 int launch_tile(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
 int launch_tile_aligned(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
 int launch_tile_bulk(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream,

@@ -9,6 +9,7 @@ int launch(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream
     case plan::Family::kRun:
     case plan::Family::kRows:
       if (std::holds_alternative<maps::PixelsArgs>(args.args)) return launch_rows_pixels(args, dst, src, stream);
+      if (std::holds_alternative<maps::ShortRowsArgs>(args.args)) return launch_rows_short(args, dst, src, stream);
       return args.key.cast ? launch_rows_cast(args, dst, src, stream) : launch_rows(args, dst, src, stream);
     case plan::Family::kTile:
       switch (args.key.variant) {

@@ -11,6 +11,7 @@
 #include "src/maps/pixels.h"
 #include "src/maps/records.h"
 #include "src/maps/rows.h"
+#include "src/maps/short_rows.h"
 #include "src/maps/tile.h"
 #include "src/plan/decision.h"
 
@@ -31,8 +32,8 @@ struct KernelKey {
 /// A prepared launch: one POD of named fields for one kernel. Made once a plan, used for every run.
 struct CudaArgs {
   KernelKey key;
-  std::variant<std::monostate, maps::RowsArgs, maps::PixelsArgs, maps::TileArgs, maps::ChainArgs, maps::PackedArgs,
-               maps::RecordsArgs, maps::GatherArgs>
+  std::variant<std::monostate, maps::RowsArgs, maps::PixelsArgs, maps::ShortRowsArgs, maps::TileArgs, maps::ChainArgs,
+               maps::PackedArgs, maps::RecordsArgs, maps::GatherArgs>
       args;
 };
 

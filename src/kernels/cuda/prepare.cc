@@ -35,6 +35,10 @@ CudaArgs prepare_cuda(const layout::Canonical& c, const plan::Decision& decision
         out.args = plan::pixels_args(c);
         break;
       }
+      if (chosen.get(plan::ParamId::kEngine) == 5) {
+        out.args = plan::short_rows_args(c);
+        break;
+      }
       out.key.variant = static_cast<std::uint8_t>(plan::rows_kind(c, chosen.get(plan::ParamId::kVectorBytes, 16)));
       out.args = plan::rows_args(c, chosen);
       break;

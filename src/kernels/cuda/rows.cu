@@ -3,7 +3,8 @@
 // Thread map    consecutive threads, consecutive words of a row; a block has a chunk of a long row or several short.
 // Shared memory none.
 // Traffic       every byte once each way; 16-byte stores on dst's boundaries, two aligned loads a word where src is
-//               aligned otherwise (the second hits L1).
+//               aligned otherwise (the second hits L1). Where gaps lie between rows, their ends share sectors with
+//               them; L2 has to read those, and is asked to beforehand.
 // Source        the seeds' copy kernels; measured rows in bench/results.
 #include "src/kernels/cuda/device.cuh"
 #include "src/kernels/cuda/families.h"
@@ -63,6 +64,12 @@ struct Word {
     }
   }
 
+  /// Asks for the word's sector of dst where the row does not fill it.
+  __device__ void fetch_end(const RowsArgs& a) const {
+    const std::int64_t sector = unit * kUnit - static_cast<int>(reinterpret_cast<std::uintptr_t>(to) & 31);
+    if (unit < a.row_units && (sector < 0 || sector + 32 > a.row_units * kUnit)) fetch_sector(to);
+  }
+
   __device__ const char* lowest() const { return kind == RowsKind::kReverse ? from - (kUnits - 1) * kUnit : from; }
 
   __device__ void fetch(const RowsArgs& a) {
@@ -114,7 +121,11 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
   for (int step = 0; step < kSteps; ++step)
     words[step].find(a, maps::rows_item(a, blockIdx.x, step * kThreads + threadIdx.x), dst, src);
-    // All loads before the first use of one.
+  if (a.fetch_ends) {
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) words[step].fetch_end(a);
+  }
+  // All loads before the first use of one.
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) words[step].fetch(a);
 #pragma unroll
