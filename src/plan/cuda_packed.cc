@@ -1,6 +1,7 @@
 // The bid of packed on CUDA: what a tile costs, and the cheapest.
 #include <algorithm>
 
+#include "src/base/saturated.h"
 #include "src/plan/cuda_packed.h"
 
 namespace restride::plan {
@@ -99,7 +100,8 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
       src_bits |= set.chunk[i] * c.modes[i].src_stride;
   p.read = sectors(c.units / set.piece_units, piece_bytes, src_bits & -src_bits);
   p.written = sectors(runs.count, runs.bytes, starts >= 32 ? 32 : 1);
-  if (gap_behind(c, set) && (starts < 32 || runs.bytes % 32 != 0)) p.read += std::min(p.written, 2 * runs.count);
+  if (gap_behind(c, set) && (starts < 32 || runs.bytes % 32 != 0))
+    p.read += std::min(p.written, saturated_mul(runs.count, 2));
   const double used = static_cast<double>(c.units) / (static_cast<double>(tiles) * static_cast<double>(set.tile_units));
   efficiency *= std::min(1.0, 0.5 + 0.55 * used);
   efficiency *= static_cast<double>(runs.bytes) / static_cast<double>(runs.bytes + 6);
@@ -122,7 +124,7 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   if (blocks) efficiency *= words / (words + (c.dst_unit == 1 ? 0.6 : 0.3));  // a thread's words are of different rows
   if (small && !c.cast && !blocks) efficiency *= c.dst_unit == 1 ? 0.8 : 0.9;
   p.efficiency = efficiency;
-  p.time = static_cast<double>(p.read + p.written) / efficiency;
+  p.time = (static_cast<double>(p.read) + static_cast<double>(p.written)) / efficiency;
   return p;
 }
 
