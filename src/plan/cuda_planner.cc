@@ -67,8 +67,8 @@ void predict(Candidate& bid, const Canonical& c, const CudaMachine& machine, std
   bid.predicted.written_bytes = c.dst_bytes();
   bid.predicted.read_sectors = read_sectors;
   bid.predicted.written_sectors = written_sectors;
-  bid.predicted.time_ns =
-      kLaunchNs + 32.0 * static_cast<double>(read_sectors + written_sectors) / (machine.copy_bytes_per_ns * efficiency);
+  const double sectors = static_cast<double>(read_sectors) + static_cast<double>(written_sectors);
+  bid.predicted.time_ns = kLaunchNs + 32.0 * sectors / (machine.copy_bytes_per_ns * efficiency);
 }
 
 namespace {
