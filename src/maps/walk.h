@@ -40,4 +40,11 @@ RESTRIDE_HD constexpr Offsets offsets(const Walk& walk, std::uint32_t n) {
   return at;
 }
 
+/// The same for kernels whose threads each find a place before they can load: most walks have one mode, and need no
+/// loop.
+RESTRIDE_HD constexpr Offsets row_offsets(const Walk& walk, std::uint32_t n) {
+  if (walk.rank == 1) return {n * walk.dst_stride[0], n * walk.src_stride[0]};
+  return offsets(walk, n);
+}
+
 }  // namespace restride::maps

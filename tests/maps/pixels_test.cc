@@ -20,7 +20,7 @@ void replay(const std::string& dst, const std::string& src, maps::RowsKind kind,
   Written written(copy);
   for (std::uint32_t block = 0; block < a.blocks; ++block) {
     const maps::PixelChunk chunk = maps::pixel_chunk(a, block);
-    const maps::Offsets at = maps::offsets(a.rows, chunk.row);
+    const maps::Offsets at = maps::row_offsets(a.rows, chunk.row);
     const std::int64_t row = a.dst_offset + at.dst, from = a.src_offset + at.src + chunk.pixel * a.pixel_step;
     const auto skew = static_cast<std::int32_t>(row & (units * unit - 1)) / unit;
     for (std::int32_t thread = 0; thread < a.threads; ++thread) {

@@ -26,7 +26,7 @@ void replay_rows(const std::string& dst, const std::string& src, std::int64_t al
     for (std::uint32_t index = 0; index < a.block_words; ++index) {
       const maps::RowsItem item = maps::rows_item(a, block, index);
       if (item.row >= a.row_count) continue;
-      const maps::Offsets at = maps::offsets(a.rows, item.row);
+      const maps::Offsets at = maps::row_offsets(a.rows, item.row);
       const std::int64_t row = a.dst_offset + at.dst;
       const int skew = kind == maps::RowsKind::kUnit ? 0 : static_cast<int>(row & 15) / unit;
       const std::int64_t first = maps::rows_first_unit(item.word, units, skew);
@@ -66,7 +66,7 @@ void replay_cast(const std::string& dst, const std::string& src, maps::RowsKind 
     for (std::uint32_t index = 0; index < a.block_words; ++index) {
       const maps::RowsItem item = maps::rows_item(a, block, index);
       if (item.row >= a.row_count) continue;
-      const maps::Offsets at = maps::offsets(a.rows, item.row);
+      const maps::Offsets at = maps::row_offsets(a.rows, item.row);
       const std::int64_t row = a.dst_offset + at.dst;
       const int skew = static_cast<int>(row & (units * c.dst_unit - 1)) / c.dst_unit;
       if (kind == maps::RowsKind::kDense) {

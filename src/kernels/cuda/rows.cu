@@ -49,7 +49,7 @@ struct Word {
   Bits<kUnit> in[kind == RowsKind::kCollect ? kUnits : 1];  // repeat: the one unit of the row
 
   __device__ void find(const RowsArgs& a, const maps::RowsItem& item, char* dst, const char* src) {
-    const maps::Offsets at = maps::offsets(a.rows, item.row);
+    const maps::Offsets at = maps::row_offsets(a.rows, item.row);
     char* const row = dst + a.dst_offset + at.dst;
     const int skew = static_cast<int>(reinterpret_cast<std::uintptr_t>(row) & kSkewMask) / kUnit;
     unit = item.row < a.row_count ? maps::rows_first_unit(item.word, kUnits, skew) : a.row_units;

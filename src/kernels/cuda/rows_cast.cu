@@ -36,7 +36,7 @@ struct CastWord {
     maps::Offsets at;
     if constexpr (kRows != Rows::kOne) {
       item = maps::rows_item(a, blockIdx.x, index);
-      at = maps::offsets(a.rows, item.row);
+      at = maps::row_offsets(a.rows, item.row);
     }
     char* const row = dst + a.dst_offset + at.dst;
     const int skew = kDense ? 0 : static_cast<int>(reinterpret_cast<std::uintptr_t>(row) & (kUnits * kDst - 1)) / kDst;

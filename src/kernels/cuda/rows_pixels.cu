@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(256)
   using Word = PixelWord<kUnit, kind>;
   constexpr int kBytes = Word::kBytes, kUnits = Word::kUnits;
   const maps::PixelChunk chunk = maps::pixel_chunk(a, blockIdx.x);
-  const maps::Offsets at = maps::offsets(a.rows, chunk.row);
+  const maps::Offsets at = maps::row_offsets(a.rows, chunk.row);
   char* const row = dst + a.dst_offset + at.dst;
   const char* const block = src + a.src_offset + at.src + chunk.pixel * a.pixel_step;
   const int skew = static_cast<int>(reinterpret_cast<std::uintptr_t>(row) & (kBytes - 1)) / kUnit;

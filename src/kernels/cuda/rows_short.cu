@@ -43,7 +43,7 @@ template <int kUnit, int kUnits, int kSteps>
 __global__ void __launch_bounds__(384)
     rows_short_kernel(const __grid_constant__ ShortRowsArgs a, char* dst, const char* src) {
   const maps::ShortRowsPlace place = maps::short_rows_place(a, blockIdx.x, threadIdx.x);
-  const maps::Offsets at = maps::offsets(a.outer, place.item);
+  const maps::Offsets at = maps::row_offsets(a.outer, place.item);
   char* const to = dst + (a.dst_offset + at.dst + place.row * a.dst_step + place.unit * kUnit);
   const char* const from = src + (a.src_offset + at.src + place.row * a.src_step + place.unit * a.src_inside);
   const std::int64_t dst_hop = a.step_rows * a.dst_step, src_hop = a.step_rows * a.src_step;
