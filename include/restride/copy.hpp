@@ -99,7 +99,7 @@ class Plan {
   /// Device: on CUDA the plan's, which is current only during the call; the stream must be one of it.
   /// Returns 0, or the cudaError_t of the launch.
   int run(void* dst, const void* src) const noexcept;
-  /// The same on another stream or pool, or with fewer threads.
+  /// The same on the stream or pool of `options`, with its threads (0: RESTRIDE_NUM_THREADS, then all cores that pay).
   int run(void* dst, const void* src, const Options& options) const noexcept;
 
   Layout dst() const;

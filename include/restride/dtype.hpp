@@ -73,7 +73,7 @@ constexpr std::string_view name(DType t) noexcept {
       RESTRIDE_DTYPES(RESTRIDE_X)
 #undef RESTRIDE_X
           "b"};
-  return kNames[static_cast<int>(t)];
+  return static_cast<int>(t) <= kDTypeCount ? kNames[static_cast<int>(t)] : "?";
 }
 
 /// An element: a dtype and its size. Only `kBytes` elements have a size of their own choosing.

@@ -15,7 +15,7 @@ enum class ErrorCode : int {
   kOverlap = 3,          ///< a destination that writes an element twice, or overlaps its source
   kCast = 4,             ///< a conversion that does not exist
   kParse = 5,            ///< text or a file that does not follow its format
-  kRange = 6,            ///< sizes whose product or byte count does not fit 63 bits
+  kRange = 6,            ///< sizes whose product does not fit 63 bits, or more than 2^60 bytes
   kDevice = 7,           ///< wrong device, no device, or a device and host mixture
   kOutOfMemory = 8,
   kIo = 9,            ///< a file that cannot be read or written

@@ -36,13 +36,18 @@ struct Mode {
   friend constexpr bool operator==(const Mode&, const Mode&) = default;
 };
 
+/// What a tensor may hold and span: more than any machine addresses, and small enough that sums of a few such sizes fit
+/// 64 bits.
+inline constexpr std::int64_t kMaxBytes = std::int64_t{1} << 60;
+
 using Modes = detail::FixedVector<Mode, kMaxRank>;
 using Extents = std::span<const std::int64_t>;
 
 /// Where a tensor's elements lie relative to a data pointer.
 ///
 /// Invariants, checked by `validate` and by every function that makes a layout: rank <= 64, extents
-/// >= 0, element size >= 1, and the element count and every byte offset fit in 63 bits.
+/// >= 0, element size >= 1, every byte offset fits in 63 bits, and the elements take up and span at most
+/// kMaxBytes.
 struct Layout {
   Element element;
   Modes modes;                    ///< outermost first

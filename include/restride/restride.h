@@ -32,7 +32,7 @@ typedef enum restride_status {
   RESTRIDE_OVERLAP = 3,          /* a destination that writes an element twice, or overlaps its source */
   RESTRIDE_CAST = 4,             /* a conversion that does not exist */
   RESTRIDE_PARSE = 5,            /* text that does not follow its format */
-  RESTRIDE_RANGE = 6,            /* sizes whose product or byte count does not fit 63 bits */
+  RESTRIDE_RANGE = 6,            /* sizes whose product does not fit 63 bits, or more than 2^60 bytes */
   RESTRIDE_DEVICE = 7,           /* wrong device, no device, or a device and host mixture */
   RESTRIDE_OUT_OF_MEMORY = 8,
   RESTRIDE_IO = 9,

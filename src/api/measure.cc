@@ -1,6 +1,7 @@
 #include "src/api/measure.h"
 
 #include <fmt/format.h>
+#include <hwy/targets.h>
 
 #include <algorithm>
 #include <limits>
@@ -25,7 +26,8 @@ std::string key_of(const Plan::Impl& p) {
     const plan::CudaMachine& m = cuda_machine(p.cuda_device);
     machine = fmt::format("cuda sm_{}{} {} multiprocessors", m.cc_major, m.cc_minor, m.sm_count);
   } else {
-    machine = fmt::format("cpu {} thread{}", p.threads, p.threads == 1 ? "" : "s");
+    const std::int64_t isas = hwy::SupportedTargets() & HWY_TARGETS;  // better ones have lower bits
+    machine = fmt::format("cpu {} {} thread{}", hwy::TargetName(isas & -isas), p.threads, p.threads == 1 ? "" : "s");
   }
   return fmt::format("{} | {} -> {} | align {} -> {}", machine, to_string(p.src), to_string(p.dst), p.src_align,
                      p.dst_align);

@@ -143,9 +143,7 @@ int Plan::run(void* dst, const void* src) const noexcept {
 }
 
 int Plan::run(void* dst, const void* src, const Options& options) const noexcept {
-  int threads = impl_->threads;
-  if (options.threads > 0 || options.executor != nullptr)
-    threads = api::threads_that_pay(impl_->canonical, launch::threads_allowed(options));
+  const int threads = api::threads_that_pay(impl_->canonical, launch::threads_allowed(options));
   return api::run_plan(*impl_, dst, src, options.executor, threads, options.stream);
 }
 

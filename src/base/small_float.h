@@ -30,7 +30,6 @@ template <class T>
 struct Format;
 template <int exponent_bits, int mantissa_bits, bool has_infinity>
 struct FormatBase {
-  static constexpr int kExponentBits = exponent_bits;
   static constexpr int kMantissaBits = mantissa_bits;
   static constexpr bool kHasInfinity = has_infinity;
   static constexpr int kBias = (1 << (exponent_bits - 1)) - 1;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "src/base/checked.h"
 #include "src/layout/describe.h"
 
@@ -10,8 +12,9 @@ namespace restride {
 namespace {
 
 [[noreturn]] void throw_range(const Layout& layout) {
-  throw RangeError(fmt::format("{} of {} spans more than 2^63-1 bytes; use smaller extents or strides",
-                               layout::join_extents(layout.modes), to_string(layout.element)));
+  throw RangeError(
+      fmt::format("{} of {} takes up more than 2^60 bytes, which no machine addresses; use smaller extents or strides",
+                  layout::join_extents(layout.modes), to_string(layout.element)));
 }
 
 void require_rank(std::size_t rank) {
@@ -59,7 +62,7 @@ void validate(const Layout& layout) {
     if (!checked_add(end, reach, &end)) throw_range(layout);
   }
   std::int64_t span = 0;
-  if (__builtin_sub_overflow(hi, lo, &span)) throw_range(layout);
+  if (__builtin_sub_overflow(hi, lo, &span) || std::max(bytes, span) > kMaxBytes) throw_range(layout);
 }
 
 Layout strided(Element element, Extents extents, Extents strides_bytes, std::int64_t offset_bytes) {

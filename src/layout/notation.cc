@@ -1,6 +1,7 @@
 // The notation: one printer, one parser. Grammar and examples stand in restride/layout.hpp.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "src/base/checked.h"
@@ -35,7 +36,7 @@ std::optional<Element> parse_element(std::string_view text) {
 }
 
 std::string to_string(const Layout& l) {
-  const std::int64_t size = l.element.size_bytes;
+  const std::int64_t size = std::max<std::int64_t>(l.element.size_bytes, 1);  // messages also name what is wrong
   bool whole = l.offset_bytes % size == 0;
   for (const Mode& m : l.modes) whole &= m.stride_bytes % size == 0;
   const std::int64_t unit = whole ? size : 1;

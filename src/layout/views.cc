@@ -93,6 +93,8 @@ Layout slice(const Layout& l, int mode, std::optional<std::int64_t> start, std::
   Layout out = l;
   Mode& mode_out = out.modes[m];
   mode_out.extent = none ? 0 : static_cast<std::int64_t>((distance - 1) / magnitude(step) + 1);
+  // Where there are no elements at all, places need not fit and do not matter.
+  if (l.elements() == 0) return out;
   if (mode_out.extent > 0) out.offset_bytes += first * l.modes[m].stride_bytes;
   // A single element has no next one, so its stride may keep the old value; more than one fits by construction.
   if (mode_out.extent > 1) mode_out.stride_bytes = l.modes[m].stride_bytes * step;
@@ -241,7 +243,8 @@ Layout merge(const Layout& l, int first, int count) {
           fmt::format("merge: mode {} of {} does not continue the modes behind it in one stride; copy it to a "
                       "contiguous layout first",
                       i, to_string(l)));
-    joined.extent *= m.extent;
+    if (!checked_mul(joined.extent, m.extent, &joined.extent))  // of an empty tensor
+      throw RangeError(fmt::format("merge: modes {} to {} of {} have a product beyond 63 bits", f, last, to_string(l)));
   }
   for (std::size_t i = f; i <= last; ++i) out.modes.erase(f);
   out.modes.insert(f, joined);

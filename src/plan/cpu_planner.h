@@ -12,7 +12,6 @@ namespace restride::plan {
 /// choosing among families, so only their ratios matter.
 struct CpuMachine {
   std::int64_t line_bytes = 64;
-  std::int64_t l1_bytes = 48 << 10;
   std::int64_t l2_bytes = 1 << 20;
   double stream_bytes_per_ns = 16.0;  ///< read + written, one thread, non-temporal stores
   double line_ns = 4.0;               ///< a line that is touched in part, or out of order

@@ -28,6 +28,21 @@ TEST(PlanCache, TellsLayoutsAndThreadsApart) {
   EXPECT_NE(cached(10002, two), cached(10002, three));
 }
 
+TEST(PlanCache, TellsAddressesApartOnlyWhereAPlanDependsOnThem) {
+  const auto at = [](std::int64_t align, const Options& options) {
+    std::shared_ptr<const Plan::Impl> plan;
+    cached_plan(contiguous(DType::kU8, {10005}), contiguous(DType::kU8, {10005}), options, align, align, &plan);
+    return plan;
+  };
+  Options cpu;
+  cpu.device = DeviceKind::kCpu;
+  EXPECT_EQ(at(1, cpu), at(64, cpu));
+  Options cuda;
+  cuda.device = DeviceKind::kCuda;
+  cuda.cuda_device = kModelDevice;
+  EXPECT_NE(at(1, cuda), at(64, cuda));
+}
+
 TEST(PlanCache, GivesItsPlansToOtherThreads) {
   const auto here = cached(10004);
   std::shared_ptr<const Plan::Impl> there;

@@ -144,11 +144,11 @@ TEST(Canonicalize, CountsMoreThanTwoToThe31) {
   EXPECT_EQ(c.modes, (CopyModes{{6442450944, 4, 8}}));
 }
 
-TEST(Canonicalize, TakesModesWhoseEndLiesBeyond63Bits) {
-  EXPECT_EQ(shown("u8 (2,2):(1,4611686018427387904)", "u8 (2,2)"),
-            "unit 1: (2,2) dst (1,4611686018427387904)b src (2,1)b");
-  EXPECT_EQ(shown("u8 (2,2)", "u8 (2,2):(1,4611686018427387904)"),
-            "unit 1: (2,2) dst (1,2)b src (4611686018427387904,1)b");
+TEST(Canonicalize, TakesModesWhoseEndLiesBeyondTheLimit) {
+  EXPECT_EQ(shown("u8 (2,2):(1,1152921504606846000)", "u8 (2,2)"),
+            "unit 1: (2,2) dst (1,1152921504606846000)b src (2,1)b");
+  EXPECT_EQ(shown("u8 (2,2)", "u8 (2,2):(1,1152921504606846000)"),
+            "unit 1: (2,2) dst (1,2)b src (1152921504606846000,1)b");
 }
 
 TEST(Canonicalize, KnowsTheAlignmentOfEachFirstUnit) {

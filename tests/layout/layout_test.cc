@@ -48,8 +48,9 @@ TEST(Contiguous, RefusesANegativeExtentAndNamesItsMode) {
   EXPECT_TRUE(holds(message_of<ArgumentError>([] { contiguous(DType::kU8, {2, -3}); }), "mode 1", "-3"));
 }
 
-TEST(Contiguous, RefusesMoreBytesThanFit63Bits) {
-  EXPECT_EQ(contiguous(DType::kU8, {kMax}).bytes(), kMax);
+TEST(Contiguous, RefusesMoreBytesThanAnyMachineAddresses) {
+  EXPECT_EQ(contiguous(DType::kU8, {kMaxBytes}).bytes(), kMaxBytes);
+  EXPECT_THROW(contiguous(DType::kU16, {kMaxBytes}), RangeError);
   EXPECT_THROW(contiguous(DType::kU16, {kMax}), RangeError);
   EXPECT_THROW(contiguous(DType::kU8, {std::int64_t{1} << 32, std::int64_t{1} << 31}), RangeError);
 }
@@ -69,9 +70,21 @@ TEST(Strided, RefusesASpanBeyond63Bits) {
   EXPECT_THROW(bytes_apart(DType::kU8, {2}, {std::numeric_limits<std::int64_t>::min()}), RangeError);
 }
 
-TEST(Strided, TakesAModeWhoseEndLiesBeyond63Bits) {
-  // Element 1 starts at 2^62; a third would start at 2^63, but there is none.
-  EXPECT_EQ(bytes_apart(DType::kU8, {2}, {std::int64_t{1} << 62}).elements(), 2);
+TEST(Strided, TakesAModeWhoseEndLiesBeyondTheLimit) {
+  // Element 1 is the last byte that fits; a third would start behind it, but there is none.
+  EXPECT_EQ(bytes_apart(DType::kU8, {2}, {kMaxBytes - 1}).elements(), 2);
+  EXPECT_TRUE(holds(message_of<RangeError>([] { bytes_apart(DType::kU8, {2}, {kMaxBytes}); }), "2^60 bytes"));
+  EXPECT_THROW(bytes_apart(DType::kU16, {kMaxBytes}, {0}), RangeError);
+}
+
+TEST(Validate, NamesWhatIsWrongWithLayoutsThatCannotBePrintedWhole) {
+  Layout l;
+  l.element = Element::bytes(0);
+  l.modes.push_back({4, 0});
+  EXPECT_THROW(permute(l, {1}), ShapeError);
+  l.element.dtype = static_cast<DType>(200);
+  EXPECT_THROW(validate(l), ArgumentError);
+  EXPECT_EQ(to_string(l), "? (4):(0)");
 }
 
 TEST(Validate, LooksAtElementsThatWereFilledInByHand) {

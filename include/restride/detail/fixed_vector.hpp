@@ -52,7 +52,6 @@ class FixedVector {
     require(size_ < N);
     storage_.values[size_++] = v;
   }
-  constexpr void pop_back() noexcept { --size_; }
   constexpr void clear() noexcept { size_ = 0; }
   constexpr void resize(std::size_t n, const T& fill = T{}) {
     require(n <= N);

@@ -3,7 +3,7 @@
 // Task map: task t is unit t; a call moves units [begin, end).
 // Buffers: streamed, an open line for each of 16 places in turn, and 1 KiB for units on their way through a cast.
 // Traffic: every line read once; written once without being read first when the output is streamed.
-// Source and measured: bench/results, class "contiguous".
+// Source and measured: bench/results, family run.
 #pragma once
 
 #include "src/kernels/cpu/args.h"
