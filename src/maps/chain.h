@@ -42,14 +42,23 @@ struct ChainArgs {
 
 // X(bytes of a unit, units along d, units along s, threads, blocks a multiprocessor holds): the kernel's instances.
 #define RESTRIDE_CHAIN_SHAPES(X) \
-  X(1, 128, 256, 256, 4)         \
   X(1, 128, 128, 128, 8)         \
+  X(1, 128, 256, 256, 4)         \
+  X(1, 256, 128, 256, 4)         \
   X(1, 64, 256, 128, 8)          \
   X(1, 32, 256, 128, 12)         \
+  X(1, 64, 128, 64, 16)          \
   X(2, 64, 128, 128, 8)          \
-  X(2, 32, 128, 128, 12)         \
   X(2, 64, 64, 128, 12)          \
-  X(4, 64, 64, 256, 5) X(4, 32, 64, 128, 12) X(8, 32, 32, 256, 5) X(16, 32, 16, 256, 5)
+  X(2, 32, 128, 128, 12)         \
+  X(2, 128, 64, 128, 8)          \
+  X(2, 128, 128, 256, 4)         \
+  X(4, 64, 64, 256, 5)           \
+  X(4, 32, 64, 128, 12)          \
+  X(4, 64, 32, 128, 12)          \
+  X(4, 32, 32, 128, 16)          \
+  X(4, 32, 128, 128, 8)          \
+  X(8, 32, 32, 128, 8) X(8, 64, 16, 128, 8) X(16, 32, 16, 128, 8)
 
 /// tile_stage_byte for tiles whose rows of dst have `groups` words, 2, 4 or a multiple of 8: fewer words a row are
 /// spread over as many banks, for a warp then reads that many more rows.
@@ -58,15 +67,6 @@ RESTRIDE_HD constexpr std::int32_t chain_stage_byte(std::int32_t row, std::int32
   const std::int32_t spread = groups < 8 ? 8 / groups : 1;
   const std::int32_t word = byte / kWordBytes % 8 ^ (line * spread & 7);
   return byte / kLineBytes * (units * groups * kLineBytes) + line * kLineBytes + word * kWordBytes + byte % kWordBytes;
-}
-
-/// What thread `thread` of `threads` stores in its step `step`, as tile_aligned_store: a warp writes up to 128 bytes of
-/// each row.
-RESTRIDE_HD constexpr TileStore chain_store(std::int32_t step, std::int32_t thread, int threads, int groups,
-                                            std::int32_t rows) {
-  const std::int32_t wide = groups < 8 ? groups : 8;
-  const std::int32_t row = thread / wide + step * (threads / wide);
-  return {row / rows * wide + thread % wide, row % rows};
 }
 
 }  // namespace restride::maps

@@ -152,11 +152,20 @@ RESTRIDE_HD constexpr std::int32_t tile_stage_byte(std::int32_t row, std::int32_
   return byte / kLineBytes * (tile_d * kLineBytes) + line * kLineBytes + word * kWordBytes + byte % kWordBytes;
 }
 
-/// What thread `thread` stores in its step `step`: word `word` of a row of dst, and which rows (times `across`, the
-/// rows a lane makes at once). A warp writes 128 bytes of four of them.
-RESTRIDE_HD constexpr TileStore tile_aligned_store(std::int32_t step, std::int32_t thread, std::int32_t rows) {
-  const std::int32_t row = thread / 8 + step * (kTileThreads / 8);
-  return {row / rows * 8 + thread % 8, row % rows};
+/// Lanes, as a power of two, that write side by side in a row of dst, of whose `groups` words `words` are inside dst:
+/// 256 bytes where there are so many. What reaches DRAM in halves costs more than the second turn that shared memory
+/// takes for 16 lanes of one row.
+RESTRIDE_HD constexpr std::int32_t tile_store_log(std::int32_t groups, std::int32_t words) {
+  if (groups < 8) return groups == 4 ? 2 : 1;
+  return groups % 16 == 0 && words > 8 ? 4 : 3;
+}
+
+/// What thread `thread` of `threads` stores in its step `step`: word `word` of a row of dst, and which of the tile's
+/// rows (`rows`, counted in as many as a lane makes at once).
+RESTRIDE_HD constexpr TileStore tile_line_store(std::int32_t step, std::int32_t thread, std::int32_t threads,
+                                                std::int32_t log, std::int32_t rows) {
+  const std::int32_t row = (thread >> log) + step * (threads >> log);
+  return {row / rows * (1 << log) + (thread & ((1 << log) - 1)), row % rows};
 }
 
 // ---- The same tile, brought in by Hopper's bulk tensor copies ----

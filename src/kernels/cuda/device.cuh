@@ -134,6 +134,29 @@ __device__ inline void store(void* p, Bits<bytes> v) {
 /// to read it anyway, and does that better before the write than when it gives the sector up.
 __device__ inline void fetch_sector(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p) : "memory"); }
 
+/// The policy of what L2 gives up last: words of src, for neighbouring tiles share lines and sectors of them; what is
+/// written goes first.
+__device__ inline std::uint64_t kept_policy() {
+  std::uint64_t policy = 0;
+#if __CUDA_ARCH__ >= 800
+  asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+#endif
+  return policy;
+}
+
+/// A word of src, read under that policy.
+__device__ inline uint4 load_kept(const char* from) {
+#if __CUDA_ARCH__ >= 800
+  uint4 v;
+  asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(from), "l"(kept_policy()));
+  return v;
+#else
+  return load<16>(from);
+#endif
+}
+
 /// The word at `from`, of which only what lies in [first, last) is the source's.
 __device__ inline uint4 load_part(const char* from, const char* first, const char* last) {
   std::uint32_t words[4] = {};
@@ -190,13 +213,17 @@ __device__ inline void store_shared(std::uint32_t at, const uint4& v) {
 }
 
 /// A 16-byte word from global into shared memory, past the registers (sm_80); complete after `wait_copies`.
-/// `whole_lines`: the word's 128 bytes will all be wanted, so L2 fetches them at once. Measured on H200: rows that
-/// start anywhere 0.88 -> 0.91 of a copy in f32 and 0.89 -> 0.92 in f16, but 0.84 -> 0.80 in u8, whose tiles have more
-/// halo.
-template <bool whole_lines>
+/// `whole_lines`: the word's 128 bytes will all be wanted, so L2 fetches them at once; not for tiles of units of 1 byte
+/// whose rows start anywhere, for they have much halo.
+/// `kept`: L2 gives it up last. That pays where runs are shared among blocks, and loses where rows start anywhere.
+template <bool whole_lines, bool kept = false>
 __device__ inline void copy_word(std::uint32_t to_shared, const void* from) {
 #if __CUDA_ARCH__ >= 800
-  if constexpr (whole_lines)
+  if constexpr (kept)
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2;" ::"r"(to_shared), "l"(from),
+                 "l"(kept_policy())
+                 : "memory");
+  else if constexpr (whole_lines)
     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to_shared), "l"(from) : "memory");
   else
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to_shared), "l"(from) : "memory");

@@ -141,7 +141,7 @@ __device__ inline void load_pieces(const PackedArgs& a, const Tables& tables, co
         const std::uint32_t to = swizzled ? maps::packed_swizzle(linear, a.swizzle_shift) : linear;
         const char* const at = from + (entry.src + off);
         if (inside || (at >= src + a.src_first && at + 16 <= src + a.src_last))
-          copy_word<true>(to, at);
+          copy_word<true, true>(to, at);
         else
           stage_edge(to, at, src + a.src_first, src + a.src_last);
       });

@@ -83,7 +83,10 @@ struct Word {
     if (!whole) return;
     if constexpr (kShift) {
     } else if constexpr (kind != RowsKind::kCollect) {
-      in[0] = load<kUnit>(from);
+      if constexpr (kUnit == 16)
+        in[0] = load_kept(from);
+      else
+        in[0] = load<kUnit>(from);
     } else {
 #pragma unroll
       for (int j = 0; j < kUnits; ++j) in[j] = load<kUnit>(from + j * a.src_step);

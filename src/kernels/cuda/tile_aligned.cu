@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(maps::kTileThreads, kBlocks)
   for (int step = 0; step < Tile::kLoads; ++step, word += step_bytes) {
     if (row + step * kRowsAStep >= rows || byte >= row_bytes) continue;
     const bool whole = byte + 16 <= row_bytes || word + 16 <= src + a.src_last;
-    words[step] = whole ? load<16>(word) : load_part(word, src + a.src_first, src + a.src_last);
+    words[step] = whole ? load_kept(word) : load_part(word, src + a.src_first, src + a.src_last);
   }
 #pragma unroll
   for (int step = 0; step < Tile::kLoads; ++step)

@@ -28,23 +28,6 @@ struct ChainTile {
   static_assert(kRowWords % 8 == 0 && (kGroups % 8 == 0 || 8 % kGroups == 0) && kThreads % kRowWords == 0);
 };
 
-/// A word of src that L2 gives up last: what is written goes first.
-template <int kUnit>
-__device__ inline uint4 load_kept(const char* from) {
-#if __CUDA_ARCH__ >= 800
-  if constexpr (kUnit >= 4) {
-    uint4 v;
-    std::uint64_t policy;
-    asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-    asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(from), "l"(policy));
-    return v;
-  }
-#endif
-  return load<16>(from);
-}
-
 /// `together`: the rows of dst that a lane makes at once follow each other in one mode.
 template <class Tile, bool together>
 __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
@@ -64,7 +47,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   for (int step = 0; step < Tile::kLoads; ++step) {
     const int d = place.d + row + step * kRowsAStep;
     if (byte >= row_bytes || d >= a.d_extent) continue;
-    words[step] = load_kept<kUnit>(from + maps::chain_offset(c.src_rows, d));
+    words[step] = load_kept(from + maps::chain_offset(c.src_rows, d));
   }
 #pragma unroll
   for (int step = 0; step < Tile::kLoads; ++step)
@@ -73,9 +56,10 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
 
   char* const to = dst + a.dst_offset + batch.dst;
   constexpr int kRowsApart = Tile::kGroups * maps::kLineBytes;  // from a row of src to the next of its group
+  const int log = maps::tile_store_log(Tile::kGroups, (a.d_extent - place.d + kUnits - 1) / kUnits);
 #pragma unroll
   for (int step = 0; step < Tile::kStores; ++step) {
-    const maps::TileStore at = maps::chain_store(step, threadIdx.x, Tile::kThreads, Tile::kGroups, Tile::kRows);
+    const maps::TileStore at = maps::tile_line_store(step, threadIdx.x, Tile::kThreads, log, Tile::kRows);
     const int s = place.s + at.s * kAcross, d = place.d + at.word * kUnits;
     if (d >= a.d_extent || s >= a.s_extent) continue;
     const std::uint32_t address =

@@ -41,9 +41,10 @@ __device__ inline void write_tile(const maps::TileArgs& a, std::uint32_t stage, 
                                   RowOf row_of) {
   constexpr int kUnits = Tile::kUnits, kAcross = Tile::kAcross;
   constexpr int kRowsApart = Tile::kGroups * maps::kLineBytes;  // from a row of src to the next of its group
+  const int log = maps::tile_store_log(Tile::kGroups, (a.d_extent - place.d + kUnits - 1) / kUnits);
 #pragma unroll(kCast ? 1 : Tile::kStores)
   for (int step = 0; step < Tile::kStores; ++step) {
-    const maps::TileStore at = maps::tile_aligned_store(step, threadIdx.x, Tile::kS / kAcross);
+    const maps::TileStore at = maps::tile_line_store(step, threadIdx.x, maps::kTileThreads, log, Tile::kS / kAcross);
     const int s = at.s * kAcross, d = place.d + at.word * kUnits;
     if (d >= a.d_extent || place.s + s >= a.s_extent) continue;
     const std::uint32_t address = stage + maps::tile_stage_byte(at.word * kUnits, s * Tile::kSrc, kUnits, Tile::kD);
