@@ -105,6 +105,8 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   const double used = static_cast<double>(c.units) / (static_cast<double>(tiles) * static_cast<double>(set.tile_units));
   efficiency *= std::min(1.0, 0.5 + 0.55 * used);
   efficiency *= static_cast<double>(runs.bytes) / static_cast<double>(runs.bytes + 6);
+  const auto touched = static_cast<double>(p.read) + static_cast<double>(p.written);
+  if (touched >= least * efficiency) return p;  // what follows only costs more
   // The last wave of blocks leaves part of the GPU idle.
   const double resident = small ? 4.0 : 6.0;
   const auto block_bytes = static_cast<double>(loaded_bytes + table_bytes + 1024);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <initializer_list>
 
 #include "src/base/saturated.h"
 #include "src/plan/cuda_families.h"
@@ -86,6 +87,24 @@ Tiling tiling_of(const Canonical& c, const CudaMachine& machine) {
   return t;
 }
 
+/// The share of a row's tiles that is inside.
+double used_by(std::int64_t extent, std::int64_t tile) {
+  return static_cast<double>(extent) / static_cast<double>(ceil_div(extent, tile) * tile);
+}
+
+/// The best of some shapes, the fastest first: one that short rows fill may be faster.
+TileShape fitting(const Tiling& t, std::initializer_list<TileShape> shapes) {
+  TileShape best;
+  double best_yield = 0, full = 1;
+  for (const TileShape shape : shapes) {
+    const double d = used_by(t.d_extent, shape.d), s = used_by(t.s_extent, shape.s);
+    const double yield = full * (1 - 0.12 * (1 - d)) * (1 - 0.12 * (1 - s)) * std::min(1.0, 0.7 + 0.6 * d * s);
+    if (yield > best_yield) best = shape, best_yield = yield;
+    full -= 0.01;
+  }
+  return best;
+}
+
 /// Units of a tile for ordinary loads; measured on H200, as are all choices below (docs/cuda.md).
 TileShape shape_of(const Canonical& c, const Tiling& t) {
   if (c.cast) return maps::tile_cast_shape(c.dst_unit, c.src_unit);
@@ -98,14 +117,19 @@ TileShape shape_of(const Canonical& c, const Tiling& t) {
       const bool half = t.on_words() && (t.near > 1 || (t.s_extent < 4096 && (t.s_extent - 1) % 256 < 128));
       return {128, t.small || half ? 128 : 256};
     }
-    case 2: return long_rows ? TileShape{256, 64} : t.small ? TileShape{64, 64} : TileShape{64, 128};
+    case 2:
+      if (long_rows) return {256, 64};
+      if (t.small) return {64, 64};
+      return t.on_words() ? fitting(t, {{64, 128}, {128, 64}, {64, 64}}) : TileShape{64, 128};
     case 4:
       if (t.small) return {32, 32};
       if (t.dst_alignment < 16) return {64, 128};  // longer rows of src outweigh their ragged ends
-      return long_rows ? TileShape{128, 32} : TileShape{64, 64};
+      if (long_rows) return {128, 32};
+      return t.on_words() ? fitting(t, {{64, 64}, {64, 32}, {128, 32}}) : TileShape{64, 64};
     case 8:
-      if (t.small || t.on_words()) return long_rows ? TileShape{64, 32} : TileShape{32, 32};
-      return {32, 64};
+      if (t.small) return {32, 32};
+      if (!t.on_words()) return {32, 64};
+      return long_rows ? TileShape{64, 32} : fitting(t, {{32, 32}, {64, 32}});
     default: return t.small ? TileShape{16, 16} : TileShape{32, 16};
   }
 }
@@ -120,7 +144,7 @@ maps::TileOrder order_of(const Tiling& t) {
 double yield_of(const Tiling& t, double used, int unit) {
   // Small units that start anywhere are moved to their place one by one.
   const double small = unit == 1 ? 0.7 : unit == 2 ? 0.85 : 1.0;
-  if (!t.on_words()) return std::pow(used, 0.65) * small;
+  if (!t.on_words()) return std::pow(used, unit < 4 || t.dst_alignment >= 16 ? 0.65 : 0.3) * small;
   const double cube = used * used * used;
   return cube / (cube + (unit >= 8 ? 0.05 : 0.02)) * (t.near > 1 ? 0.9 : 1.0);
 }
@@ -198,7 +222,9 @@ Candidate bid_tile_bulk(const Canonical& c, const CudaMachine& machine) {
   if (!tile_by_bulk(c, t.s))
     return refuse("bulk tensor copies want rows on words, whole groups of rows, two outer modes at most");
   const BulkTile tile = bulk_tile_of(c, t);
-  Candidate bid = offer(c, machine, t, tile.shape, kBulk, tile.wins ? 0.955 : 0.93);
+  // What is not converted, ordinary loads bring in as fast, and for units of 1 and 2 bytes in larger tiles.
+  const double most = c.cast ? 0.955 : c.dst_unit >= 4 ? 0.945 : 0.93;
+  Candidate bid = offer(c, machine, t, tile.shape, kBulk, tile.wins ? most : most - 0.025);
   if (!bid.applies) return bid;
   bid.params.push_back({ParamId::kStages, tile.stages});
   if (tile.stages > 1) {

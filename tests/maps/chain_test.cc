@@ -102,6 +102,22 @@ TEST(ChainPlan, ShortModesAreGatheredToWholeLines) {
   EXPECT_EQ(decision.chosen.get(plan::ParamId::kDstSet), 7) << "18 x 14 x 16 bytes start on 64";
 }
 
+TEST(ChainPlan, TheModeThatGoesOnWhereRowsOfDstEndIsNotInTheChainOfSrc) {
+  // Both chains could go on with the mode of 59.
+  const Copy copy("f32 (2320,59,384)", "f32 (2320,59,384):(1,2320,136880)", 128);
+  EXPECT_EQ(plan::bid_tile_chains(copy.c, {}).get(plan::ParamId::kSrcSet), 4);
+}
+
+TEST(ChainPlan, ChainsGrowUntilTheyFillTheirTiles) {
+  const Copy copy("f32 (352,28,28,4,48)", "f32 (352,28,28,4,48):(1,352,9856,275968,1103872)", 128);
+  const plan::Candidate bid = plan::bid_tile_chains(copy.c, {});
+  EXPECT_EQ(bid.get(plan::ParamId::kTileRows), 64);
+  EXPECT_EQ(bid.get(plan::ParamId::kTileCols), 64);
+  const maps::ChainArgs a = plan::chain_args(copy.c, bid);
+  EXPECT_EQ(a.tile.d_extent % 64, 0);
+  EXPECT_GE(a.tile.s_extent, 352);
+}
+
 TEST(ChainMap, LinesAreReadWithoutBankConflictsOrTwoWaysWhereAWarpWrites256BytesOfARow) {
   struct Instance {
     int unit, d, s, threads;

@@ -15,16 +15,17 @@ const plan::Candidate* other_tile(const plan::Decision& decision) {
   return nullptr;
 }
 
-TEST(CudaTilePlan, LargeTransposesGoByBulkTensorCopies) {
+TEST(CudaTilePlan, LargeTransposesGoByOrdinaryLoadsAndBulkTensorCopiesBidCloseBehind) {
   for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"}) {
     const plan::Decision decision = plan::plan_cuda(
         canonical(std::string(dtype) + " (8192,4096)", std::string(dtype) + " (8192,4096):(1,8192)"), {});
     EXPECT_EQ(decision.chosen.family, plan::Family::kTile);
-    EXPECT_EQ(decision.chosen.get(plan::ParamId::kEngine), 1) << dtype;
-    const plan::Candidate* loads = other_tile(decision);
-    ASSERT_NE(loads, nullptr);
-    EXPECT_TRUE(loads->applies);
-    EXPECT_EQ(loads->get(plan::ParamId::kEngine), 0);
+    EXPECT_EQ(decision.chosen.get(plan::ParamId::kEngine), 0) << dtype;
+    const plan::Candidate* bulk = other_tile(decision);
+    ASSERT_NE(bulk, nullptr);
+    EXPECT_TRUE(bulk->applies);
+    EXPECT_EQ(bulk->get(plan::ParamId::kEngine), 1);
+    EXPECT_LT(bulk->predicted.time_ns, decision.chosen.predicted.time_ns * 1.05);
   }
 }
 
@@ -46,11 +47,15 @@ TEST(CudaTilePlan, ShortRowsOfSrcAreNotWorthWhatTheEngineFetches) {
   EXPECT_EQ(other_tile(decision)->reason, "slower by prediction");
 }
 
-TEST(CudaTilePlan, RowsThatStartOffSectorsGetARingWithFewTilesUnderWay) {
-  const plan::Decision decision = plan::plan_cuda(canonical("u8 (8192,16400)", "u8 (8192,16400):(1,8192)"), {});
-  EXPECT_EQ(decision.chosen.get(plan::ParamId::kEngine), 1);
-  EXPECT_EQ(decision.chosen.get(plan::ParamId::kStages), 2);
-  EXPECT_EQ(decision.chosen.get(plan::ParamId::kBlocks), plan::CudaMachine{}.sm_count);
+TEST(CudaTilePlan, BulkCopiesOfRowsThatStartOffSectorsGetARingWithFewTilesUnderWay) {
+  const plan::Candidate bulk = plan::bid_tile_bulk(canonical("u8 (8192,16400)", "u8 (8192,16400):(1,8192)"), {});
+  EXPECT_EQ(bulk.get(plan::ParamId::kStages), 2);
+  EXPECT_EQ(bulk.get(plan::ParamId::kBlocks), plan::CudaMachine{}.sm_count);
+}
+
+TEST(CudaTilePlan, ShortRowsOfSrcGetTilesThatTheyFill) {
+  const plan::Candidate loads = plan::bid_tile(canonical("f32 (4000,32,1000)", "f32 (4000,32,1000):(32000,1,32)"), {});
+  EXPECT_EQ(loads.get(plan::ParamId::kTileCols), 32);
 }
 
 TEST(CudaTilePlan, WideningCastsGoByBulkTensorCopiesAndNarrowingOnesDoNot) {
