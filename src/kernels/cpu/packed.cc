@@ -6,6 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/kernels/cpu/packed.cc"
 #include <hwy/foreach_target.h>
+#include "src/kernels/cpu/packed_asker-inl.h"
 #include "src/kernels/cpu/shuffles-inl.h"
 #include "src/kernels/cpu/table_pick-inl.h"
 #include "src/kernels/cpu/tile_table-inl.h"
@@ -24,33 +25,6 @@ constexpr std::int64_t kPieceBytes = 512;
 /// most tiles' runs: their open lines still fit the first cache. Powers of two.
 constexpr std::int64_t kWriters = 16;
 constexpr std::int64_t kMostWriters = 256;
-
-/// Asks for the next tile's source runs at the pace at which this tile's units leave.
-template <std::size_t kUnit>
-class Asker {
- public:
-  Asker(const TileTable<kUnit>& t, const std::uint8_t* next_tile, std::int64_t src_unit) noexcept
-      : t_(t), next_tile_(next_tile), src_unit_(src_unit), run_bytes_(t.src_run_bytes()) {}
-  HWY_INLINE void units_left(std::int64_t n) noexcept {
-    for (owed_bytes_ += n * src_unit_; owed_bytes_ > 0 && run_ < t_.src_runs(); owed_bytes_ -= 64) {
-      prefetch_to_l2(next_tile_ + t_.src_offset(run_) + at_);
-      at_ += 64;
-      if (at_ < run_bytes_) continue;
-      owed_bytes_ += at_ - run_bytes_;
-      at_ = 0;
-      ++run_;
-    }
-  }
-
- private:
-  const TileTable<kUnit>& t_;
-  const std::uint8_t* next_tile_;
-  std::int64_t src_unit_;
-  std::int64_t run_bytes_;
-  std::int64_t run_ = 0;
-  std::int64_t at_ = 0;
-  std::int64_t owed_bytes_ = 0;
-};
 
 /// The tile's source runs, converted if there is a cast, one behind the other.
 template <std::size_t kUnit>
@@ -93,7 +67,7 @@ class RunWriters {
 
 /// Writes a tile's runs piece by piece. make(unit, n): n units of dst from number `unit` of the tile on, for `leaving`.
 template <std::size_t kUnit, class Make>
-HWY_INLINE void leave_in_pieces(const TileTable<kUnit>& t, std::uint8_t* dst, RunWriters& writers, Asker<kUnit>& asker,
+HWY_INLINE void leave_in_pieces(const TileTable<kUnit>& t, std::uint8_t* dst, RunWriters& writers, PackedAsker& asker,
                                 const std::uint8_t* leaving, const Make& make) {
   constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
   constexpr std::int64_t kPieceUnits = kPieceBytes / kUnitBytes;
@@ -123,8 +97,8 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
   int last = 0;
   RunWriters writers(a);
   NestCursor at(a.nest, begin);
-  NestCursor ahead(a.nest, std::min(begin + 1, end - 1));
-  for (std::int64_t task = begin; task < end; ++task, at.next(), ahead.next()) {
+  PackedAsker asker(a, src, begin, end);
+  for (std::int64_t task = begin; task < end; ++task, at.next()) {
     const auto points = TileTable<kUnit>::points_at(a, at);
     if (!tables[last].is_for(points)) {
       last = 1 - last;
@@ -133,7 +107,7 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
     const TileTable<kUnit>& t = tables[last];
     std::uint8_t* tile = dst + at.dst();
     stage_runs(a, t, stage, src + at.src());
-    Asker<kUnit> asker(t, src + ahead.src(), a.src_unit);
+    asker.enter(t.src_runs(), t.src_offsets(), t.src_run_bytes(), task);
     if (t.weaves()) {
       Plane plane = t.plane();
       for (std::int64_t i = 0; i < t.planes(); ++i) {

@@ -105,6 +105,7 @@ class TileTable {
   std::int64_t dst_run() const noexcept { return dst_run_; }
   std::int64_t dst_runs() const noexcept { return dst_runs_; }
   std::int64_t src_offset(std::int64_t run) const noexcept { return src_offsets_[run]; }
+  const std::int64_t* src_offsets() const noexcept { return src_offsets_; }
   std::int64_t dst_offset(std::int64_t run) const noexcept { return dst_offsets_[run]; }
   const Shuffles<kUnit>& shuffles() const noexcept { return shuffles_; }
   /// True when the tile is permuted by shuffles worked out beforehand.
