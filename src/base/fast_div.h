@@ -3,6 +3,7 @@
 // Source: Granlund and Montgomery, "Division by invariant integers using multiplication", 1994.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "src/base/hd.h"
@@ -17,9 +18,8 @@ struct FastDiv {
 
   constexpr FastDiv() = default;
   explicit constexpr FastDiv(std::int64_t d) : divisor(static_cast<std::uint32_t>(d)) {
-    std::uint32_t log = 0;
-    while ((std::uint64_t{1} << log) < divisor) ++log;
-    if (log == 0) return;  // divisor 1: the quotient is n itself
+    if (divisor <= 1) return;  // the quotient is n itself
+    const auto log = static_cast<std::uint32_t>(std::bit_width(divisor - 1));
     // ceil(2^(31 + log) / d) < 2^32, and its error times n stays below 2^(31 + log).
     multiplier = static_cast<std::uint32_t>(((std::uint64_t{1} << (31 + log)) + divisor - 1) / divisor);
     shift = log - 1;
@@ -39,9 +39,8 @@ struct FastDiv64 {
 
   constexpr FastDiv64() = default;
   explicit constexpr FastDiv64(std::int64_t d) : divisor(static_cast<std::uint64_t>(d)) {
-    std::uint32_t log = 0;
-    while ((std::uint64_t{1} << log) < divisor) ++log;
-    if (log == 0) return;
+    if (divisor <= 1) return;
+    const auto log = static_cast<std::uint32_t>(std::bit_width(divisor - 1));
     __extension__ using Wide = unsigned __int128;
     multiplier = static_cast<std::uint64_t>(((Wide{1} << (63 + log)) + divisor - 1) / divisor);
     shift = log - 1;

@@ -80,7 +80,13 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   const double crowded = c.dst_unit == 1 ? 0.0 : c.dst_unit <= 4 ? 0.0035 : 0.001;
   efficiency *= 1 - crowded * std::max(0.0, size - 15e3) / 1e3;
   efficiency *= static_cast<double>(piece_bytes) / static_cast<double>(piece_bytes + 6);
-  if (static_cast<double>(c.units) * (c.src_unit + c.dst_unit) / 32 >= least * efficiency) return p;
+  // A block's tables cost about a word's work an entry, and serve all of its tiles, of which it seldom has many.
+  const auto entries = static_cast<double>(set.run_units);
+  const auto with_tables = [&](std::int64_t served) {
+    return efficiency / (1 + 0.5 * entries / (size / 16 * static_cast<double>(served)));
+  };
+  constexpr std::int64_t kMostServed = 2;
+  if (static_cast<double>(c.units) * (c.src_unit + c.dst_unit) / 32 >= least * with_tables(kMostServed)) return p;
   const std::int64_t copies = small && starts < 16 ? 4 / c.dst_unit : 1;
   const std::int64_t table_bytes =
       set.run_units * 2 * copies + (set.tile_units / set.run_units + set.tile_units / set.piece_units) * 16;
@@ -91,6 +97,15 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
     const std::int64_t extent = c.modes[i].extent, chunk = i < kMaxSet ? set.chunk[i] : 0;
     if (chunk != extent) tiles *= chunk == 0 ? extent : ceil_div(extent, chunk);  // most are whole: no division
   }
+  const double used = static_cast<double>(c.units) / (static_cast<double>(tiles) * static_cast<double>(set.tile_units));
+  efficiency *= std::min(1.0, 0.5 + 0.55 * used);
+  // The last wave of blocks leaves part of the GPU idle.
+  const double resident = small ? 4.0 : 6.0;
+  const auto block_bytes = static_cast<double>(loaded_bytes + table_bytes + 1024);
+  const double at_once =
+      machine.sm_count * std::min(resident, static_cast<double>(machine.shared_per_sm_bytes) / block_bytes);
+  const double waves = static_cast<double>(tiles) / at_once;
+  efficiency *= waves / (waves + 0.3);
   const Runs runs = runs_of(c, set);
   std::int64_t src_bits = c.src_align | 128;
   for (std::size_t i = 0; i < c.modes.size(); ++i)
@@ -102,31 +117,19 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   p.written = sectors(runs.count, runs.bytes, starts >= 32 ? 32 : 1);
   if (gap_behind(c, set) && (starts < 32 || runs.bytes % 32 != 0))
     p.read += std::min(p.written, saturated_mul(runs.count, 2));
-  const double used = static_cast<double>(c.units) / (static_cast<double>(tiles) * static_cast<double>(set.tile_units));
-  efficiency *= std::min(1.0, 0.5 + 0.55 * used);
   efficiency *= static_cast<double>(runs.bytes) / static_cast<double>(runs.bytes + 6);
-  const auto touched = static_cast<double>(p.read) + static_cast<double>(p.written);
-  if (touched >= least * efficiency) return p;  // what follows only costs more
-  // The last wave of blocks leaves part of the GPU idle.
-  const double resident = small ? 4.0 : 6.0;
-  const auto block_bytes = static_cast<double>(loaded_bytes + table_bytes + 1024);
-  const double at_once =
-      machine.sm_count * std::min(resident, static_cast<double>(machine.shared_per_sm_bytes) / block_bytes);
-  const double waves = static_cast<double>(tiles) / at_once;
-  efficiency *= waves / (waves + 0.3);
-  const bool blocks = in_blocks(c, set);
-  // A block's tables cost about a word's work an entry, and serve all of its tiles, of which it seldom has many.
-  const auto entries = static_cast<double>(set.run_units);
-  const std::int64_t served = std::min<std::int64_t>(2, tiles_of_block(blocks, c.dst_unit, entries, size));
-  efficiency /= 1 + 0.5 * entries / (size / 16 * static_cast<double>(served));
   // Looking units up one by one, and all the more byte by byte, is bound by instructions; so are the ends of runs.
   const auto words = static_cast<double>(set.run_units * c.dst_unit) / 16;
   if (runs.loose) efficiency *= 0.93;
   if (!runs.merged && starts < 16) efficiency *= words / (words + (small ? 2.0 : 0.7));
+  const auto touched = static_cast<double>(p.read) + static_cast<double>(p.written);
+  if (touched >= least * with_tables(kMostServed)) return p;  // what follows only costs more
+  const bool blocks = in_blocks(c, set);
+  efficiency = with_tables(std::min(kMostServed, tiles_of_block(blocks, c.dst_unit, entries, size)));
   if (blocks) efficiency *= words / (words + (c.dst_unit == 1 ? 0.6 : 0.3));  // a thread's words are of different rows
   if (small && !c.cast && !blocks) efficiency *= c.dst_unit == 1 ? 0.8 : 0.9;
   p.efficiency = efficiency;
-  p.time = (static_cast<double>(p.read) + static_cast<double>(p.written)) / efficiency;
+  p.time = touched / efficiency;
   return p;
 }
 
