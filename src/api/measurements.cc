@@ -1,16 +1,19 @@
 // Measurements as text: one JSON object, one record a copy.
 #include <restride/measurements.hpp>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include <restride/error.hpp>
 
@@ -41,6 +44,53 @@ MeasuredCandidate candidate_from(const json& in) {
     out.params[name] = value.get<std::int64_t>();
   }
   return out;
+}
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void cannot_write(const fs::path& path, const std::string& why) {
+  throw IoError(fmt::format("cannot write {}: {}; name a file in a folder that you may write to", path.string(), why));
+}
+
+/// The file behind `path`, links followed, also when it does not exist yet. Errors: IoError: it is no regular file.
+fs::path target_of(fs::path path) {
+  constexpr int kMaxLinks = 40;  // as Linux
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status) && !fs::is_regular_file(status)) cannot_write(path, "it is no regular file");
+  for (int links = 0; fs::is_symlink(fs::symlink_status(path, error)); ++links) {
+    const fs::path to = fs::read_symlink(path, error);
+    if (error || links == kMaxLinks) cannot_write(path, error ? error.message() : std::strerror(ELOOP));
+    path = path.parent_path() / to;
+  }
+  return path;
+}
+
+/// Written beside and renamed, so that a reader sees the old file or the new one, never half of one.
+void replace_file(const fs::path& path, const std::string& text) {
+  static std::atomic<unsigned> serial{0};  // threads may save at once
+  std::string beside;
+  int fd = -1;
+  for (int attempt = 0; fd < 0 && attempt < 100; ++attempt) {
+    beside = fmt::format("{}.restride-{}-{}", path.string(), ::getpid(), serial++);
+    fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno != EEXIST) break;
+  }
+  if (fd < 0) cannot_write(path, std::strerror(errno));
+  struct stat old {};
+  if (::stat(path.c_str(), &old) == 0) (void)::fchmod(fd, old.st_mode & 07777);
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const ssize_t n = ::write(fd, text.data() + at, text.size() - at);
+    if (n < 0 && errno != EINTR) break;
+    at += n < 0 ? 0 : static_cast<std::size_t>(n);
+  }
+  int reason = at < text.size() ? errno : 0;
+  if (::close(fd) != 0 && reason == 0) reason = errno;
+  if (reason == 0 && ::rename(beside.c_str(), path.c_str()) == 0) return;
+  if (reason == 0) reason = errno;
+  (void)::unlink(beside.c_str());
+  cannot_write(path, std::strerror(reason));
 }
 
 }  // namespace
@@ -81,29 +131,19 @@ Measurements Measurements::from_json(std::string_view text) {
   return out;
 }
 
-void Measurements::save(const std::string& path) const {
-  const std::string text = to_json();
-  // Written beside and renamed, so that a reader sees the old file or the new one, never half of one.
-  const std::string beside = fmt::format("{}.{}.tmp", path, ::getpid());
-  const auto fail = [&](const char* doing) {
-    const std::string why = std::strerror(errno);
-    (void)std::remove(beside.c_str());
-    throw IoError(fmt::format("cannot {} {}: {}; name a file in a folder that you may write to", doing, path, why));
-  };
-  std::FILE* file = std::fopen(beside.c_str(), "wb");
-  if (file == nullptr) fail("write");
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if ((std::fclose(file) != 0) || !written) fail("write");
-  if (std::rename(beside.c_str(), path.c_str()) != 0) fail("replace");
-}
+void Measurements::save(const std::string& path) const { replace_file(target_of(path), to_json()); }
 
 Measurements Measurements::load(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf()))
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file.is_open() || file.bad())
     throw IoError(
         fmt::format("cannot read {}: {}; name a file that Measurements::save made", path, std::strerror(errno)));
-  return from_json(text.str());
+  try {
+    return from_json(text);
+  } catch (const ParseError& e) {
+    throw ParseError(fmt::format("{}: {}", path, text.empty() ? "it is empty; measure again" : e.what()));
+  }
 }
 
 }  // namespace restride

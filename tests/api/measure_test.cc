@@ -2,9 +2,17 @@
 #include "src/api/measure.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <vector>
 
 #include <restride/restride.hpp>
@@ -82,6 +90,64 @@ TEST(Measurements, SurviveAFile) {
   std::remove(path.c_str());
   EXPECT_THROW(Measurements::load(path), IoError);
   EXPECT_THROW(kept.save("/no/such/folder/file.json"), IoError);
+}
+
+class MeasurementsFile : public ::testing::Test {
+ protected:
+  MeasurementsFile() {
+    std::string name = ::testing::TempDir() + "restride-XXXXXX";
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~MeasurementsFile() override { std::filesystem::remove_all(folder_); }
+  long files() const { return std::distance(std::filesystem::directory_iterator(folder_), {}); }
+  std::filesystem::path folder_;
+  Measurements kept_;
+};
+
+TEST_F(MeasurementsFile, IsWrittenThroughLinks) {
+  std::filesystem::create_symlink("real", folder_ / "link");
+  for (int round = 0; round < 2; ++round) {  // the file does not exist, then it does
+    kept_.save(folder_ / "link");
+    EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link"));
+    EXPECT_EQ(Measurements::load(folder_ / "real").to_json(), kept_.to_json());
+  }
+  std::filesystem::permissions(folder_ / "real", std::filesystem::perms(0640));
+  kept_.save(folder_ / "link");
+  EXPECT_EQ(std::filesystem::status(folder_ / "real").permissions(), std::filesystem::perms(0640));
+  std::filesystem::create_symlink("loop", folder_ / "loop");
+  EXPECT_THROW(kept_.save(folder_ / "loop"), IoError);
+  EXPECT_EQ(files(), 3);
+}
+
+TEST_F(MeasurementsFile, NeverTakesThePlaceOfWhatIsNoFile) {
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_THROW(kept_.save(folder_ / "pipe"), IoError);
+  EXPECT_TRUE(std::filesystem::is_fifo(folder_ / "pipe"));
+  EXPECT_THROW(kept_.save(folder_), IoError);
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(MeasurementsFile, LeavesNothingBehindWhenItCannotBeWritten) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 10;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  EXPECT_THROW(kept_.save(folder_ / "m.json"), IoError);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(files(), 0);
+}
+
+TEST_F(MeasurementsFile, SaysWhenItIsEmpty) {
+  std::ofstream(folder_ / "m.json").close();
+  try {
+    Measurements::load(folder_ / "m.json");
+    ADD_FAILURE() << "no error";
+  } catch (const ParseError& e) {
+    EXPECT_NE(std::string(e.what()).find("m.json: it is empty"), std::string::npos) << e.what();
+  }
 }
 
 TEST(Measurements, RefuseBrokenText) {
