@@ -27,12 +27,16 @@ bool may_hold_members(const std::string& path) {
   return path.ends_with(".npz") || path.ends_with(".safetensors") || path.ends_with(".npy");
 }
 
-/// The entry that `wanted` names, also without its ".npy"; the only one when nothing is wanted.
+/// The entry that `wanted` names, else the one that it names without `suffix`; the only one when nothing is wanted.
 template <class Entry>
-const Entry& choose(const std::vector<Entry>& entries, const std::string& wanted, const std::string& path) {
+const Entry& choose(const std::vector<Entry>& entries, const std::string& wanted, const std::string& suffix,
+                    const std::string& path) {
   std::vector<const Entry*> found;
-  for (const Entry& e : entries)
-    if (wanted.empty() || e.name == wanted || e.name == wanted + ".npy") found.push_back(&e);
+  for (const std::string& name : {wanted, wanted + suffix}) {
+    for (const Entry& e : entries)
+      if (wanted.empty() || e.name == name) found.push_back(&e);
+    if (!found.empty()) break;
+  }
   if (found.size() == 1) return *found[0];
   if (entries.empty()) throw ArgumentError(path + " holds no arrays");
   if (found.size() > 1 && !wanted.empty())
@@ -48,7 +52,7 @@ const Entry& choose(const std::vector<Entry>& entries, const std::string& wanted
 
 OpenArray open_npz(InputFile file, const std::string& wanted) {
   const std::vector<ZipMember> members = read_zip_directory(file);
-  const ZipMember& member = choose(members, wanted, file.path());
+  const ZipMember& member = choose(members, wanted, ".npy", file.path());
   const std::string shown = file.path() + ":" + member.name;
   const std::uint64_t data = zip_member_data(file, member);
   if (!member.deflated) {
@@ -71,7 +75,8 @@ OpenArray open_npz(InputFile file, const std::string& wanted) {
 
 OpenArray open_safetensors(InputFile file, const std::string& wanted) {
   const std::vector<ArrayEntry> entries = parse_safetensors(file);
-  ArrayEntry entry = choose(entries, wanted, file.path());
+  ArrayEntry entry = choose(entries, wanted, "", file.path());
+  if (!entry.unsupported.empty()) throw UnsupportedError(entry.unsupported);
   std::string shown = file.path() + ":" + entry.name;
   return {std::move(file), std::move(entry), std::move(shown)};
 }

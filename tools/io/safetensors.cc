@@ -61,9 +61,6 @@ ArrayEntry read_tensor(const std::string& name, const json& value, std::uint64_t
   const auto dtype = value["dtype"].get<std::string>();
   const auto* row =
       std::find_if(std::begin(kDtypes), std::end(kDtypes), [&](const auto& r) { return r.name == dtype; });
-  if (row == std::end(kDtypes))
-    throw UnsupportedError(
-        fmt::format("safetensors: {} has dtype '{}', which restride does not know", what, printable(dtype)));
 
   if (value["shape"].size() > static_cast<std::size_t>(kMaxRank))
     fail(fmt::format("{} has more than {} extents", what, kMaxRank));
@@ -78,6 +75,12 @@ ArrayEntry read_tensor(const std::string& name, const json& value, std::uint64_t
 
   ArrayEntry entry;
   entry.name = name;
+  if (row == std::end(kDtypes)) {  // how many bytes its elements take is unknown, so the span cannot be checked
+    entry.layout = contiguous(DType::kU8, {0});
+    entry.unsupported =
+        fmt::format("safetensors: {} has dtype '{}', which restride does not know", what, printable(dtype));
+    return entry;
+  }
   entry.layout = contiguous(row->dtype, extents);
   if (static_cast<std::uint64_t>(entry.layout.bytes()) != last - first)
     fail(fmt::format("{}: {} is {} bytes, but data_offsets span {}", what, to_string(entry.layout),

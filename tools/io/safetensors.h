@@ -10,9 +10,10 @@
 
 namespace restride::io {
 
-/// Every tensor of the file, in the order of their names, each checked to lie within it.
+/// Every tensor of the file, in the order of their names, each checked to lie within it. One of a dtype that restride
+/// has no name for is an entry too: `unsupported` says so.
 /// Errors: ParseError (a length beyond the file or 100 MB, bad JSON, nesting, offsets that do not fit the shape),
-/// RangeError, UnsupportedError (a dtype that restride has no name for).
+/// RangeError.
 std::vector<ArrayEntry> parse_safetensors(const ByteSource& source);
 
 /// The header in front of one contiguous tensor, padded to a multiple of 8 bytes.

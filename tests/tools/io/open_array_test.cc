@@ -46,6 +46,20 @@ TEST(OpenArray, TakesASlashForAColonAndAnOnlyMemberUnnamed) {
   EXPECT_EQ(open_array(folder / "a.npz").entry.name, "weights.npy");
 }
 
+TEST(OpenArray, PrefersTheExactNameOfATensor) {
+  TemporaryFolder folder;
+  const std::string json = R"({"a":{"dtype":"U8","shape":[2,3],"data_offsets":[6,12]},)"
+                           R"("a.npy":{"dtype":"U8","shape":[6],"data_offsets":[0,6]},)"
+                           R"("b.npy":{"dtype":"F4","shape":[6],"data_offsets":[0,3]}})";
+  write_file(folder / "f.safetensors", le(json.size(), 8) + json + "ABCDEF" + kData);
+  EXPECT_EQ(data_of(open_array(folder / "f.safetensors:a")), kData);
+  EXPECT_EQ(data_of(open_array(folder / "f.safetensors:a.npy")), "ABCDEF");
+  // Only .npz adds an ending, and only the tensor that is asked for must have a dtype that is known.
+  EXPECT_THROW(open_array(folder / "f.safetensors:b"), ArgumentError);
+  EXPECT_NE(message_of<UnsupportedError>([&] { open_array(folder / "f.safetensors:b.npy"); }).find("'F4'"),
+            std::string::npos);
+}
+
 TEST(OpenArray, PrefersAFileWhoseNameHoldsAColon) {
   TemporaryFolder folder;
   save(folder / "a:b.npy");

@@ -96,9 +96,19 @@ TEST(Safetensors, RefusesByteCountsThatOverflow) {
   EXPECT_THROW(parse_safetensors(source_of(file)), RangeError);
 }
 
-TEST(Safetensors, NamesADtypeItDoesNotKnow) {
-  const std::string file = file_of(R"({"t":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}})");
-  EXPECT_NE(message_of<UnsupportedError>([&] { parse_safetensors(source_of(file)); }).find("'F4'"), std::string::npos);
+TEST(Safetensors, NamesADtypeItDoesNotKnowAndReadsTheOthers) {
+  const std::string file = file_of(R"({"new":{"dtype":"F4","shape":[2],"data_offsets":[0,1]},)"
+                                   R"("old":{"dtype":"U8","shape":[3],"data_offsets":[1,4]}})");
+  const std::vector<ArrayEntry> entries = parse_safetensors(source_of(file));
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_NE(entries[0].unsupported.find("'F4'"), std::string::npos) << entries[0].unsupported;
+  EXPECT_EQ(entries[1].unsupported, "");
+  EXPECT_EQ(entries[1].layout.elements(), 3);
+}
+
+TEST(Safetensors, HoldsATensorOfAnUnknownDtypeToTheFile) {
+  const std::string file = file_of(R"({"t":{"dtype":"F4","shape":[2],"data_offsets":[60,65]}})");
+  EXPECT_NE(message_of<ParseError>([&] { parse_safetensors(source_of(file)); }).find("truncated"), std::string::npos);
 }
 
 }  // namespace
