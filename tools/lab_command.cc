@@ -1,6 +1,5 @@
 // `restride lab`: the ladder of lab/, rung by rung.
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "lab/report.h"
 #include "tools/bench/machine.h"
 #include "tools/commands.h"
+#include "tools/io/report_file.h"
 
 namespace restride::tools {
 namespace {
@@ -63,15 +63,6 @@ void launch_for_profiler(const LabOptions& options) {
   fmt::print("{}\n", launches.dump());
 }
 
-void write_json(const std::string& path, const nlohmann::json& value) {
-  const std::string partial = path + ".part";
-  std::ofstream file(partial);
-  file << value.dump(1) << '\n';
-  file.close();
-  if (!file || std::rename(partial.c_str(), path.c_str()) != 0)
-    throw IoError("cannot write " + path + "; check that its folder exists and has room");
-}
-
 void require_known_rungs(const LabOptions& options) {
   try {
     for (const std::string& name : options.rungs) lab::find_rung(name);
@@ -88,6 +79,7 @@ void run_lab(const LabOptions& options) {
   if (options.check) throw Exit{check_rungs(options)};
   if (options.once) return launch_for_profiler(options);
 
+  if (!options.json.empty()) io::require_report(options.json);
   if (device.present) {
     fmt::print("{}, driver {}, CUDA {}: {} processors, {} MiB L2\n\n", device.name, device.driver, device.cuda,
                device.processors, device.l2_bytes >> 20);
@@ -106,11 +98,12 @@ void run_lab(const LabOptions& options) {
       for (auto& item : lab::to_json(rows)) all.push_back(std::move(item));
     }
   if (!options.json.empty()) {
-    write_json(options.json, {{"machine", lab::to_json(device)},
-                              {"version", version()},
-                              {"commit", bench::commit()},
-                              {"command", bench::command_line()},
-                              {"rows", std::move(all)}});
+    const nlohmann::json result = {{"machine", lab::to_json(device)},
+                                   {"version", version()},
+                                   {"commit", bench::commit()},
+                                   {"command", bench::command_line()},
+                                   {"rows", std::move(all)}};
+    io::write_report(options.json, result.dump(1) + '\n');
   }
   if (!right) throw Exit{kFailure};
 }

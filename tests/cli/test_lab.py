@@ -1,5 +1,6 @@
 """restride lab: what it says without a GPU, its result file, its refusals."""
 import json
+import os
 
 
 def test_the_maps_figures_need_no_gpu(restride, tmp_path):
@@ -23,4 +24,16 @@ def test_an_unknown_rung_is_answered_with_those_there_are(restride):
 
 def test_an_unwritable_result_file_is_named(restride):
     err = restride("lab", "--size", 64, "--element", 4, "--rung", "memcpy", "--reps", 1, "--json", "no/such/lab.json", code=1).err
-    assert "no/such/lab.json" in err
+    assert "no/such" in err
+
+
+def test_the_result_file_leaves_its_neighbours_alone(restride, tmp_path):
+    lab = ("lab", "--size", 64, "--element", 4, "--rung", "naive", "--reps", 1, "--json")
+    (tmp_path / "lab.json.part").write_text("mine")
+    (tmp_path / "link.json").symlink_to("lab.json")
+    restride(*lab, "link.json")
+    assert (tmp_path / "lab.json.part").read_text() == "mine" and (tmp_path / "link.json").is_symlink()
+    assert json.loads((tmp_path / "lab.json").read_text())["rows"]
+    (tmp_path / "folder").mkdir()
+    assert "directory" in restride(*lab, "folder", code=1).err
+    assert sorted(os.listdir(tmp_path)) == ["folder", "lab.json", "lab.json.part", "link.json"]

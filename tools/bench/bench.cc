@@ -12,6 +12,7 @@
 #include "tools/bench/machine.h"
 #include "tools/bench/report.h"
 #include "tools/bench/shipped.h"
+#include "tools/io/report_file.h"
 
 namespace restride::bench {
 namespace {
@@ -66,8 +67,7 @@ int list(const std::vector<Case>& cases) {
 }
 
 void write_results(const Settings& settings, const std::vector<CaseResult>& results, const nlohmann::json& machine) {
-  if (settings.json_path.empty()) return;
-  write_file(settings.json_path, to_json(results, machine, commit(), command_line()).dump(1) + "\n");
+  io::write_report(settings.json_path, to_json(results, machine, commit(), command_line()).dump(1) + "\n");
 }
 
 }  // namespace
@@ -90,7 +90,9 @@ std::vector<Case> select_cases(const Settings& settings, std::vector<std::string
       out.push_back(std::move(c));
     }
   }
-  if (out.empty()) throw ArgumentError("no case matches --only; `restride bench --list` prints them all");
+  if (out.empty())
+    throw ArgumentError(settings.only.empty() ? "the case files hold no case; put objects into their list \"cases\""
+                                              : "no case matches --only; `restride bench --list` prints them all");
   return out;
 }
 
@@ -100,6 +102,8 @@ int run(const Settings& settings) {
   for (const std::string& warning : warnings) fmt::print(stderr, "restride bench: {}\n", warning);
   if (settings.list) return list(cases);
 
+  const bool to_file = !settings.json_path.empty() && !io::is_stream(settings.json_path);
+  if (!settings.json_path.empty()) io::require_report(settings.json_path);
   const std::vector<int> threads = settings.device == "cuda"  ? std::vector<int>{1}
                                    : settings.threads.empty() ? std::vector<int>{usable_cores()}
                                                               : settings.threads;
@@ -115,10 +119,11 @@ int run(const Settings& settings) {
       results.push_back(run_case(c, *device, settings.run));
       fmt::print("{}\n", table_row(results.back()));
       std::fflush(stdout);
-      write_results(settings, results, machine);  // after every case: a long run that is stopped keeps what it has
+      if (to_file) write_results(settings, results, machine);  // a long run that is stopped keeps what it has
     }
   }
   fmt::print("\n{}\n", summary_table(summarize_classes(results)));
+  if (!settings.json_path.empty() && !to_file) write_results(settings, results, machine);
   const bool failed =
       std::any_of(results.begin(), results.end(), [](const CaseResult& r) { return !r.error.empty() && !r.skipped; });
   return failed ? 1 : 0;

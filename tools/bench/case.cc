@@ -138,6 +138,8 @@ CaseSpec scale_to(const CaseSpec& spec, std::int64_t max_bytes) try {
       if (factor() <= 1) break;
       const std::int64_t before = extent;
       extent = cut(extent, factor(), floor);
+      while (!out.slice.empty() && out.broadcast.empty() && larger_side_bytes(out) == 0 && extent < before)
+        extent = std::min(before, 2 * extent);  // a slice begins behind the cut
       // A broadcast case's own shape shrinks with its target, except where it is stretched.
       if (!out.broadcast.empty()) {
         const std::size_t inner = static_cast<std::size_t>(&extent - extents.data()) + out.shape.size();

@@ -1,14 +1,8 @@
 #include "tools/bench/report.h"
 
-#include <unistd.h>
-
 #include <cmath>
-#include <cstdio>
-#include <fstream>
 
 #include <fmt/format.h>
-
-#include <restride/error.hpp>
 
 namespace restride::bench {
 namespace {
@@ -136,17 +130,6 @@ json to_json(const std::vector<CaseResult>& results, const json& machine, const 
                               {"worst", rounded(s.worst, 4)},
                               {"worst_case", s.worst_case}});
   return out;
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  const std::string temporary = fmt::format("{}.{}.tmp", path, static_cast<long>(getpid()));
-  std::ofstream out(temporary, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    std::remove(temporary.c_str());
-    throw IoError(fmt::format("cannot write {}; does its folder exist, and is there room?", path));
-  }
 }
 
 }  // namespace restride::bench

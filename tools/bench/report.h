@@ -33,7 +33,4 @@ std::string summary_table(const std::vector<ClassSummary>& summaries);
 nlohmann::json to_json(const std::vector<CaseResult>& results, const nlohmann::json& machine, const std::string& commit,
                        const std::string& command);
 
-/// Writes a file whole or not at all. Errors: IoError.
-void write_file(const std::string& path, const std::string& text);
-
 }  // namespace restride::bench

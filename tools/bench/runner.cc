@@ -231,6 +231,11 @@ CaseResult run_case(const Case& c, Device& device, const RunSettings& settings) 
   out.scaled = c.scaled;
   out.useful_bytes = c.src.useful_bytes + c.dst.useful_bytes;
   out.bytes = sector_bytes_touched(c.src.layout, device.sector_bytes()) + c.dst.useful_bytes;
+  if (c.dst.layout.elements() == 0) {
+    out.skipped = true;
+    out.error = "an extent is 0, so there is nothing to time";
+    return out;
+  }
   try {
     measure(c, device, settings, out);
   } catch (const std::exception& e) {

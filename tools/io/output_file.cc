@@ -15,17 +15,29 @@
 namespace restride::io {
 namespace {
 
-std::string resolve(const std::string& path) {
-  char* real = ::realpath(path.c_str(), nullptr);
-  if (real == nullptr) return path;  // does not exist yet
-  std::string out(real);
-  std::free(real);
-  return out;
-}
-
 std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// Where the bytes go: links followed, also one whose file does not exist yet.
+std::string resolve(std::string path) {
+  constexpr int kMaxLinks = 40;  // as the kernel; `require_target` refuses what is left of a loop
+  for (int links = 0; links < kMaxLinks; ++links) {
+    if (char* real = ::realpath(path.c_str(), nullptr)) {
+      std::string out(real);
+      std::free(real);
+      return out;
+    }
+    struct stat st {};
+    char to[PATH_MAX];
+    // What exists without a path (/dev/stdout of a pipe) is no dangling link.
+    const ssize_t n = ::stat(path.c_str(), &st) == 0 ? -1 : ::readlink(path.c_str(), to, sizeof(to));
+    if (n <= 0) return path;
+    const std::string target(to, static_cast<std::size_t>(n));
+    path = target.front() == '/' ? target : directory_of(path) + "/" + target;
+  }
+  return path;
 }
 
 [[noreturn]] void refuse_existing(const std::string& path) {

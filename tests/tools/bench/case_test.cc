@@ -100,6 +100,11 @@ TEST(ScaleTo, NarrowsADestinationSliceWithItsSource) {
   EXPECT_NO_THROW(build_case(cut));
 }
 
+TEST(ScaleTo, LeavesASliceThatBeginsBehindTheCutSomethingToTake) {
+  const CaseSpec cut = scale_to(spec_of(R"("shape": [4096, 64], "slice": ["100:4000", ":"])"), 1 << 14);
+  EXPECT_GT(build_case(cut).dst.layout.elements(), 0);
+}
+
 TEST(ScaleTo, MakesEveryShippedCaseFitAndBuildable) {
   for (const char* name : {"field", "ttc57", "extra"}) {
     for (const CaseSpec& spec : parse_case_file(*shipped_cases(name), name).cases) {

@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdio>
 #include <fstream>
-#include <sstream>
 
 #include <restride/error.hpp>
 
@@ -77,17 +75,6 @@ TEST(ResultFile, HasTheFieldsThatItsReadersRelyOn) {
   EXPECT_DOUBLE_EQ(row["peers"]["numpy"], 0.25);
 }
 
-TEST(ResultFile, AppearsWholeOrNotAtAll) {
-  EXPECT_THROW(write_file("/nonexistent/folder/out.json", "{}"), IoError);
-  const std::string path = testing::TempDir() + "restride_bench_result.json";
-  write_file(path, "{}\n");
-  std::ifstream in(path);
-  std::ostringstream text;
-  text << in.rdbuf();
-  EXPECT_EQ(text.str(), "{}\n");
-  std::remove(path.c_str());
-}
-
 TEST(SelectCases, FiltersByNameClassAndGlobAndRunsElementsSideBySide) {
   std::vector<std::string> warnings;
   Settings settings;
@@ -104,6 +91,21 @@ TEST(SelectCases, FiltersByNameClassAndGlobAndRunsElementsSideBySide) {
   EXPECT_THROW(select_cases(settings, warnings), ArgumentError);
   settings.dtypes = {"float"};
   EXPECT_THROW(select_cases(settings, warnings), ArgumentError);
+}
+
+TEST(SelectCases, TellsAnEmptyFileFromAPatternThatMatchesNothing) {
+  const std::string path = testing::TempDir() + "restride_no_cases.json";
+  std::ofstream(path) << R"({"cases":[]})";
+  std::vector<std::string> warnings;
+  Settings settings;
+  settings.case_files = {path};
+  try {
+    select_cases(settings, warnings);
+    ADD_FAILURE() << "no error";
+  } catch (const ArgumentError& e) {
+    EXPECT_NE(std::string(e.what()).find("hold no case"), std::string::npos) << e.what();
+    EXPECT_EQ(std::string(e.what()).find("--only"), std::string::npos) << e.what();
+  }
 }
 
 }  // namespace

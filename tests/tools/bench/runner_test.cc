@@ -55,6 +55,15 @@ TEST(RunCase, SkipsAForcedFamilyThatDoesNotApply) {
   EXPECT_NE(r.error, "");
 }
 
+TEST(RunCase, SkipsACaseWithoutElements) {
+  CpuDevice device(1);
+  const CaseSpec spec = parse_case_file(R"({"cases": [{"name": "t", "shape": [64, 0]}]})", "f").cases[0];
+  const CaseResult r = run_case(build_case(spec), device, quick());
+  EXPECT_TRUE(r.skipped);
+  EXPECT_NE(r.error.find("an extent is 0"), std::string::npos) << r.error;
+  EXPECT_EQ(r.ratio(), 0);
+}
+
 TEST(RunCase, HoldsPeersToTheSameCheck) {
   CpuDevice device(1);
   RunSettings settings = quick();

@@ -64,6 +64,28 @@ TEST(OutputFile, KeepsTheModeOfTheFileItReplacesAndFollowsLinks) {
   EXPECT_EQ(std::filesystem::status(folder / "real").permissions(), std::filesystem::perms(0640));
 }
 
+TEST(OutputFile, FollowsALinkWhoseFileDoesNotExistYet) {
+  TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "sub");
+  std::filesystem::create_symlink("sub/second", folder / "first");
+  std::filesystem::create_symlink(folder / "real", folder / "sub/second");
+  {
+    OutputFile file(folder / "first", true);
+    file.write(0, bytes_of("new"));
+    file.commit();
+  }
+  EXPECT_EQ(read_file(folder / "real"), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "first"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "sub/second"));
+}
+
+TEST(OutputFile, RefusesALoopOfLinks) {
+  TemporaryFolder folder;
+  std::filesystem::create_symlink("b", folder / "a");
+  std::filesystem::create_symlink("a", folder / "b");
+  EXPECT_THROW(OutputFile(folder / "a", true), IoError);
+}
+
 TEST(OutputFile, RefusesWhatCannotAppearWhole) {
   TemporaryFolder folder;
   EXPECT_NE(message_of<IoError>([&] { OutputFile(folder / "", true); }).find("directory"), std::string::npos);

@@ -1,0 +1,70 @@
+#include "tools/io/report_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <string_view>
+
+#include "tools/io/file.h"
+#include "tools/io/output_file.h"
+
+namespace restride::io {
+namespace {
+
+/// The standard stream that goes to the file behind `path`; -1: neither does.
+int standard_stream(const struct stat& target) {
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat st {};
+    if (::fstat(fd, &st) == 0 && st.st_dev == target.st_dev && st.st_ino == target.st_ino) return fd;
+  }
+  return -1;
+}
+
+void write_all(int fd, std::string_view text, const std::string& path) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw IoError(errno_message("write", path));
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+void write_stream(const std::string& path, const std::string& text) {
+  struct stat st {};
+  const int standard = ::stat(path.c_str(), &st) == 0 ? standard_stream(st) : -1;
+  if (standard >= 0) {  // behind what was printed; opened anew it would be overwritten from its start
+    std::fflush(standard == STDOUT_FILENO ? stdout : stderr);
+    return write_all(standard, text, path);
+  }
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));  // a pipe waits for its reader, as in a shell
+  if (!fd) throw IoError(errno_message("write", path));
+  write_all(fd.get(), text, path);
+}
+
+}  // namespace
+
+bool is_stream(const std::string& path) {
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0 || S_ISDIR(st.st_mode)) return false;
+  return !S_ISREG(st.st_mode) || standard_stream(st) >= 0;
+}
+
+void require_report(const std::string& path) {
+  if (!is_stream(path)) {
+    OutputFile(path, true);  // what is not committed leaves nothing behind
+  } else if (::access(path.c_str(), W_OK) != 0) {
+    throw IoError(errno_message("write", path));
+  }
+}
+
+void write_report(const std::string& path, const std::string& text) {
+  if (is_stream(path)) return write_stream(path, text);
+  OutputFile file(path, true);
+  file.write(0, Bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
+  file.commit(false);
+}
+
+}  // namespace restride::io

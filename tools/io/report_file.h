@@ -1,0 +1,19 @@
+// Where a command writes its results: mostly a file, now and then a pipe, a terminal or /dev/null.
+#pragma once
+
+#include <string>
+
+namespace restride::io {
+
+/// True when `path` is there and no regular file, or is the file that standard output or error goes to: bytes are
+/// added to it and nothing takes its place, so a report is written into it once, when it is complete.
+bool is_stream(const std::string& path);
+
+/// Finds out before the work whether `write_report` will be able to. Errors: IoError.
+void require_report(const std::string& path);
+
+/// Replaces a file whole or not at all, symbolic links followed; writes into a stream as it stands.
+/// Errors: IoError: a directory, no permission, no room.
+void write_report(const std::string& path, const std::string& text);
+
+}  // namespace restride::io
