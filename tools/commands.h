@@ -9,6 +9,7 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
+#include <restride/error.hpp>
 
 // X(name): in the order in which --help lists them.
 #define RESTRIDE_COMMANDS(X) \
@@ -28,11 +29,23 @@ RESTRIDE_COMMANDS(RESTRIDE_X)
 /// Exit codes of the command; a signal adds 128, as shells do.
 enum ExitCode : int { kOk = 0, kFailure = 1, kUsage = 2 };
 
-/// Options that contradict each other or cannot be read: exit code 2.
+/// The command line alone is wrong, whatever the data: an option that cannot be read, a name that does not exist,
+/// options that contradict each other. Exit code 2. What only the data show (an axis that an array lacks) is 1.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+/// What `read` makes of the command line's text; its errors of these types are then the command line's.
+template <class... Errors, class Read>
+auto from_command_line(Read&& read) -> decltype(read()) {
+  try {
+    return read();
+  } catch (const Error& e) {
+    if ((... || (dynamic_cast<const Errors*>(&e) != nullptr))) throw UsageError(e.what());
+    throw;
+  }
+}
 
 /// Ends the command with this code and no further message.
 struct Exit {

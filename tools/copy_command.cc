@@ -49,7 +49,8 @@ struct CopyArguments {
 
 io::OpenOptions open_options(const CopyArguments& a) {
   io::OpenOptions options;
-  if (!a.in_layout.empty()) options.raw_layout = parse_layout(a.in_layout);
+  if (!a.in_layout.empty())
+    options.raw_layout = from_command_line<ParseError>([&] { return parse_layout(a.in_layout); });
   options.raw_offset_bytes = a.in_offset;
   if (!a.in_dtype.empty()) options.reinterpret = element_named(a.in_dtype);
   return options;
@@ -106,6 +107,8 @@ void refuse_streams(const CopyArguments& a) {
 
 void run_copy(CopyArguments& a) {
   refuse_streams(a);
+  require_family(a.run.family);
+  if (!a.view.dtype.empty()) element_named(a.view.dtype);
   const auto start = std::chrono::steady_clock::now();
   io::install_signal_handlers();
   const io::OpenArray in = io::open_array(a.in, open_options(a));
@@ -118,8 +121,8 @@ void run_copy(CopyArguments& a) {
   whole.measure = false;                             // pieces are measured, not all of the file
   const Plan plan(request.dst, request.src, whole);  // refuses what cannot be copied before a file is made
 
-  io::ArrayWriter writer(
-      a.out, {request.result, descr_to_keep(in.entry, request.result.element), request.fortran_order}, a.force);
+  const io::ArraySpec spec{request.result, descr_to_keep(in.entry, request.result.element), request.fortran_order};
+  io::ArrayWriter writer = from_command_line<ArgumentError>([&] { return io::ArrayWriter(a.out, spec, a.force); });
   io::StreamReport done;
   {
     Progress progress(!a.quiet);
@@ -131,8 +134,8 @@ void run_copy(CopyArguments& a) {
         in.file, request.src, in.entry.swap_bytes, request.dst,
         [&](std::uint64_t offset, io::Bytes bytes) { writer.write(offset, bytes); }, stream);
   }
+  save_measurements(a.run);  // first, so that a failure leaves no OUT
   writer.commit(!a.no_sync);
-  save_measurements(a.run);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (a.json || !a.quiet) print_report(a, in, request, plan, done, seconds);
 }
@@ -155,6 +158,7 @@ void add_copy_command(CLI::App& app) {
           ->group(input);
   sub->add_option("--in-offset", a->in_offset, "Bytes to skip before them")
       ->needs(bare)
+      ->check(CLI::Range(std::int64_t{0}, INT64_MAX))
       ->type_name("BYTES")
       ->group(input);
   sub->add_option("--in-dtype", a->in_dtype, "What the elements really are (same size, same bits): bf16 for NumPy's V2")

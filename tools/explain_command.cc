@@ -63,9 +63,13 @@ std::vector<std::int64_t> parse_axes(std::string_view text) {
   return axes;
 }
 
+Layout layout_named(std::string_view text) {
+  return from_command_line<ParseError>([&] { return parse_layout(text); });
+}
+
 Sides parse_arrow(const std::string& what, std::size_t arrow, const ExplainArguments& a) {
   if (any(a.view)) throw UsageError("with '->' the right side says it all; leave out --axes, --slice, --dtype ...");
-  const Layout src = parse_layout(trim(std::string_view(what).substr(0, arrow)));
+  const Layout src = layout_named(trim(std::string_view(what).substr(0, arrow)));
   const std::string_view right = trim(std::string_view(what).substr(arrow + 2));
   if (const std::optional<Element> element = parse_element(right)) {
     ViewOptions view;
@@ -82,7 +86,7 @@ Sides parse_arrow(const std::string& what, std::size_t arrow, const ExplainArgum
     const CopyRequest r = apply(view, src);
     return {r.dst, r.src};
   }
-  return {parse_layout(right), src};
+  return {layout_named(right), src};
 }
 
 Sides sides_of(const ExplainArguments& a) {
@@ -90,7 +94,7 @@ Sides sides_of(const ExplainArguments& a) {
   if (arrow != std::string::npos) return parse_arrow(a.what, arrow, a);
   // A layout has a blank and a parenthesis; whatever else it is, it should be a file.
   const bool looks_like_layout = a.what.find('(') != std::string::npos && a.what.find('.') == std::string::npos;
-  const Layout input = looks_like_layout ? parse_layout(a.what) : io::open_array(a.what).entry.layout;
+  const Layout input = looks_like_layout ? layout_named(a.what) : io::open_array(a.what).entry.layout;
   const CopyRequest r = apply(a.view, input);
   return {r.dst, r.src};
 }

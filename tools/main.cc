@@ -1,8 +1,12 @@
 // The command `restride`: parses the line, runs one subcommand, turns errors into messages and exit codes.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <restride/restride.hpp>
@@ -23,8 +27,8 @@ Examples:
   restride copy model.safetensors:lm_head head.npy --axes 1,0
   restride explain 'f32 (64,512,512,3) -> (0,3,1,2)'
 
-Exit codes: 0 done; 1 the data or the machine said no; 2 the command line was wrong;
-128 + N when signal N ended it. `man restride` tells more.)";
+Exit codes: 0 done; 1 the data or the machine said no; 2 the command line was wrong, whatever the
+data; 128 + N when signal N ended it. `man restride` tells more.)";
 
 int fail(const char* message, int code) {
   std::fprintf(stderr, "restride: error: %s\n", message);
@@ -54,6 +58,25 @@ void require_known_command(const CLI::App& app, const std::string& word) {
   throw restride::tools::UsageError("there is no command '" + word + "'; there are " + known);
 }
 
+// An unset variable of the shell leaves an empty word, or `--slice=`. Read as "not given" it would make a wrong file
+// and say nothing; CLI11 takes the next word for the value of `--slice=`.
+void refuse_empty_words(int argc, char** argv) {
+  constexpr const char* kRemedy = "; leave it out, or is a variable of the shell unset?";
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word.empty())
+      throw restride::tools::UsageError(std::string("the word behind ") + argv[i - 1] + " is empty" + kRemedy);
+    if (word.starts_with("--") && word.ends_with('='))
+      throw restride::tools::UsageError("there is nothing behind " + std::string(word) + kRemedy);
+  }
+}
+
+// Without this a file that is opened could become standard output, and the report would be written into it.
+void hold_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(fd, F_GETFD) < 0) (void)::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int run(int argc, char** argv) {
   CLI::App app{kDescription, "restride"};
   app.footer(kExamples);
@@ -64,25 +87,23 @@ int run(int argc, char** argv) {
 #undef RESTRIDE_X
 
   if (argc < 2) return list_commands(app);
+  refuse_empty_words(argc, argv);
   require_known_command(app, argv[1]);
   restride::tools::threads_from_environment();  // refuses what the library would ignore
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version
-    return app.exit(e);
+    app.exit(e);
   } catch (const CLI::ParseError& e) {
     std::fprintf(stderr, "restride: error: %s\nTry 'restride%s --help'.\n", e.what(),
                  app.get_subcommands().empty() ? "" : (" " + app.get_subcommands().front()->get_name()).c_str());
     return restride::tools::kUsage;
   }
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-    return fail("cannot write the report to standard output; is the disk full?", restride::tools::kFailure);
   return restride::tools::kOk;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+// An error as a message and its code.
+int run_or_explain(int argc, char** argv) {
   using namespace restride::tools;
   try {
     return run(argc, argv);
@@ -95,4 +116,15 @@ int main(int argc, char** argv) {
   } catch (const std::exception& e) {
     return fail(e.what(), kFailure);
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace restride::tools;
+  hold_standard_streams();
+  const int code = run_or_explain(argc, argv);
+  const bool printed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (code != kOk || printed) return code;
+  return fail("cannot write the report to standard output; is the disk full?", kFailure);
 }

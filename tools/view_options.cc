@@ -6,8 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "src/plan/decision.h"
 #include "tools/commands.h"
 #include "tools/io/array_entry.h"
+#include "tools/io/output_file.h"
 
 namespace restride::tools {
 namespace {
@@ -57,25 +59,34 @@ std::vector<std::pair<std::string, std::int64_t>> parse_sizes(const std::vector<
     std::int64_t value = 0;
     if (equals == std::string::npos || !parse_number(std::string_view(text).substr(equals + 1), value))
       throw UsageError(fmt::format("--size '{}': write NAME=NUMBER, as in --size b2=4", text));
-    sizes.emplace_back(text.substr(0, equals), value);
+    const std::string name = text.substr(0, equals);
+    if (value < 0) throw UsageError(fmt::format("--size {}: sizes are 0 or more", text));
+    if (std::any_of(sizes.begin(), sizes.end(), [&](const auto& s) { return s.first == name; }))
+      throw UsageError(fmt::format("--size: the size of '{}' is given twice", name));
+    sizes.emplace_back(name, value);
   }
   return sizes;
 }
 
 // -1 among the extents takes what is left.
 std::vector<std::int64_t> fill_in(std::vector<std::int64_t> extents, std::int64_t elements) {
-  std::int64_t known = 1, *open = nullptr;
+  const bool negative = std::any_of(extents.begin(), extents.end(), [](std::int64_t e) { return e < -1; });
+  if (negative || std::count(extents.begin(), extents.end(), -1) > 1)
+    throw UsageError(
+        fmt::format("--reshape: extents ({}) must be non-negative, one may be -1", fmt::join(extents, ",")));
+  const bool empty = std::count(extents.begin(), extents.end(), 0) > 0;  // then the others cannot overflow
+  std::int64_t known = empty ? 0 : 1, *open = nullptr;
+  bool overflow = false;
   for (std::int64_t& e : extents) {
-    if (e == -1 && open == nullptr)
+    if (e == -1)
       open = &e;
-    else if (e < 0 || __builtin_mul_overflow(known, e, &known))
-      throw ShapeError(
-          fmt::format("--reshape: extents ({}) must be non-negative, one may be -1", fmt::join(extents, ",")));
+    else
+      overflow |= __builtin_mul_overflow(known, e, &known);
   }
-  if (open != nullptr && known == 0)
-    throw ShapeError("--reshape: beside an extent of 0, -1 could be anything; write it out");
-  if (open != nullptr) *open = elements / known;
-  if (known * (open != nullptr ? *open : 1) != elements)
+  if (open != nullptr && empty)
+    throw UsageError("--reshape: beside an extent of 0, -1 could be anything; write it out");
+  if (open != nullptr && !overflow) *open = elements / known;
+  if (overflow || known * (open != nullptr ? *open : 1) != elements)
     throw ShapeError(
         fmt::format("--reshape ({}) does not hold the {} elements there are", fmt::join(extents, ","), elements));
   return extents;
@@ -106,6 +117,16 @@ Element element_named(const std::string& name) {
   std::string known;
   for (int i = 0; i < kDTypeCount; ++i) known += fmt::format("{}, ", restride::name(static_cast<DType>(i)));
   throw UsageError(fmt::format("there is no dtype '{}'; there are {}and bN for N opaque bytes", name, known));
+}
+
+void require_family(const std::string& name) {
+  std::string known;
+  for (int i = 0; i < plan::kFamilyCount; ++i) {
+    const std::string_view family = plan::name(static_cast<plan::Family>(i));
+    if (name.empty() || family == name) return;
+    known += fmt::format("{}{}", i == 0 ? "" : ", ", family);
+  }
+  throw UsageError(fmt::format("--family: there is no family '{}'; there are {}", name, known));
 }
 
 void add_view_options(CLI::App& sub, ViewOptions& o) {
@@ -145,7 +166,8 @@ bool any(const ViewOptions& o) {
 CopyRequest apply(const ViewOptions& o, const Layout& input) {
   CopyRequest request;
   Layout src = input;
-  if (!o.slice.empty()) src = slice(src, split_commas(o.slice));
+  if (!o.slice.empty())
+    src = from_command_line<ParseError, ArgumentError>([&] { return slice(src, split_commas(o.slice)); });
   for (const std::int64_t mode : o.flip) {
     if (mode < -src.rank() || mode >= src.rank())
       throw ShapeError(
@@ -156,7 +178,9 @@ CopyRequest apply(const ViewOptions& o, const Layout& input) {
   if (!o.axes.empty()) src = permute(src, o.axes);
   auto shape = shape_of(src.modes);
   if (!o.rearrange.empty()) {
-    const Rearrangement r = rearrange(src, o.rearrange, parse_sizes(o.sizes));
+    const auto sizes = parse_sizes(o.sizes);
+    const Rearrangement r =
+        from_command_line<ParseError, ArgumentError>([&] { return rearrange(src, o.rearrange, sizes); });
     src = r.source;
     shape = shape_of(r.merged);
   }
@@ -202,8 +226,10 @@ void save_measurements(const RunOptions& o) {
 }
 
 Options to_options(RunOptions& o) {
+  require_family(o.family);
   Options options;
   if (!o.measurements.empty()) {
+    if (o.measure) io::OutputFile(o.measurements, true);  // found out before the work; uncommitted it leaves nothing
     if (std::filesystem::exists(o.measurements))
       o.kept = Measurements::load(o.measurements);
     else if (!o.measure)

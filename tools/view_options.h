@@ -41,7 +41,7 @@ void add_view_options(CLI::App& sub, ViewOptions& options);
 /// True when any option would change the layout or the dtype.
 bool any(const ViewOptions& options);
 
-/// Errors: UsageError (options that exclude each other, unknown dtype), ShapeError, ParseError, CastError.
+/// Errors: UsageError (text that cannot be read, an unknown dtype), ShapeError, RangeError, CastError.
 CopyRequest apply(const ViewOptions& options, const Layout& input);
 
 /// Options that say how to copy: --threads, --device, --family, --measure, --measurements.
@@ -54,12 +54,16 @@ struct RunOptions {
   Measurements kept;         ///< what it holds
 };
 void add_run_options(CLI::App& sub, RunOptions& options);
-/// Reads the file of measurements if there is one. `options` must outlive the result, which refers to it.
+/// Reads the file of measurements if there is one, and tries whether it can be written where it will be. `options`
+/// must outlive the result, which refers to it. Errors: UsageError (no such family), IoError, ParseError.
 Options to_options(RunOptions& options);
 /// Writes measurements back to their file, when any may have been made.
 void save_measurements(const RunOptions& options);
 
 /// The element named so. Errors: UsageError listing the names.
 Element element_named(const std::string& name);
+
+/// Errors: UsageError listing the names, unless there is such a family of kernels; empty leaves the choice.
+void require_family(const std::string& name);
 
 }  // namespace restride::tools

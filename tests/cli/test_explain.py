@@ -26,11 +26,18 @@ def test_explain_takes_axes_dtypes_layouts_and_files(restride, numbered, tmp_pat
 
 
 @pytest.mark.parametrize("what, words", [
-    ("f32 (4,4) -> (0,1,2)", "2 modes"), ("f99 (4,4) -> (1,0)", "f99"), ("f32 (4,4) -> f32 (15)", "16"),
+    ("f32 (4,4) -> (0,1,2)", "2 modes"), ("f32 (4,4) -> f32 (15)", "16"),
     ("f32 (4,4) -> f32 (4,4):(1,1)", "twice"), ("c64 (4) -> f32", "cannot become"), ("none.npy", "No such file"),
 ])
 def test_explain_says_what_is_wrong(restride, what, words):
     assert words in restride("explain", what, code=1).err
+
+
+@pytest.mark.parametrize("what, words", [
+    ("f99 (4,4) -> (1,0)", "f99"), ("f32 (64,64", "expected ')'"), ("f32 (4) -> f99", "f99"), ("f32 (4,4) -> (0,x)", "list of axes"),
+])
+def test_explain_exits_with_2_where_it_cannot_read_the_words(restride, what, words):
+    assert words in restride("explain", what, code=2).err
 
 
 def test_info_describes_the_machine(restride):

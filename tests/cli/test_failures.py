@@ -22,18 +22,14 @@ def array(tmp_path, numbered):
     (["--axes", "0,1,1"], ["twice"]),
     (["--axes", "0,1,3"], ["3"]),
     (["--slice", "1,2,3,4"], ["slice"]),
-    (["--slice", "::0"], ["step"]),
     (["--slice", "9"], ["9"]),
     (["--flip", "3"], ["modes -3 to 2"]),
     (["--reshape", "7,-1"], ["120 elements"]),
-    (["--reshape", "0,-1"], ["-1", "write it out"]),
+    (["--reshape", "9223372036854775807,2"], ["120 elements"]),
     (["--broadcast", "3,5,6"], ["3"]),
-    (["--rearrange", "(a x) b c -> a b c x", "--size", "x=2", "--size", "x=4"], ["'x'", "twice"]),
     (["--rearrange", "a b -> b a"], ["a b"]),
     (["--rearrange", "a (b c) d -> a b c d"], ["b"]),
-    (["--rearrange", "a b c"], ["->"]),
     (["--in-dtype", "f16"], ["size"]),
-    (["--family", "nonsense"], ["nonsense"]),
     (["--family", "run", "--axes", "2,1,0"], ["run"]),
 ])
 def test_what_does_not_fit_the_array_is_named(restride, tmp_path, array, args, words):
@@ -61,6 +57,43 @@ def test_a_wrong_command_line_exits_with_2(restride, tmp_path, array, args):
     assert os.listdir(tmp_path) == ["in.npy"]
 
 
+@pytest.mark.parametrize("args, words", [
+    (["--slice", "a"], ["slice 'a'"]),
+    (["--slice", "::0"], ["step"]),
+    (["--reshape", "0,-1"], ["-1", "write it out"]),
+    (["--reshape", "-5,-24"], ["non-negative"]),
+    (["--rearrange", "(a x) b c -> a b c x", "--size", "x=2", "--size", "x=4"], ["'x'", "twice"]),
+    (["--rearrange", "a b c"], ["->"]),
+    (["--family", "nonsense"], ["nonsense", "gather"]),
+    (["--in-layout", "f32 (4,5"], ["column"]),
+    (["--in-layout", "f32 (4)", "--in-offset", "-1"], ["--in-offset"]),
+    (["--in-dtype", "f99"], ["f99", "bf16"]),
+])
+def test_text_that_cannot_be_read_exits_with_2_whatever_the_data(restride, tmp_path, array, args, words):
+    err = restride("copy", "in.npy", "out.npy", *args, code=2).err
+    assert err.startswith("restride: error: ")
+    for word in words:
+        assert word in err
+    assert os.listdir(tmp_path) == ["in.npy"]
+
+
+VALUED = ["slice", "flip", "broadcast", "axes", "rearrange", "size", "reshape", "dtype", "order", "in-layout", "in-offset", "in-dtype",
+          "threads", "device", "family", "measurements", "buffer-mib"]
+
+
+@pytest.mark.parametrize("option", VALUED)
+def test_an_empty_value_is_refused_not_passed_over(restride, tmp_path, array, option):
+    for words in ([f"--{option}", ""], [f"--{option}="]):
+        err = restride("copy", *words, "in.npy", "out.npy", code=2).err
+        assert f"--{option}" in err and "unset" in err
+    assert os.listdir(tmp_path) == ["in.npy"]
+
+
+@pytest.mark.parametrize("args", [["copy", "", "out.npy"], ["explain", ""], ["bench", "--json", ""], ["lab", "--rung", ""], [""]])
+def test_an_empty_word_is_refused_everywhere(restride, args):
+    assert "is empty" in restride(*args, code=2).err
+
+
 def test_without_a_command_the_commands_are_listed(restride):
     err = restride(code=2).err
     assert err.startswith("restride: error: ")
@@ -81,11 +114,18 @@ def test_a_senseless_number_of_threads_in_the_environment_is_refused(restride, t
     restride("copy", "in.npy", "out.npy", env={"RESTRIDE_NUM_THREADS": ""})
 
 
-def test_a_report_that_cannot_be_written_is_a_failure(tmp_path, array):
+@pytest.mark.parametrize("args", [["copy", "in.npy", "out.npy", "--json"], ["info"], ["--help"], ["copy", "--help"], ["--version"],
+                                  ["completion", "bash"]])
+@pytest.mark.parametrize("stdout", ["full", "closed"])
+def test_a_report_that_cannot_be_written_is_a_failure(tmp_path, array, args, stdout):
+    command = [RESTRIDE, *args]
+    if stdout == "closed":
+        command = ["sh", "-c", 'exec "$@" <&- >&-', "sh", *command]
     with open("/dev/full", "w") as full:
-        done = subprocess.run([RESTRIDE, "copy", "in.npy", "out.npy", "--json"], cwd=tmp_path, stdout=full,
-                              stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 1 and "standard output" in done.stderr
+    if args[-1] == "--json":
+        np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), array, "the report is not written into the output")
 
 
 def test_casts_that_do_not_exist_are_refused(restride, tmp_path):
@@ -145,11 +185,36 @@ def test_the_input_is_never_the_output(restride, tmp_path, array):
 
 @pytest.mark.parametrize("out, words", [
     ("no/such/out.npy", "No such file"), (".", "directory"), ("/dev/null", "regular file"), ("/dev/full", "regular file"),
-    ("/proc/out.npy", "cannot write"), ("out.txt", ".safetensors"), ("out", ".npy"), ("out.npy:member", "without a name"),
+    ("/proc/out.npy", "cannot write"),
 ])
 def test_targets_that_cannot_be_written(restride, tmp_path, array, out, words):
     assert words in restride("copy", "in.npy", out, "--force", code=1).err
     assert os.listdir(tmp_path) == ["in.npy"]
+
+
+@pytest.mark.parametrize("out, words", [("out.txt", ".safetensors"), ("out", ".npy"), ("out.npy:member", "without a name")])
+def test_targets_whose_name_says_that_they_cannot_be_written(restride, tmp_path, array, out, words):
+    assert words in restride("copy", "in.npy", out, "--force", code=2).err
+    assert os.listdir(tmp_path) == ["in.npy"]
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_link_is_written_through_whether_its_file_exists_or_not(restride, tmp_path, array, exists):
+    if exists:
+        (tmp_path / "real.npy").write_text("old")
+    (tmp_path / "link.npy").symlink_to("real.npy")
+    restride("copy", "in.npy", "link.npy", "--force")
+    assert (tmp_path / "link.npy").is_symlink()
+    np.testing.assert_array_equal(np.load(tmp_path / "real.npy"), array)
+
+
+@pytest.mark.parametrize("path", ["no/such/m.json", "pipe"])
+def test_measurements_that_cannot_be_kept_leave_no_output(restride, tmp_path, array, path):
+    os.mkfifo(tmp_path / "pipe")
+    assert "cannot write" in restride("copy", "in.npy", "out.npy", "--measure", "--measurements", path, code=1).err
+    assert sorted(os.listdir(tmp_path)) == ["in.npy", "pipe"]
+    restride("copy", "in.npy", "out.npy", "--axes", "2,1,0", "--measure", "--measurements", "m.json")
+    assert sorted(os.listdir(tmp_path)) == ["in.npy", "m.json", "out.npy", "pipe"]
 
 
 def test_inputs_that_cannot_be_read(restride, tmp_path, array):
@@ -238,7 +303,7 @@ def test_the_progress_bar_is_for_terminals(tmp_path):
 
 @pytest.mark.parametrize("member", ["../x", "a/../../x", "/etc/x", "a\\..\\x"])
 def test_a_member_that_would_be_unpacked_outside_its_archive_is_refused(restride, tmp_path, array, member):
-    result = restride("copy", "in.npy", f"out.npz:{member}", code=1)
+    result = restride("copy", "in.npy", f"out.npz:{member}", code=2)
     assert "outside its archive" in result.err and "relative path" in result.err
     assert os.listdir(tmp_path) == ["in.npy"]
 

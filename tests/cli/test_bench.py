@@ -1,0 +1,82 @@
+"""restride bench: its result file, and what it refuses before it measures."""
+import json
+import os
+import stat
+import subprocess
+import threading
+
+import pytest
+
+RESTRIDE = os.environ["RESTRIDE"]
+
+
+@pytest.fixture
+def cases(tmp_path):
+    """A file of two small cases, the second without elements."""
+    (tmp_path / "cases.json").write_text(json.dumps({"cases": [{"name": "small", "shape": [64, 32], "axes": [1, 0]},
+                                                               {"name": "empty", "shape": [64, 0]}]}))
+    return ("bench", "--cases", "cases.json", "--reps", "1", "--threads", "1")
+
+
+def test_a_case_without_elements_has_no_ratio(restride, tmp_path, cases):
+    assert "an extent is 0" in restride(*cases, "--json", "out.json").out
+    small, empty = json.loads((tmp_path / "out.json").read_text())["cases"]
+    assert small["ratio"] > 0 and "skipped" not in small
+    assert empty["ratio"] == 0 and "an extent is 0" in empty["skipped"]
+    assert sorted(os.listdir(tmp_path)) == ["cases.json", "out.json"]
+
+
+def test_the_result_goes_through_links(restride, tmp_path, cases):
+    (tmp_path / "link.json").symlink_to("real.json")
+    restride(*cases, "--json", "link.json")
+    assert (tmp_path / "link.json").is_symlink()
+    assert len(json.loads((tmp_path / "real.json").read_text())["cases"]) == 2
+
+
+def test_a_pipe_gets_one_whole_result_and_stays_a_pipe(restride, tmp_path, cases):
+    os.mkfifo(tmp_path / "pipe")
+    seen = []
+    reader = threading.Thread(target=lambda: seen.append((tmp_path / "pipe").read_text()))
+    reader.start()
+    restride(*cases, "--json", "pipe")
+    reader.join(20)
+    assert len(json.loads(seen[0])["cases"]) == 2
+    assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
+
+
+def test_a_device_stays_a_device(restride, tmp_path, cases):
+    node = tmp_path / "null"  # one of its own: no test may touch the machine's
+    try:
+        os.mknod(node, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        node.open("w").close()
+    except OSError:
+        pytest.skip("device nodes cannot be made here")
+    restride(*cases, "--json", "null")
+    assert stat.S_ISCHR(os.stat(node).st_mode)
+    assert sorted(os.listdir(tmp_path)) == ["cases.json", "null"]
+
+
+def test_standard_output_gets_the_table_and_then_the_result(tmp_path, cases):
+    with open(tmp_path / "both.txt", "w") as out:
+        subprocess.run([RESTRIDE, *cases, "--json", "/dev/stdout"], cwd=tmp_path, stdout=out, check=True)
+    table, result = (tmp_path / "both.txt").read_text().split("\n{", 1)
+    assert table.startswith("name ") and len(json.loads("{" + result)["cases"]) == 2
+
+
+@pytest.mark.parametrize("args, words", [
+    (["--family", "nope"], "nope"), (["--dtype", "foo"], "foo"), (["--max-mib", "0"], "'0' is no size"), (["--max-mib", "nan"], "no size"),
+])
+def test_names_and_sizes_that_do_not_exist_are_refused_before_measuring(restride, cases, args, words):
+    result = restride(*cases, *args, code=2)
+    assert words in result.err and len(result.err) < 300 and result.out == ""
+
+
+def test_a_file_without_cases_is_named_as_that(restride, tmp_path):
+    (tmp_path / "none.json").write_text('{"cases":[]}')
+    err = restride("bench", "--cases", "none.json", code=1).err
+    assert "hold no case" in err and "--only" not in err
+
+
+def test_a_result_that_cannot_be_written_is_found_before_measuring(restride, tmp_path, cases):
+    result = restride(*cases, "--json", "no/such/out.json", code=1)
+    assert "no/such" in result.err and result.out == ""
