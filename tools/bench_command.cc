@@ -6,6 +6,7 @@
 
 #include "tools/bench/bench.h"
 #include "tools/commands.h"
+#include "tools/run_options.h"
 #include "tools/view_options.h"
 
 namespace restride::tools {

@@ -14,6 +14,7 @@
 #include "tools/io/signals.h"
 #include "tools/io/stream_copy.h"
 #include "tools/progress.h"
+#include "tools/run_options.h"
 #include "tools/view_options.h"
 
 namespace restride::tools {

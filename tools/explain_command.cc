@@ -11,6 +11,7 @@
 #include "src/api/plan_impl.h"
 #include "tools/commands.h"
 #include "tools/io/open_array.h"
+#include "tools/run_options.h"
 #include "tools/view_options.h"
 
 namespace restride::tools {

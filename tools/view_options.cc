@@ -1,15 +1,15 @@
 #include "tools/view_options.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
-#include <filesystem>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "src/plan/decision.h"
 #include "tools/commands.h"
 #include "tools/io/array_entry.h"
-#include "tools/io/output_file.h"
 
 namespace restride::tools {
 namespace {
@@ -68,6 +68,20 @@ std::vector<std::pair<std::string, std::int64_t>> parse_sizes(const std::vector<
   return sizes;
 }
 
+// A name that the pattern lacks is seen without any array.
+void require_names(const std::vector<std::pair<std::string, std::int64_t>>& sizes, const std::string& pattern) {
+  const auto ends_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_'; };
+  for (const auto& [name, value] : sizes) {
+    bool found = false;
+    for (auto at = pattern.begin(); at != pattern.end() && !found;) {
+      const auto end = std::find_if(at, pattern.end(), ends_word);
+      found = !name.empty() && std::string(at, end) == name;
+      at = end == pattern.end() ? end : end + 1;
+    }
+    if (!found) throw UsageError(fmt::format("--size {}={}: '{}' does not name a mode so", name, value, pattern));
+  }
+}
+
 // -1 among the extents takes what is left.
 std::vector<std::int64_t> fill_in(std::vector<std::int64_t> extents, std::int64_t elements) {
   const bool negative = std::any_of(extents.begin(), extents.end(), [](std::int64_t e) { return e < -1; });
@@ -117,16 +131,6 @@ Element element_named(const std::string& name) {
   std::string known;
   for (int i = 0; i < kDTypeCount; ++i) known += fmt::format("{}, ", restride::name(static_cast<DType>(i)));
   throw UsageError(fmt::format("there is no dtype '{}'; there are {}and bN for N opaque bytes", name, known));
-}
-
-void require_family(const std::string& name) {
-  std::string known;
-  for (int i = 0; i < plan::kFamilyCount; ++i) {
-    const std::string_view family = plan::name(static_cast<plan::Family>(i));
-    if (name.empty() || family == name) return;
-    known += fmt::format("{}{}", i == 0 ? "" : ", ", family);
-  }
-  throw UsageError(fmt::format("--family: there is no family '{}'; there are {}", name, known));
 }
 
 void add_view_options(CLI::App& sub, ViewOptions& o) {
@@ -179,6 +183,7 @@ CopyRequest apply(const ViewOptions& o, const Layout& input) {
   auto shape = shape_of(src.modes);
   if (!o.rearrange.empty()) {
     const auto sizes = parse_sizes(o.sizes);
+    require_names(sizes, o.rearrange);
     const Rearrangement r =
         from_command_line<ParseError, ArgumentError>([&] { return rearrange(src, o.rearrange, sizes); });
     src = r.source;
@@ -199,48 +204,6 @@ CopyRequest apply(const ViewOptions& o, const Layout& input) {
   if (request.dst.elements() > 0) unify(request.dst, src);
   request.src = src;
   return request;
-}
-
-void add_run_options(CLI::App& sub, RunOptions& o) {
-  const std::string group = "How";
-  sub.add_option("--threads", o.threads, "CPU threads at most; 0 takes RESTRIDE_NUM_THREADS, then all cores that pay")
-      ->check(CLI::Range(0, 4096))
-      ->type_name("N")
-      ->group(group);
-  sub.add_option("--device", o.device, "cpu, cuda or auto (the default)")
-      ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
-      ->type_name("DEVICE")
-      ->group(group);
-  sub.add_option("--family", o.family,
-                 "Force a family of kernels (run, rows, tile, packed, buffered, gather), for measurements")
-      ->type_name("FAMILY")
-      ->group(group);
-  sub.add_flag("--measure", o.measure, "Time what could do the copy, once, and take the fastest")->group(group);
-  sub.add_option("--measurements", o.measurements, "File of such times: planned by, and added to with --measure")
-      ->type_name("FILE")
-      ->group(group);
-}
-
-void save_measurements(const RunOptions& o) {
-  if (o.measure && !o.measurements.empty()) o.kept.save(o.measurements);
-}
-
-Options to_options(RunOptions& o) {
-  require_family(o.family);
-  Options options;
-  if (!o.measurements.empty()) {
-    if (o.measure) io::OutputFile(o.measurements, true);  // found out before the work; uncommitted it leaves nothing
-    if (std::filesystem::exists(o.measurements))
-      o.kept = Measurements::load(o.measurements);
-    else if (!o.measure)
-      throw IoError(fmt::format("there is no file {}; --measure makes it", o.measurements));
-    options.measurements = &o.kept;
-  }
-  options.measure = o.measure;
-  options.threads = o.threads;
-  options.family = o.family;
-  options.device = o.device == "cuda" ? DeviceKind::kCuda : o.device == "cpu" ? DeviceKind::kCpu : DeviceKind::kAuto;
-  return options;
 }
 
 }  // namespace restride::tools

@@ -1,16 +1,12 @@
 // The options that say what becomes of a layout, shared by `copy` and `explain`.
 #pragma once
 
-#include <memory>
-#include <optional>
+#include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <restride/copy.hpp>
 #include <restride/layout.hpp>
-#include <restride/measurements.hpp>
 
 namespace restride::tools {
 
@@ -44,26 +40,7 @@ bool any(const ViewOptions& options);
 /// Errors: UsageError (text that cannot be read, an unknown dtype), ShapeError, RangeError, CastError.
 CopyRequest apply(const ViewOptions& options, const Layout& input);
 
-/// Options that say how to copy: --threads, --device, --family, --measure, --measurements.
-struct RunOptions {
-  int threads = 0;
-  std::string device = "auto";
-  std::string family;
-  bool measure = false;
-  std::string measurements;  ///< a file
-  Measurements kept;         ///< what it holds
-};
-void add_run_options(CLI::App& sub, RunOptions& options);
-/// Reads the file of measurements if there is one, and tries whether it can be written where it will be. `options`
-/// must outlive the result, which refers to it. Errors: UsageError (no such family), IoError, ParseError.
-Options to_options(RunOptions& options);
-/// Writes measurements back to their file, when any may have been made.
-void save_measurements(const RunOptions& options);
-
 /// The element named so. Errors: UsageError listing the names.
 Element element_named(const std::string& name);
-
-/// Errors: UsageError listing the names, unless there is such a family of kernels; empty leaves the choice.
-void require_family(const std::string& name);
 
 }  // namespace restride::tools

@@ -1,0 +1,66 @@
+#include "tools/run_options.h"
+
+#include <filesystem>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "src/plan/decision.h"
+#include "tools/commands.h"
+#include "tools/io/output_file.h"
+
+namespace restride::tools {
+
+void require_family(const std::string& name) {
+  std::string known;
+  for (int i = 0; i < plan::kFamilyCount; ++i) {
+    const std::string_view family = plan::name(static_cast<plan::Family>(i));
+    if (name.empty() || family == name) return;
+    known += fmt::format("{}{}", i == 0 ? "" : ", ", family);
+  }
+  throw UsageError(fmt::format("--family: there is no family '{}'; there are {}", name, known));
+}
+
+void add_run_options(CLI::App& sub, RunOptions& o) {
+  const std::string group = "How";
+  sub.add_option("--threads", o.threads, "CPU threads at most; 0 takes RESTRIDE_NUM_THREADS, then all cores that pay")
+      ->check(CLI::Range(0, 4096))
+      ->type_name("N")
+      ->group(group);
+  sub.add_option("--device", o.device, "cpu, cuda or auto (the default)")
+      ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
+      ->type_name("DEVICE")
+      ->group(group);
+  sub.add_option("--family", o.family,
+                 "Force a family of kernels (run, rows, tile, packed, buffered, gather), for measurements")
+      ->type_name("FAMILY")
+      ->group(group);
+  sub.add_flag("--measure", o.measure, "Time what could do the copy, once, and take the fastest")->group(group);
+  sub.add_option("--measurements", o.measurements, "File of such times: planned by, and added to with --measure")
+      ->type_name("FILE")
+      ->group(group);
+}
+
+void save_measurements(const RunOptions& o) {
+  if (o.measure && !o.measurements.empty()) o.kept.save(o.measurements);
+}
+
+Options to_options(RunOptions& o) {
+  require_family(o.family);
+  Options options;
+  if (!o.measurements.empty()) {
+    if (o.measure) io::OutputFile(o.measurements, true);  // found out before the work; uncommitted it leaves nothing
+    if (std::filesystem::exists(o.measurements))
+      o.kept = Measurements::load(o.measurements);
+    else if (!o.measure)
+      throw IoError(fmt::format("there is no file {}; --measure makes it", o.measurements));
+    options.measurements = &o.kept;
+  }
+  options.measure = o.measure;
+  options.threads = o.threads;
+  options.family = o.family;
+  options.device = o.device == "cuda" ? DeviceKind::kCuda : o.device == "cpu" ? DeviceKind::kCpu : DeviceKind::kAuto;
+  return options;
+}
+
+}  // namespace restride::tools

@@ -1,0 +1,31 @@
+// The options that say how to copy, shared by `copy` and `explain`.
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <restride/copy.hpp>
+#include <restride/measurements.hpp>
+
+namespace restride::tools {
+
+/// Options that say how to copy: --threads, --device, --family, --measure, --measurements.
+struct RunOptions {
+  int threads = 0;
+  std::string device = "auto";
+  std::string family;
+  bool measure = false;
+  std::string measurements;  ///< a file
+  Measurements kept;         ///< what it holds
+};
+void add_run_options(CLI::App& sub, RunOptions& options);
+/// Reads the file of measurements if there is one, and tries whether it can be written where it will be. `options`
+/// must outlive the result, which refers to it. Errors: UsageError (no such family), IoError, ParseError.
+Options to_options(RunOptions& options);
+/// Writes measurements back to their file, when any may have been made.
+void save_measurements(const RunOptions& options);
+
+/// Errors: UsageError listing the names, unless there is such a family of kernels; empty leaves the choice.
+void require_family(const std::string& name);
+
+}  // namespace restride::tools
