@@ -2,7 +2,7 @@
 """Fills the figures of README.md and docs/ from committed result files, so that no number is typed by hand.
 
 A marked block names what it shows and the files it comes from (globs; a case that two files hold counts as in the
-last by name); its content is replaced:
+last by name; of files named peers-* only the peers count, where the others lack them); its content is replaced:
 
     <!-- figures: headline bench/results/cpu*.json -->
     ...
@@ -41,11 +41,17 @@ def load(patterns: str):
     paths = [p for pattern in patterns.split() for p in sorted(ROOT.glob(pattern))]
     if not paths:
         return None
+    peer_paths = [p for p in paths if p.name.startswith("peers-")]
+    paths = [p for p in paths if p not in peer_paths]
     results = [json.loads(p.read_text()) for p in paths]
     cases = {(c["device"], c["threads"], c["name"], c["src"]): c | {"machine": r["machine"]}
              for r in results for c in r["cases"]}
+    for path in peer_paths:
+        for c in json.loads(path.read_text())["cases"]:
+            case = cases.get((c["device"], c["threads"], c["name"], c["src"]), {})
+            case["peers"] = c.get("peers", {}) | case.get("peers", {})
     return results[-1] | {"cases": list(cases.values()), "paths": [str(p.relative_to(ROOT)) for p in paths],
-                         "commits": [r["commit"] for r in results]}
+                         "commits": [r["commit"] for r in results], "peer_paths": peer_paths}
 
 
 def measured(result):
@@ -72,6 +78,8 @@ def headline(result) -> str:
     for path, commit in zip(result["paths"], result["commits"]):
         files.setdefault(commit[:12], []).append(path)
     sources = [f"From {', '.join(paths)}: commit `{commit}`." for commit, paths in files.items()]
+    for path in result["peer_paths"]:
+        sources.append(f"Peers that these lack: from {path.relative_to(ROOT)}, commit `{json.loads(path.read_text())['commit'][:12]}`.")
     return "\n".join(lines + [""] + sources) + "\n"
 
 
