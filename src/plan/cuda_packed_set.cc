@@ -1,5 +1,6 @@
 // Which modes a tile of packed takes on CUDA, and how much of the cut ones.
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 
 #include "src/plan/cuda_packed.h"
@@ -45,14 +46,20 @@ void take(const Canonical& c, const Order& order, std::int64_t unit, std::int64_
   }
 }
 
+/// Calls visit(i) for each mode of a set; there may be many more modes than a set has.
+template <class Visit>
+void for_each_mode(std::uint64_t set, Visit visit) {
+  for (; set != 0; set &= set - 1) visit(static_cast<std::size_t>(std::countr_zero(set)));
+}
+
 /// Counts what a tile holds.
-void count(const Canonical& c, Set& set) {
+void count(Set& set) {
   set.run_units = set.piece_units = set.tile_units = 1;
-  for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i) {
+  for_each_mode(set.dst | set.src, [&](std::size_t i) {
     if ((set.dst >> i & 1) != 0) set.run_units *= set.chunk[i];
     if ((set.src >> i & 1) != 0) set.piece_units *= set.chunk[i];
-    if (set.chunk[i] != 0) set.tile_units *= set.chunk[i];
-  }
+    set.tile_units *= set.chunk[i];
+  });
 }
 
 }  // namespace
@@ -71,7 +78,7 @@ Order by_src_stride(const Canonical& c) {
 void take_runs(const Canonical& c, const Order& dst_order, std::int64_t target, Set& set) {
   take(
       c, dst_order, c.dst_unit, target, 0, [](const CopyMode& m) { return m.dst_stride; }, set, set.dst, set.d_cut);
-  count(c, set);
+  count(set);
 }
 
 void take_pieces(const Canonical& c, const Order& src_order, std::int64_t target, Set& set) {
@@ -79,13 +86,14 @@ void take_pieces(const Canonical& c, const Order& src_order, std::int64_t target
   take(
       c, src_order, c.src_unit, target, kMostGap, [](const CopyMode& m) { return m.src_stride; }, set, set.src,
       set.s_cut);
-  count(c, set);
+  count(set);
 }
 
 std::int64_t piece_bytes(const Canonical& c, const Set& set) {
   std::int64_t bytes = c.src_unit;
-  for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i)
-    if ((set.src >> i & 1) != 0) bytes = std::max(bytes, std::abs(c.modes[i].src_stride) * set.chunk[i]);
+  for_each_mode(set.src, [&](std::size_t i) {
+    bytes = std::max(bytes, std::abs(c.modes[i].src_stride) * set.chunk[i]);
+  });
   return bytes;
 }
 
@@ -102,7 +110,7 @@ Set set_of(const Canonical& c, const Candidate& chosen) {
   };
   cut(set.d_cut, ParamId::kTileRows);
   cut(set.s_cut, ParamId::kTileCols);
-  count(c, set);
+  count(set);
   return set;
 }
 

@@ -270,7 +270,8 @@ def start_slow_copy(tmp_path, *options):
 def test_a_signal_in_the_middle_leaves_nothing(tmp_path, number):
     child = start_slow_copy(tmp_path)
     child.send_signal(number)
-    assert child.wait(20) == -number, "a shell sees 128 + the signal's number"
+    # ThreadSanitizer holds signals back until the program next calls into the system.
+    assert child.wait(120) == -number, "a shell sees 128 + the signal's number"
     assert os.listdir(tmp_path) == ["slow.npy"]
 
 
