@@ -91,9 +91,8 @@ void take_pieces(const Canonical& c, const Order& src_order, std::int64_t target
 
 std::int64_t piece_bytes(const Canonical& c, const Set& set) {
   std::int64_t bytes = c.src_unit;
-  for_each_mode(set.src, [&](std::size_t i) {
-    bytes = std::max(bytes, std::abs(c.modes[i].src_stride) * set.chunk[i]);
-  });
+  for_each_mode(set.src,
+                [&](std::size_t i) { bytes = std::max(bytes, std::abs(c.modes[i].src_stride) * set.chunk[i]); });
   return bytes;
 }
 
