@@ -131,7 +131,8 @@ Rearrangement rearrange(const Layout& l, std::string_view pattern,
     for (std::size_t k = 0; k < extents.size(); ++k) named[named.size() - extents.size() + k].mode = parts.modes[k];
   }
   for (const auto& [key, value] : sizes) {
-    if (std::count_if(sizes.begin(), sizes.end(), [&](const auto& other) { return other.first == key; }) > 1)
+    if (std::count_if(sizes.begin(), sizes.end(),
+                      [&wanted = key](const auto& other) { return other.first == wanted; }) > 1)
       throw ShapeError(fmt::format("rearrange '{}': the size of '{}' is given twice", pattern, key));
     if (find(key) == nullptr)
       throw ShapeError(fmt::format("rearrange '{}': the size {}={} names nothing on the left", pattern, key, value));
