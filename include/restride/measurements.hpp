@@ -10,7 +10,8 @@
 
 namespace restride RESTRIDE_PUBLIC {
 
-/// What was measured: for a machine (its instruction set or GPU, and the threads), two layouts and their alignment, the time of every candidate of the planner.
+/// What was measured: for a machine (its instruction set or GPU, and the threads), two layouts and their alignment, the
+/// time of every candidate of the planner.
 ///
 /// Put one into Options::measurements and plans choose by it: a copy that is recorded takes the fastest candidate of
 /// its record; one that is not takes the planner's choice, or with Options::measure is timed once and recorded.
