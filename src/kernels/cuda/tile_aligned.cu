@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(maps::kTileThreads, kBlocks)
 
 template <class Tile, bool kCast>
 int launch_tile_of(const TileArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  // Five blocks a multiprocessor; measured on H200: eight, with half the registers, lose up to 2 %.
+  // Five blocks a multiprocessor: on H200 eight, with half the registers, lose a little.
   return enqueue(tile_aligned_kernel<Tile, kCast, 5>, a, dst, src, a.tiles, maps::kTileThreads, Tile::kStageBytes,
                  stream);
 }
