@@ -107,13 +107,13 @@ int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* ex
                                          : launch::run_cuda(p.cuda_device, p.cuda, dst, src, stream);
   auto* to = moved(static_cast<std::byte*>(dst), p.canonical.dst_offset + p.cpu.dst_shift);
   const auto* from = moved(static_cast<const std::byte*>(src), p.canonical.src_offset + p.cpu.src_shift);
-  const std::int64_t groups = (p.cpu.tasks + p.cpu.align_tasks - 1) / p.cpu.align_tasks;
+  const std::int64_t groups = ceil_div(p.cpu.tasks, p.cpu.align_tasks);
   const auto team = static_cast<int>(std::min<std::int64_t>(threads, groups));
   if (team <= 1) {
     p.cpu.kernel(p.cpu, to, from, 0, p.cpu.tasks);
     return 0;
   }
-  Share share{p.cpu, to, from, (groups + team - 1) / team * p.cpu.align_tasks};
+  Share share{p.cpu, to, from, ceil_div(groups, team) * p.cpu.align_tasks};
   launch::run_tasks(executor, team, Share::body, &share);
   return 0;
 }

@@ -14,6 +14,9 @@ namespace restride {
   return !__builtin_add_overflow(a, b, out);
 }
 
+/// a / b rounded up, of a >= 0 and b > 0; nothing overflows on the way.
+[[nodiscard]] constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) noexcept { return a / b + (a % b != 0); }
+
 /// True when a mode of stride `outer` starts where `extent` steps of `inner` end, that is, both are one longer mode.
 /// The end itself may lie past 63 bits although every element lies within.
 [[nodiscard]] constexpr bool continues(std::int64_t outer, std::int64_t inner, std::int64_t extent) noexcept {

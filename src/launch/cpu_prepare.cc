@@ -124,7 +124,7 @@ CpuArgs prepare_tile_records(const Canonical& c, const plan::Candidate& k) {
   split_modes(records.copy, sets, &a);
   if (!take_tile(k, sets, kernels::cpu::kMaxRecordColumnBytes, 1, &a)) refuse(k, c);
   const std::int64_t block = kernels::cpu::kMaxRecordBlockCols;  // whole ones are read from the stage
-  if ((a.tile_cols + block - 1) / block * block * a.src_unit > kernels::cpu::kMaxTileRowBytes) refuse(k, c);
+  if (ceil_div(a.tile_cols, block) * block * a.src_unit > kernels::cpu::kMaxTileRowBytes) refuse(k, c);
   return a;
 }
 
@@ -180,7 +180,7 @@ CpuArgs rows_args(const Canonical& c) {
   a.row_dst_stride = c.modes[0].dst_stride;
   const std::int64_t piece = kernels::cpu::kRowPieceBytes / c.dst_unit;
   if (a.units >= 2 * piece) {  // so that threads can share even one row
-    const std::int64_t pieces = (a.units + piece - 1) / piece;
+    const std::int64_t pieces = ceil_div(a.units, piece);
     a.last_units = a.units - (pieces - 1) * piece;
     a.units = piece;
     a.nest.push({pieces, piece * a.row_dst_stride, piece * a.row_src_stride});
@@ -233,7 +233,7 @@ CpuArgs prepare_packed(const Canonical& c, const plan::Candidate& k) {
       ++p.rank;
     }
     if (points < mode.extent)
-      a.nest.push({(mode.extent + points - 1) / points, mode.dst_stride * points, mode.src_stride * points});
+      a.nest.push({ceil_div(mode.extent, points), mode.dst_stride * points, mode.src_stride * points});
   }
   int placed = 0;
   for (std::uint8_t m : sets.src_run)
@@ -266,8 +266,7 @@ CpuArgs prepare_buffered(const Canonical& c, const plan::Candidate& k) {
   a.block_bytes = sets.units * c.dst_unit;
   if (sets.points < last.extent) {
     a.cut = {0, last.extent, sets.points};
-    a.nest.push(
-        {(last.extent + sets.points - 1) / sets.points, last.dst_stride * sets.points, last.src_stride * sets.points});
+    a.nest.push({ceil_div(last.extent, sets.points), last.dst_stride * sets.points, last.src_stride * sets.points});
   }
   for (std::size_t m = sets.last + 1; m < c.modes.size(); ++m) a.nest.push(c.modes[m]);
   a.tasks = a.nest.points();

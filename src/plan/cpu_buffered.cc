@@ -30,8 +30,8 @@ bool block_around(const layout::Canonical& c, std::size_t dense_modes, std::int6
   const std::int64_t extent = c.modes[s->last].extent;
   const std::int64_t most = std::min(max_bytes / bytes, extent);
   if (most < extent && s->cols.modes.back() != s->last) return false;  // a part of it would not be dense in src
-  const std::int64_t parts = (extent + most - 1) / most;
-  s->points = (extent + parts - 1) / parts;
+  const std::int64_t parts = ceil_div(extent, most);
+  s->points = ceil_div(extent, parts);
   s->units = bytes / c.dst_unit * s->points;
   return true;
 }
@@ -83,7 +83,7 @@ Candidate bid_buffered(const Canonical& c, const CpuMachine& m) {
   const double reading = !dense ? 1.45 : sets.units < matrix_units ? 1.2 : 1.0;
   const std::int64_t vector_units = 16 / c.dst_unit;
   const auto padded = [&](std::int64_t n) {
-    return static_cast<double>((n + vector_units - 1) / vector_units * vector_units) / static_cast<double>(n);
+    return static_cast<double>(ceil_div(n, vector_units) * vector_units) / static_cast<double>(n);
   };
   const double units = static_cast<double>(c.units);
   const double lines = units * c.dst_unit / static_cast<double>(m.line_bytes);

@@ -51,15 +51,15 @@ namespace {
 
 /// How many of `extent` points, `each` bytes apart, make a run of run_bytes; a little more rather than a cut block.
 std::int64_t block_of(std::int64_t extent, std::int64_t each, std::int64_t run_bytes) {
-  const std::int64_t need = (run_bytes + each - 1) / each;
+  const std::int64_t need = ceil_div(run_bytes, each);
   if (extent <= need + need / 2) return extent;
   const std::int64_t line = 64 / std::gcd(each, std::int64_t{64});  // whole lines a run, where it costs little
-  const std::int64_t whole = (need + line - 1) / line * line;
+  const std::int64_t whole = ceil_div(need, line) * line;
   const std::int64_t step = whole <= 2 * need && whole <= extent ? line : 1;
   const std::int64_t most = step == 1 ? need : whole;
   // Blocks of one size where the extent allows: a tile that is cut short builds its table again.
-  const std::int64_t blocks = (extent + most - 1) / most;
-  return ((extent + blocks - 1) / blocks + step - 1) / step * step;
+  const std::int64_t blocks = ceil_div(extent, most);
+  return ceil_div(ceil_div(extent, blocks), step) * step;
 }
 
 /// The mode that continues src's run of s.src_run_bytes: the next one up in stride. -1 where there is none, or only

@@ -32,8 +32,8 @@ constexpr std::int64_t kTasksToShare = 16;
 std::int64_t chunk_rows(const Canonical& c, const TileSets& sets, std::int64_t rows, std::int64_t bands) {
   std::int64_t chunk = sets.rows.points <= 8192 ? sets.rows.points : 4096 / rows * rows;
   if (bands >= kTasksToShare || c.dst_bytes() < kBytesPerThread) return chunk;
-  const std::int64_t pieces = (kTasksToShare + bands - 1) / bands;
-  const std::int64_t piece = ((sets.rows.points + pieces - 1) / pieces + rows - 1) / rows * rows;
+  const std::int64_t pieces = ceil_div(kTasksToShare, bands);
+  const std::int64_t piece = ceil_div(ceil_div(sets.rows.points, pieces), rows) * rows;
   return std::min(chunk, std::max(piece, 16 * rows));
 }
 
@@ -47,9 +47,9 @@ void tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
   const std::int64_t wider = std::max(c.dst_unit, c.src_unit);
   std::int64_t cols = std::clamp<std::int64_t>(512 / wider, 16, wider == 1 ? 256 : 128);
   if (sets.cols.points > cols) {
-    const std::int64_t blocks = (sets.cols.points + cols - 1) / cols;
+    const std::int64_t blocks = ceil_div(sets.cols.points, cols);
     const std::int64_t step = std::max<std::int64_t>(64 / unit, 1);
-    cols = ((sets.cols.points + blocks - 1) / blocks + step - 1) / step * step;
+    cols = ceil_div(ceil_div(sets.cols.points, blocks), step) * step;
   } else {
     cols = sets.cols.points;
   }
@@ -58,7 +58,7 @@ void tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
   std::int64_t widest = std::min<std::int64_t>(1024 * std::max(1, c.src_unit / c.dst_unit), 2048);
   if (unit >= 4) widest = std::min(widest, columns_on_lines(c) ? 4096 / unit : 2048 / unit);
   const std::int64_t band = sets.cols.points > cols ? cols * std::max<std::int64_t>(1, widest / cols) : cols;
-  const std::int64_t bands = (sets.cols.points + band - 1) / band * (c.units / (sets.rows.points * sets.cols.points));
+  const std::int64_t bands = ceil_div(sets.cols.points, band) * (c.units / (sets.rows.points * sets.cols.points));
   k->params.push_back({ParamId::kTileRows, rows});
   k->params.push_back({ParamId::kTileCols, cols});
   k->params.push_back({ParamId::kBandCols, band});
@@ -90,10 +90,10 @@ void record_tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
   while (rows * record < (record > 16 ? 512 : 128)) rows *= 2;
   rows = std::min(rows, sets.rows.points);
   const std::int64_t most = std::max<std::int64_t>(512 / c.src_unit / 4 * 4, 4);
-  const std::int64_t pieces = (sets.cols.points + most - 1) / most;
-  const std::int64_t cols = std::min(sets.cols.points, ((sets.cols.points + pieces - 1) / pieces + 3) / 4 * 4);
+  const std::int64_t pieces = ceil_div(sets.cols.points, most);
+  const std::int64_t cols = std::min(sets.cols.points, (ceil_div(sets.cols.points, pieces) + 3) / 4 * 4);
   const std::int64_t band = sets.cols.points > cols ? cols * std::max<std::int64_t>(1, 1024 / cols) : cols;
-  const std::int64_t bands = (sets.cols.points + band - 1) / band * (c.units / (sets.rows.points * sets.cols.points));
+  const std::int64_t bands = ceil_div(sets.cols.points, band) * (c.units / (sets.rows.points * sets.cols.points));
   k->params.push_back({ParamId::kTileRows, rows});
   k->params.push_back({ParamId::kTileCols, cols});
   k->params.push_back({ParamId::kBandCols, band});
@@ -123,7 +123,7 @@ bool bid_record_tile(const Canonical& c, const CpuMachine& m, Candidate* k) {
 double small_waste(const Canonical& c, const TileSets& sets) {
   const auto padded = [&](std::int64_t points) {
     const std::int64_t block = 16 / c.dst_unit;
-    return static_cast<double>((points + block - 1) / block * block) / static_cast<double>(points);
+    return static_cast<double>(ceil_div(points, block) * block) / static_cast<double>(points);
   };
   return padded(sets.rows.points) * padded(sets.cols.points);
 }

@@ -82,11 +82,6 @@ constexpr Rated kShapes[] = {
 };
 constexpr std::size_t kShapeCount = std::size(kShapes);
 
-/// The share of the lanes that are inside, of tiles `tile` long.
-double used_by(std::int64_t extent, std::int64_t tile) {
-  return static_cast<double>(extent) / static_cast<double>((extent + tile - 1) / tile * tile);
-}
-
 /// The first modes of a side's chain as rows of a tile: where they start, what the tiles' ends waste of each shape, and
 /// what the rows themselves cost. Fitted, as the shapes are, to all chains and shapes of 220 layouts timed on an H200.
 struct Rows {

@@ -1,6 +1,7 @@
 // The bid of tile's kernel for chains on CUDA: tiles whose rows, on either side, are several modes.
 #include <bit>
 
+#include "src/base/checked.h"
 #include "src/plan/cuda_chain_pairs.h"
 #include "src/plan/cuda_families.h"
 
@@ -13,8 +14,6 @@ using namespace chains;
 namespace {
 
 constexpr std::int64_t kChains = 3;  // as ParamId::kEngine counts engines
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Tiles follow dst's modes where src's chain is one mode, else the two chains come first.
 std::int64_t near_batches(const Canonical& c, const Link& s, const maps::Walk& walk) {

@@ -68,6 +68,8 @@ bool outer_walk(const layout::Canonical& c, std::uint64_t inside, maps::Walk* wa
 
 /// 32-byte sectors that `runs` runs of `bytes` each touch, when they start on multiples of `alignment`.
 std::int64_t sectors(std::int64_t runs, std::int64_t bytes, std::int64_t alignment);
+/// The share that is inside of all tiles `tile` long along a mode of `extent`.
+double used_by(std::int64_t extent, std::int64_t tile);
 
 /// Fills the prediction: launch, and the sectors at the machine's copy rate times `efficiency`.
 void predict(Candidate& bid, const layout::Canonical& c, const CudaMachine& machine, std::int64_t read_sectors,

@@ -1,6 +1,7 @@
 // The bid of packed on CUDA: what a tile costs, and the cheapest.
 #include <algorithm>
 
+#include "src/base/checked.h"
 #include "src/base/saturated.h"
 #include "src/plan/cuda_packed.h"
 

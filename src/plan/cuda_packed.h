@@ -12,8 +12,6 @@ inline constexpr int kMaxSet = 63;  // modes a bit mask can name
 inline constexpr int kNone = -1;
 inline constexpr std::int32_t kMostShared = (48 << 10) - 256;  // what a kernel has without asking, less its own
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// A tile as a choice: how many indices of each mode are inside (0: the mode is outside).
 struct Set {
   std::array<std::int32_t, kMaxSet> chunk{};

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "src/base/checked.h"
 #include "src/plan/cuda_packed.h"
 
 namespace restride::plan {

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "src/base/checked.h"
 #include "src/plan/cuda_packed.h"
 
 namespace restride::plan::packed {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "src/base/checked.h"
 #include "src/plan/cuda_families.h"
 
 namespace restride::plan {
@@ -79,7 +80,7 @@ Block block_of(const Canonical& c, const Row& row) {
   while (c.dst_unit < 4 && quantum * units / row.pixel * row.step % 4 != 0) quantum *= 2;
   if (std::lcm(quantum, std::int64_t{32}) <= kMostThreads) quantum = std::lcm(quantum, std::int64_t{32});
   Block best;
-  best.threads = std::min((words + quantum - 1) / quantum, kMostThreads / quantum) * quantum;
+  best.threads = std::min(ceil_div(words, quantum), kMostThreads / quantum) * quantum;
   double least = 0;
   for (const std::int64_t steps : {4, 2, 1}) {
     const std::int64_t chunks = (words + best.threads * steps - 1) / (best.threads * steps);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "src/base/checked.h"
 #include "src/base/saturated.h"
 #include "src/plan/cuda_casts.h"
 #include "src/plan/cuda_families.h"
@@ -57,6 +58,10 @@ bool outer_walk(const Canonical& c, std::uint64_t inside, maps::Walk* walk, std:
 std::int64_t sectors(std::int64_t runs, std::int64_t bytes, std::int64_t alignment) {
   // A run that starts anywhere touches, on average, (bytes - 1) / 32 + 1 sectors.
   return alignment % 32 == 0 ? saturated_mul(runs, (bytes - 1) / 32 + 1) : saturated_mul(runs, bytes - 1) / 32 + runs;
+}
+
+double used_by(std::int64_t extent, std::int64_t tile) {
+  return static_cast<double>(extent) / static_cast<double>(ceil_div(extent, tile) * tile);
 }
 
 void predict(Candidate& bid, const Canonical& c, const CudaMachine& machine, std::int64_t read_sectors,

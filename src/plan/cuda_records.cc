@@ -1,6 +1,7 @@
 // The bid of packed's kernels for records on CUDA, and their arguments.
 #include <algorithm>
 
+#include "src/base/checked.h"
 #include "src/plan/cuda_families.h"
 
 namespace restride::plan {
@@ -83,7 +84,7 @@ Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
                 {ParamId::kColMode, r.mode},
                 {ParamId::kVectorBytes, 16},
                 {ParamId::kThreads, maps::kRecordsThreads},
-                {ParamId::kBlocks, (chunks * batch + kWarps - 1) / kWarps}};
+                {ParamId::kBlocks, ceil_div(chunks * batch, kWarps)}};
   const std::int64_t read = c.src_bytes() / fields.extent * r.fields;
   predict(bid, c, machine, read / 32, c.dst_bytes() / 32, 0.94 * (0.3 + 0.7 * used));
   return bid;

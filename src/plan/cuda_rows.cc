@@ -1,6 +1,7 @@
 // The bids of run, rows and gather on CUDA, and their kernels' arguments.
 #include <algorithm>
 
+#include "src/base/checked.h"
 #include "src/base/saturated.h"
 #include "src/plan/cuda_families.h"
 
@@ -172,9 +173,9 @@ maps::RowsArgs rows_args(const Canonical& c, const Candidate& chosen) {
         maps::rows_words(a.row_units, 16, 16 - static_cast<int>(std::min<std::int64_t>(row_alignment(c, kRow), 16)));
   // Block numbers times the words of a block must stay below 2^31, the last block's included.
   a.chunked = words >= ((std::int64_t{1} << 31) - a.block_words) / rows;
-  const std::int64_t chunks = (words + a.block_words - 1) / a.block_words;
+  const std::int64_t chunks = ceil_div(words, a.block_words);
   a.pieces = base::FastDiv(a.chunked ? chunks : words);
-  a.blocks = static_cast<std::uint32_t>(a.chunked ? chunks * rows : (words * rows + a.block_words - 1) / a.block_words);
+  a.blocks = static_cast<std::uint32_t>(a.chunked ? chunks * rows : ceil_div(words * rows, a.block_words));
   return a;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "src/base/checked.h"
 #include "src/base/saturated.h"
 #include "src/plan/cuda_families.h"
 
@@ -71,10 +72,10 @@ Block block_of(const Canonical& c, const Rows& r) {
   const std::int64_t units = lane_units(c, r), lanes = r.units / units;
   b.threads = threads_of(lanes);
   b.step_rows = b.threads / lanes;
-  const std::int64_t steps = (r.count.extent + b.step_rows - 1) / b.step_rows;
+  const std::int64_t steps = ceil_div(r.count.extent, b.step_rows);
   const std::int64_t most = c.dst_unit >= 4 || units > 1 ? 4 : 8;
   b.steps = steps >= most ? most : steps >= 4 ? 4 : 1;
-  b.chunks = (steps + b.steps - 1) / b.steps;
+  b.chunks = ceil_div(steps, b.steps);
   return b;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <initializer_list>
 
+#include "src/base/checked.h"
 #include "src/base/saturated.h"
 #include "src/plan/cuda_families.h"
 
@@ -34,8 +35,6 @@ std::int64_t src_row_alignment(const Canonical& c, std::size_t s) {
   if (c.modes[s].src_stride < 0) bits |= (c.modes[s].extent - 1) * c.modes[s].src_stride;
   return bits & -bits;
 }
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// What both bids have to know of a copy.
 struct Tiling {
@@ -85,11 +84,6 @@ Tiling tiling_of(const Canonical& c, const CudaMachine& machine) {
   t.src_alignment = src_row_alignment(c, static_cast<std::size_t>(t.s));
   t.small = c.dst_bytes() < static_cast<std::int64_t>(machine.sm_count) * (32 << 10);
   return t;
-}
-
-/// The share of a row's tiles that is inside.
-double used_by(std::int64_t extent, std::int64_t tile) {
-  return static_cast<double>(extent) / static_cast<double>(ceil_div(extent, tile) * tile);
 }
 
 /// The best of some shapes, the fastest first: one that short rows fill may be faster.
