@@ -32,7 +32,7 @@ void add_run_options(CLI::App& sub, RunOptions& o) {
       ->type_name("DEVICE")
       ->group(group);
   sub.add_option("--family", o.family,
-                 "Force a family of kernels (run, rows, tile, packed, buffered, gather), for measurements")
+                 "Force a family of kernels (run, rows, tile, packed, buffered, channels, gather), for measurements")
       ->type_name("FAMILY")
       ->group(group);
   sub.add_flag("--measure", o.measure, "Time what could do the copy, once, and take the fastest")->group(group);

@@ -8,6 +8,7 @@
 #include "src/base/checked.h"
 #include "src/kernels/cpu/buffered.h"
 #include "src/kernels/cpu/cast.h"
+#include "src/kernels/cpu/channels.h"
 #include "src/kernels/cpu/gather.h"
 #include "src/kernels/cpu/packed.h"
 #include "src/kernels/cpu/rows.h"
@@ -16,6 +17,7 @@
 #include "src/kernels/cpu/tile.h"
 #include "src/kernels/cpu/tile_records.h"
 #include "src/plan/cpu_buffered.h"
+#include "src/plan/cpu_channels.h"
 #include "src/plan/cpu_records.h"
 #include "src/plan/cpu_sets.h"
 
@@ -137,7 +139,11 @@ CpuArgs prepare_tile(const Canonical& c, const plan::Candidate& k) {
   split_modes(c, sets, &a);
   const std::int64_t block_cols = 16 / c.dst_unit;  // a sink carries whole blocks of columns from tile to tile
   if (!take_tile(k, sets, kernels::cpu::kMaxColumnBytes, block_cols, &a)) refuse(k, c);
-  a.small_matrices = !a.stream && a.tasks == a.nest.points() && plan::small_matrices(c, sets);
+  if (!a.stream && k.get(ParamId::kDirect) != 0) {
+    if (!plan::plain_matrices(c, sets)) refuse(k, c);
+    a.direct = true;
+    a.tasks = a.nest.points();
+  }
   return a;
 }
 
@@ -273,6 +279,27 @@ CpuArgs prepare_buffered(const Canonical& c, const plan::Candidate& k) {
   return a;
 }
 
+CpuArgs prepare_channels(const Canonical& c, const plan::Candidate& k) {
+  plan::Channels channels;
+  if (!plan::find_channels(c, &channels)) refuse(k, c);
+  CpuArgs a = common(c);
+  layout::CopyMode mode = c.modes[channels.channels];
+  if (!channels.together && mode.src_stride < 0) turn(&mode, &a);
+  a.kernel = kernels::cpu::channels_kernel(channels.together ? c.dst_unit : c.src_unit, static_cast<int>(mode.extent),
+                                           channels.together);
+  a.col_set.push(mode);
+  const layout::CopyMode& points = c.modes[channels.points];
+  const std::int64_t piece = std::min(points.extent, kernels::cpu::kChannelPoints);
+  const std::int64_t pieces = ceil_div(points.extent, piece);
+  a.units = piece;
+  a.last_units = points.extent - (pieces - 1) * piece;
+  a.nest.push({pieces, piece * points.dst_stride, piece * points.src_stride});
+  for (std::size_t m = 0; m < c.modes.size(); ++m)
+    if (m != channels.channels && m != channels.points) a.nest.push(c.modes[m]);
+  a.tasks = a.nest.points();
+  return a;
+}
+
 CpuArgs prepare_gather(const Canonical& c) {
   CpuArgs a = common(c);
   a.kernel = kernels::cpu::gather;
@@ -291,6 +318,7 @@ CpuArgs prepare_cpu(const Canonical& c, const plan::Decision& d) {
     case Family::kPacked: return prepare_packed(c, d.chosen);
     case Family::kTile: return prepare_tile(c, d.chosen);
     case Family::kBuffered: return prepare_buffered(c, d.chosen);
+    case Family::kChannels: return prepare_channels(c, d.chosen);
     case Family::kNoop: return CpuArgs{};
     default: return prepare_gather(c);
   }

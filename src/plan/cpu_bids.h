@@ -17,6 +17,9 @@ double stream_ns(const Candidate& k, const CpuMachine& m);
 /// Tiles of units or of records (plan/cpu_tile.cc).
 Candidate bid_tile(const layout::Canonical& c, const CpuMachine& m);
 
+/// A few channels against planes (plan/cpu_channels.cc).
+Candidate bid_channels(const layout::Canonical& c, const CpuMachine& m);
+
 /// Blocks of short columns (plan/cpu_buffered.cc).
 Candidate bid_buffered(const layout::Canonical& c, const CpuMachine& m);
 

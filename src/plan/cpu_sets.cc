@@ -42,9 +42,9 @@ bool tile_sets(const layout::Canonical& c, std::int64_t row_bytes, std::int64_t 
   return true;
 }
 
-bool small_matrices(const layout::Canonical& c, const TileSets& sets) {
+bool plain_matrices(const layout::Canonical& c, const TileSets& sets) {
   return !c.cast && sets.rows.modes.size() == 1 && sets.cols.modes.size() == 1 && sets.rows.points * c.dst_unit >= 16 &&
-         sets.cols.points * c.dst_unit >= 16 && sets.rows.points <= kSmallMatrixBytes / c.dst_unit / sets.cols.points;
+         sets.cols.points * c.dst_unit >= 16;
 }
 
 namespace {

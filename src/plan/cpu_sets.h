@@ -30,9 +30,8 @@ inline constexpr std::int64_t kTileColBytes = 4096;
 /// Columns grow to about `col_bytes` of source, rows to whole destination lines or about `row_bytes`.
 bool tile_sets(const layout::Canonical& c, std::int64_t row_bytes, std::int64_t col_bytes, TileSets* out);
 
-/// Matrices that stay in the caches, rows and columns of 16 bytes or more, are moved without staging.
-inline constexpr std::int64_t kSmallMatrixBytes = 256 << 10;
-bool small_matrices(const layout::Canonical& c, const TileSets& sets);
+/// Matrices with rows and columns of 16 bytes or more: in the caches they are moved without staging.
+bool plain_matrices(const layout::Canonical& c, const TileSets& sets);
 
 /// The inside of a packed tile: how many points of each canonical mode are in it.
 struct PackedSets {

@@ -142,16 +142,17 @@ Candidate bid_tile(const Canonical& c, const CpuMachine& m) {
   k.applies = true;
   tile_shape(c, sets, &k);
   k.params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
-  const double unit = c.dst_unit;
-  const auto padded = [](double n, double step) { return std::ceil(n / step) * step / n; };
-  const double waste = padded(static_cast<double>(sets.rows.points), std::max(1.0, 64 / unit)) *
-                       padded(static_cast<double>(sets.cols.points), std::max(1.0, 16 / unit));
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
-  if (k.get(ParamId::kStream) == 0 && small_matrices(c, sets)) {
+  if (k.get(ParamId::kStream) == 0 && plain_matrices(c, sets)) {
+    k.params.push_back({ParamId::kDirect, 1});
     const double matrices = static_cast<double>(c.units) / static_cast<double>(sets.rows.points * sets.cols.points);
     k.predicted.time_ns = lines * small_waste(c, sets) * m.shuffle_line_ns + matrices * m.row_ns;
     return k;
   }
+  const double unit = c.dst_unit;
+  const auto padded = [](double n, double step) { return std::ceil(n / step) * step / n; };
+  const double waste = padded(static_cast<double>(sets.rows.points), std::max(1.0, 64 / unit)) *
+                       padded(static_cast<double>(sets.cols.points), std::max(1.0, 16 / unit));
   k.predicted.time_ns = std::max(stream_ns(k, m), lines * waste * m.shuffle_line_ns) + ragged_ns(c, sets, m) +
                         0.3 * lines + tile_starts_ns(c, sets, k);
   return k;

@@ -65,7 +65,7 @@ TEST(PlanCpu, IsDeterministic) {
 
 TEST(PlanCpu, ListsTheOthersCheapestFirstAndRefusalsLast) {
   const Decision d = decide("f32 (4096,4096)", "f32 (4096,4096):(1,4096)");
-  ASSERT_EQ(d.others.size(), 5u);
+  ASSERT_EQ(d.others.size(), 6u);
   double last = d.chosen.predicted.time_ns;
   bool refused = false;
   for (const Candidate& k : d.others) {
@@ -100,7 +100,7 @@ TEST(PlanCpu, SaysWhyAForcedFamilyDoesNotApply) {
   EXPECT_TRUE(holds(message("run"), "not one run contiguous on both sides"));
   EXPECT_TRUE(holds(message("rows"), "no mode is dense in dst"));
   EXPECT_TRUE(holds(message("packed"), "no set of modes makes dense runs"));
-  EXPECT_TRUE(holds(message("magic"), "'magic' is no family", "run, rows, tile, packed, buffered or gather"));
+  EXPECT_TRUE(holds(message("magic"), "'magic' is no family", "run, rows, tile, packed, buffered, channels or gather"));
 }
 
 TEST(PlanCpu, CountsLinesOfScatteredReads) {

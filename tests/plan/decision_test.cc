@@ -60,6 +60,11 @@ TEST(Serialize, MakesTheSamePlanAgain) {
     }
 }
 
+TEST(Serialize, CarriesChannels) {
+  const Plan plan = made("f32 (3,64,96)", "u8 (3,64,96):(1,288,3)", "channels");
+  EXPECT_EQ(Plan::deserialize(plan.serialize()).explain(), plan.explain());
+}
+
 TEST(Serialize, CarriesThePlanOfNothing) {
   const Plan nothing = Plan::deserialize(made("f32 (0)", "f32 (3,0)").serialize());
   EXPECT_EQ(nothing.family(), "noop");

@@ -49,6 +49,24 @@ Layout scatter_pixels(Rng& rng, Element element, const std::vector<std::int64_t>
   return l;
 }
 
+/// A batch of images, interleaved on one side and planar on the other, in src perhaps last channel first.
+Case scatter_channels(Rng& rng, Element src_element, Element dst_element) {
+  const std::int64_t channels = pick(rng, 2, 4);
+  const std::int64_t batch = pick(rng, 1, 3);
+  const std::int64_t points = pick(rng, 20, 150);
+  const std::int64_t pitch = points + pick(rng, 0, 3);
+  const std::vector<std::int64_t> extents = {batch, channels, points};
+  const auto side = [&](Element element, bool interleaved, bool last_first) {
+    const std::int64_t bytes = element.size_bytes;
+    const std::int64_t step = interleaved ? bytes : pitch * bytes;
+    std::vector<std::int64_t> strides = {pitch * channels * bytes, step, interleaved ? channels * bytes : bytes};
+    if (last_first) strides[1] = -step;
+    return strided(element, extents, strides, last_first ? (channels - 1) * step : 0);
+  };
+  const bool together = pick(rng, 0, 1) == 0;
+  return {side(dst_element, together, false), side(src_element, !together, pick(rng, 0, 3) == 0)};
+}
+
 /// The same count in other extents: neighbours merged, or one split.
 std::vector<std::int64_t> reshaped(Rng& rng, std::vector<std::int64_t> extents) {
   for (int k = 0; k < 2 && !extents.empty(); ++k) {
@@ -91,6 +109,7 @@ Case random_case(Rng& rng, const Limits& limits) {
     const Element other = random_element(rng);
     if (castable(other, src_element)) dst_element = other;
   }
+  if (limits.elements >= 2000 && pick(rng, 0, 15) == 0) return scatter_channels(rng, src_element, dst_element);
   Case c;
   if (pick(rng, 0, 4) == 0) {
     const std::int64_t channels = pick(rng, 1, 9);

@@ -77,11 +77,13 @@ struct CpuArgs {
   std::int64_t tile_cols = 0;
   std::int64_t band_cols = 0;
   std::int64_t chunk_rows = 0;
-  bool small_matrices = false;  ///< tile: every task is a matrix that needs no staging; see kernels/cpu/matrix-inl.h
+  bool direct = false;  ///< tile: every task is a matrix that needs no staging; see kernels/cpu/matrix-inl.h
 
   // tile and rows of records: dst_unit is a record's bytes
   std::int32_t record_unit = 0;  ///< bytes of the units that a record is made of; 0: units are no records
   bool record_reversed = false;  ///< they run downwards in src
+
+  // channels: col_set and last_units; see kernels/cpu/channels.h
 
   // buffered: row_set, col_set, rows, cols as above; see kernels/cpu/buffered.h
   Nest block_set;

@@ -90,7 +90,7 @@ void tile(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std:
           std::int64_t end) noexcept {
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
-  if (a.small_matrices) return move_matrices<kUnit>(a, dst, src, begin, end);
+  if (a.direct) return move_matrices<kUnit>(a, dst, src, begin, end);
   if (!a.stream)
     run_tiles<kUnit, DirectSink<kUnit>>(a, dst, src, begin, end);
   else if (lines_align(a, dst))

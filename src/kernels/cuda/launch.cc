@@ -21,7 +21,8 @@ int launch(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream
     case plan::Family::kPacked:
       return std::holds_alternative<maps::RecordsArgs>(args.args) ? launch_packed_records(args, dst, src, stream)
                                                                   : launch_packed(args, dst, src, stream);
-    case plan::Family::kBuffered:  // a CPU family
+    case plan::Family::kBuffered:  // the CPU's own
+    case plan::Family::kChannels:
     case plan::Family::kGather: return launch_gather(args, dst, src, stream);
   }
   return 1;  // cudaErrorInvalidValue

@@ -58,7 +58,8 @@ CudaArgs prepare_cuda(const layout::Canonical& c, const plan::Decision& decision
       else
         out.args = plan::packed_args(c, chosen);
       break;
-    case plan::Family::kBuffered:  // a CPU family
+    case plan::Family::kBuffered:  // the CPU's own
+    case plan::Family::kChannels:
     case plan::Family::kGather:
       out.key.variant = static_cast<std::uint8_t>(chosen.get(plan::ParamId::kIndexBits, 64));
       out.args = plan::gather_args(c, chosen);
