@@ -4,7 +4,7 @@
 // Task map: task t is a piece of kChannelPoints points of a run of the outer nest.
 // Buffers: none; with a cast, a piece of every plane, so that the conversion meets dense runs.
 // Traffic: every line of both sides once. Nothing is tabled or staged, so an image of a few KiB pays no start.
-// Source and measured: Highway's LoadInterleaved and StoreInterleaved. bench/results, class "channels".
+// Source and measured: Highway's LoadInterleaved and StoreInterleaved. bench/results, class "small images".
 #pragma once
 
 #include "src/kernels/cpu/args.h"
