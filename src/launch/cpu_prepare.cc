@@ -285,8 +285,8 @@ CpuArgs prepare_channels(const Canonical& c, const plan::Candidate& k) {
   CpuArgs a = common(c);
   layout::CopyMode mode = c.modes[channels.channels];
   if (!channels.together && mode.src_stride < 0) turn(&mode, &a);
-  a.kernel = kernels::cpu::channels_kernel(channels.together ? c.dst_unit : c.src_unit, static_cast<int>(mode.extent),
-                                           channels.together);
+  static_assert(plan::kMaxChannels <= kernels::cpu::kMaxChannels);
+  a.kernel = kernels::cpu::channels_kernel(channels.together);
   a.col_set.push(mode);
   const layout::CopyMode& points = c.modes[channels.points];
   const std::int64_t piece = std::min(points.extent, kernels::cpu::kChannelPoints);

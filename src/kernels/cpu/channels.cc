@@ -14,13 +14,24 @@ namespace HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Points that are converted at once: their planes fit the first cache beside the source.
-constexpr std::int64_t kCastPoints = 512;
+/// For fewer points than a vector has lanes, and where there are no vectors.
+template <std::size_t kUnit>
+HWY_NOINLINE void split_one_by_one(std::uint8_t* const* planes, int channels, const std::uint8_t* from,
+                                   std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i)
+    for (int k = 0; k < channels; ++k, from += kUnit)
+      std::memcpy(planes[k] + i * static_cast<std::int64_t>(kUnit), from, kUnit);
+}
+template <std::size_t kUnit>
+HWY_NOINLINE void join_one_by_one(std::uint8_t* to, const std::uint8_t* const* planes, int channels, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i)
+    for (int k = 0; k < channels; ++k, to += kUnit)
+      std::memcpy(to, planes[k] + i * static_cast<std::int64_t>(kUnit), kUnit);
+}
 
 template <std::size_t kUnit, int kChannels>
 struct Mover {
   using Lane = typename LaneOf<kUnit>::type;
-  static constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
 
 #if HWY_TARGET != HWY_SCALAR
   using D = hn::CappedTag<Lane, 64 / sizeof(Lane)>;
@@ -68,97 +79,106 @@ struct Mover {
     const auto* lanes = reinterpret_cast<const Lane*>(from);
     if (by_vectors(n, [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA { split_some(planes, lanes, i); })) return;
 #endif
-    for (std::int64_t i = 0; i < n; ++i)
-      for (int k = 0; k < kChannels; ++k)
-        std::memcpy(planes[k] + i * kUnitBytes, from + (i * kChannels + k) * kUnitBytes, kUnit);
+    split_one_by_one<kUnit>(planes, kChannels, from, n);
   }
   static HWY_NOINLINE void join(std::uint8_t* to, const std::uint8_t* const* planes, std::int64_t n) {
 #if HWY_TARGET != HWY_SCALAR
     auto* lanes = reinterpret_cast<Lane*>(to);
     if (by_vectors(n, [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA { join_some(lanes, planes, i); })) return;
 #endif
-    for (std::int64_t i = 0; i < n; ++i)
-      for (int k = 0; k < kChannels; ++k)
-        std::memcpy(to + (i * kChannels + k) * kUnitBytes, planes[k] + i * kUnitBytes, kUnit);
-  }
-
-  /// Interleaved in src.
-  static void move_apart(const CpuArgs& a, std::uint8_t* to, const std::uint8_t* from, std::int64_t n) {
-    const std::int64_t pitch = a.col_set.modes[0].dst_stride;
-    std::uint8_t* planes[kChannels];
-    if (a.cast_run == nullptr) {
-      for (int k = 0; k < kChannels; ++k) planes[k] = to + k * pitch;
-      return split(planes, from, n);
-    }
-    alignas(64) std::uint8_t stage[kChannels][kCastPoints * kUnit];
-    for (int k = 0; k < kChannels; ++k) planes[k] = stage[k];
-    for (std::int64_t i = 0; i < n; i += kCastPoints) {
-      const std::int64_t some = std::min(kCastPoints, n - i);
-      split(planes, from + i * kChannels * kUnitBytes, some);
-      for (int k = 0; k < kChannels; ++k)
-        a.cast_run(to + k * pitch + i * a.dst_unit, stage[k], static_cast<std::size_t>(some));
-    }
-  }
-
-  /// Interleaved in dst.
-  static void move_together(const CpuArgs& a, std::uint8_t* to, const std::uint8_t* from, std::int64_t n) {
-    const std::int64_t pitch = a.col_set.modes[0].src_stride;
-    const std::uint8_t* planes[kChannels];
-    if (a.cast_run == nullptr) {
-      for (int k = 0; k < kChannels; ++k) planes[k] = from + k * pitch;
-      return join(to, planes, n);
-    }
-    alignas(64) std::uint8_t stage[kChannels][kCastPoints * kUnit];
-    for (int k = 0; k < kChannels; ++k) planes[k] = stage[k];
-    for (std::int64_t i = 0; i < n; i += kCastPoints) {
-      const std::int64_t some = std::min(kCastPoints, n - i);
-      for (int k = 0; k < kChannels; ++k)
-        a.cast_run(stage[k], from + k * pitch + i * a.src_unit, static_cast<std::size_t>(some));
-      join(to + i * kChannels * kUnitBytes, planes, some);
-    }
+    join_one_by_one<kUnit>(to, planes, kChannels, n);
   }
 };
 
-template <std::size_t kUnit, int kChannels, bool kTogether>
-void channels(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
-              std::int64_t end) noexcept {
-  NestCursor at(a.nest, begin);
-  const std::int64_t last_piece = a.nest.modes[0].extent - 1;
-  for (std::int64_t task = begin; task < end; ++task, at.next()) {
-    auto* to = reinterpret_cast<std::uint8_t*>(dst_base) + at.dst();
-    const auto* from = reinterpret_cast<const std::uint8_t*>(src_base) + at.src();
-    const std::int64_t n = at.index(0) == last_piece ? a.last_units : a.units;
-    if constexpr (kTogether)
-      Mover<kUnit, kChannels>::move_together(a, to, from, n);
-    else
-      Mover<kUnit, kChannels>::move_apart(a, to, from, n);
-  }
-}
+using Split = void (*)(std::uint8_t* const* planes, const std::uint8_t* from, std::int64_t n);
+using Join = void (*)(std::uint8_t* to, const std::uint8_t* const* planes, std::int64_t n);
 
-template <std::size_t kUnit, bool kTogether>
-CpuKernel pick_count(int count) {
+/// find(mover) of the mover for this unit and this many channels.
+template <std::size_t kUnit, class Find>
+auto pick_count(std::int64_t count, const Find& find) {
   switch (count) {
-    case 2: return channels<kUnit, 2, kTogether>;
-    case 3: return channels<kUnit, 3, kTogether>;
-    default: return channels<kUnit, 4, kTogether>;
+    case 2: return find(Mover<kUnit, 2>());
+    case 3: return find(Mover<kUnit, 3>());
+    default: return find(Mover<kUnit, 4>());
+  }
+}
+template <class Find>
+auto pick_mover(std::int32_t unit, std::int64_t count, const Find& find) {
+  switch (unit) {
+    case 1: return pick_count<1>(count, find);
+    case 2: return pick_count<2>(count, find);
+    case 4: return pick_count<4>(count, find);
+    default: return pick_count<8>(count, find);
   }
 }
 
-template <bool kTogether>
-CpuKernel pick_unit(int unit, int count) {
-  switch (unit) {
-    case 1: return pick_count<1, kTogether>(count);
-    case 2: return pick_count<2, kTogether>(count);
-    case 4: return pick_count<4, kTogether>(count);
-    default: return pick_count<8, kTogether>(count);
-  }
+/// Points that are converted at once: their planes fit the first cache beside the interleaved side.
+constexpr std::int64_t kCastPoints = 512;
+
+/// What the two directions share: the walk over tasks, and planes to convert by way of.
+template <class Piece>
+HWY_INLINE void for_pieces(const CpuArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin, std::int64_t end,
+                           const Piece& piece) {
+  const std::int64_t last = a.nest.modes[0].extent - 1;
+  NestCursor at(a.nest, begin);
+  for (std::int64_t task = begin; task < end; ++task, at.next())
+    piece(reinterpret_cast<std::uint8_t*>(dst) + at.dst(), reinterpret_cast<const std::uint8_t*>(src) + at.src(),
+          at.index(0) == last ? a.last_units : a.units);
+}
+struct Stage {
+  alignas(64) std::uint8_t bytes[kMaxChannels][kCastPoints * 8];
+};
+
+/// Interleaved in src.
+void split_pieces(const CpuArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
+                  std::int64_t end) noexcept {
+  const layout::CopyMode& channels = a.col_set.modes[0];
+  const Split split = pick_mover(a.src_unit, channels.extent, [](auto m) -> Split { return &decltype(m)::split; });
+  const std::int64_t point_bytes = channels.extent * a.src_unit;
+  Stage stage;
+  std::uint8_t* planes[kMaxChannels];
+  for (int k = 0; k < kMaxChannels; ++k) planes[k] = stage.bytes[k];
+  for_pieces(a, dst, src, begin, end, [&](std::uint8_t* to, const std::uint8_t* from, std::int64_t n) {
+    if (a.cast_run == nullptr) {
+      for (int k = 0; k < channels.extent; ++k) planes[k] = to + k * channels.dst_stride;
+      return split(planes, from, n);
+    }
+    for (std::int64_t i = 0; i < n; i += kCastPoints) {
+      const std::int64_t some = std::min(kCastPoints, n - i);
+      split(planes, from + i * point_bytes, some);
+      for (int k = 0; k < channels.extent; ++k)
+        a.cast_run(to + k * channels.dst_stride + i * a.dst_unit, planes[k], static_cast<std::size_t>(some));
+    }
+  });
+}
+
+/// Interleaved in dst.
+void join_pieces(const CpuArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
+                 std::int64_t end) noexcept {
+  const layout::CopyMode& channels = a.col_set.modes[0];
+  const Join join = pick_mover(a.dst_unit, channels.extent, [](auto m) -> Join { return &decltype(m)::join; });
+  const std::int64_t point_bytes = channels.extent * a.dst_unit;
+  Stage stage;
+  const std::uint8_t* planes[kMaxChannels];
+  for_pieces(a, dst, src, begin, end, [&](std::uint8_t* to, const std::uint8_t* from, std::int64_t n) {
+    const auto plane = [&](int k) { return from + k * channels.src_stride; };
+    if (a.cast_run == nullptr) {
+      for (int k = 0; k < channels.extent; ++k) planes[k] = plane(k);
+      return join(to, planes, n);
+    }
+    for (int k = 0; k < channels.extent; ++k) planes[k] = stage.bytes[k];
+    for (std::int64_t i = 0; i < n; i += kCastPoints) {
+      const std::int64_t some = std::min(kCastPoints, n - i);
+      for (int k = 0; k < channels.extent; ++k)
+        a.cast_run(stage.bytes[k], plane(k) + i * a.src_unit, static_cast<std::size_t>(some));
+      join(to + i * point_bytes, planes, some);
+    }
+  });
 }
 
 }  // namespace
 
-CpuKernel pick_channels(int unit, int count, bool together) {
-  return together ? pick_unit<true>(unit, count) : pick_unit<false>(unit, count);
-}
+CpuKernel pick_channels(bool together) { return together ? join_pieces : split_pieces; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace restride::kernels::cpu
@@ -167,8 +187,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace restride::kernels::cpu {
 HWY_EXPORT(pick_channels);
-CpuKernel channels_kernel(int unit, int channels, bool together) noexcept {
-  return HWY_DYNAMIC_DISPATCH(pick_channels)(unit, channels, together);
-}
+CpuKernel channels_kernel(bool together) noexcept { return HWY_DYNAMIC_DISPATCH(pick_channels)(together); }
 }  // namespace restride::kernels::cpu
 #endif

@@ -13,9 +13,10 @@ namespace restride::kernels::cpu {
 
 inline constexpr std::int64_t kChannelPoints = 8192;  ///< of a task
 
+inline constexpr int kMaxChannels = 4;
+
 /// Expects col_set (the channels' one mode), nest (pieces of the points first), units (points of a piece), last_units,
-/// cast_run. The kernel of the instruction set in use for this unit on the
-/// interleaved side; `together` when that is dst.
-CpuKernel channels_kernel(int unit, int channels, bool together) noexcept;
+/// cast_run. The kernel of the instruction set in use; `together` when the interleaved side is dst.
+CpuKernel channels_kernel(bool together) noexcept;
 
 }  // namespace restride::kernels::cpu
