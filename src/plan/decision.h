@@ -55,7 +55,7 @@ constexpr std::string_view name(Family f) noexcept {
   X(kVectorBytes, "vector_bytes") /* bytes one load or store moves */                                             \
   X(kStages, "stages")            /* tiles in flight per block or thread */                                       \
   X(kOrder, "order")              /* CUDA: tiles follow 0: dst's rows, 1: outer modes near dst */                 \
-  X(kDirect, "direct")            /* CPU: 1 where nothing is staged, unless stores bypass the caches */            \
+  X(kDirect, "direct")            /* CPU: 1 where nothing is staged, unless stores bypass the caches */           \
   X(kStream, "stream")            /* CPU: 1 when stores bypass the caches */                                      \
   X(kThreads, "threads")          /* CPU: threads; CUDA: threads a block */                                       \
   X(kBlocks, "blocks")            /* CUDA: blocks launched */                                                     \

@@ -121,7 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Described dst(in), src(in);
   restride_options options = RESTRIDE_OPTIONS_INIT;
   options.threads = in.byte() % 4 - 1;
-  static const char* const kFamilies[] = {nullptr, nullptr,  "gather",   "run", "rows",
+  static const char* const kFamilies[] = {nullptr, nullptr,  "gather",   "run",      "rows",
                                           "tile",  "packed", "buffered", "channels", "none"};
   options.family = kFamilies[in.byte() % std::size(kFamilies)];
 
