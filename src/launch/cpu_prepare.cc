@@ -154,6 +154,17 @@ std::int64_t divisor_between(std::int64_t n, std::int64_t lo, std::int64_t hi) {
   return 1;
 }
 
+/// How many rows of dst's next mode come before src's own next mode has its turn. Where rows are short, as few as make
+/// whole lines of dst: the fewer places src is read from in turn, the better the prefetcher follows them. 1: all.
+std::int64_t rows_in_turn(const Canonical& c) {
+  const std::int64_t extent = c.modes[1].extent;
+  const std::int64_t row_bytes = c.modes[0].extent * c.dst_unit;
+  if (row_bytes < 512 && c.modes[1].dst_stride == row_bytes)
+    for (std::int64_t rows = 8; rows <= std::min<std::int64_t>(64, extent / 2); ++rows)
+      if (extent % rows == 0 && rows * row_bytes % 64 == 0) return rows;
+  return extent > 128 ? divisor_between(extent, 16, 128) : 1;
+}
+
 /// The order of rows: dst's, unless that jumps a page a row in src; then some rows of dst's next mode alternate with
 /// src's own next mode, so that pages on both sides are used up while the TLB has them.
 void order_rows(const Canonical& c, kernels::cpu::Nest* nest) {
@@ -162,9 +173,8 @@ void order_rows(const Canonical& c, kernels::cpu::Nest* nest) {
   for (std::size_t i = 2; i < c.modes.size(); ++i)
     if (magnitude(c.modes[i].src_stride) < magnitude(c.modes[near].src_stride)) near = i;
   std::int64_t block = 1;
-  if (c.modes.size() > 2 && near != 1 && static_cast<std::int64_t>(magnitude(c.modes[1].src_stride)) >= kPage / 2 &&
-      c.modes[1].extent > 128)
-    block = divisor_between(c.modes[1].extent, 16, 128);
+  if (c.modes.size() > 2 && near != 1 && static_cast<std::int64_t>(magnitude(c.modes[1].src_stride)) >= kPage / 2)
+    block = rows_in_turn(c);
   if (block == 1) {
     for (std::size_t i = 1; i < c.modes.size(); ++i) nest->push(c.modes[i]);
     return;

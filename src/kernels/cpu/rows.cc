@@ -5,6 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/kernels/cpu/rows.cc"
 #include <hwy/foreach_target.h>
+#include "src/kernels/cpu/short_rows-inl.h"
 #include "src/kernels/cpu/strands-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -54,6 +55,7 @@ void rows(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std:
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
   if (a.stream && a.units * a.dst_unit >= kStrandFromBytes) return long_rows(a, dst, src, begin, end);
+  if (short_rows_fit(a)) return short_rows(a, dst, src, begin, end);
   const bool dense = a.row_src_stride == a.src_unit;
   const std::int64_t ask_bytes = std::min<std::int64_t>(a.units * static_cast<std::int64_t>(a.src_unit), 1024);
   alignas(64) std::uint8_t buffer[2048];

@@ -2,7 +2,8 @@
 // Applies when: the innermost mode is dense in dst. Rows may be as short as a few bytes.
 // Task map: task t is row t of the outer nest, or a piece of one where rows are long; the launcher orders them. Rows
 //   that follow each other in dst and in time share their lines.
-// Buffers: one open line, or one for each of 16 long rows in turn; 2 KiB where units are converted or picked.
+// Buffers: one open line, or one for each of 16 long rows in turn; 2 KiB where units are converted or picked, 16 KiB
+//   where short rows are brought together first (short_rows-inl.h).
 // Traffic: source lines once if rows fill them; destination lines once, past the caches when `stream`.
 // Source and measured: pitched copies of memcpy2D; the open line is ours. bench/results, class "rows".
 #pragma once

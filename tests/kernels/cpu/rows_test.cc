@@ -21,6 +21,27 @@ TEST(Rows, JoinsNeighbouringRowsIntoWholeLines) {
   }
 }
 
+TEST(Rows, MovesShortRowsOfEveryLength) {
+  for (const int bytes :
+       {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 191, 255, 256, 257}) {
+    const std::string shape = " (70," + std::to_string(bytes) + ")";
+    const std::string pitched = shape + ":(" + std::to_string(bytes + 3) + ",1)";
+    expect_exact("rows", "u8" + shape, "u8" + pitched);
+    expect_exact("rows", "u8" + shape, "u8" + pitched, kStreamed, 13, 2);
+    expect_exact("rows", "u8" + pitched, "u8" + shape, kStreamed);
+  }
+}
+
+TEST(Rows, ConvertsShortRowsABatchAtATime) {
+  for (const int units : {2, 3, 16, 20, 33, 64}) {
+    const std::string shape = " (70," + std::to_string(units) + ")";
+    const std::string pitched = shape + ":(" + std::to_string(units + 3) + ",1)";
+    expect_exact("rows", "f32" + shape, "u8" + pitched);
+    expect_exact("rows", "f16" + shape, "f32" + pitched, kStreamed, 13, 2);
+    expect_exact("rows", "u8" + pitched, "f64" + shape, kStreamed);
+  }
+}
+
 TEST(Rows, LeavesGapsOfTheDestinationAlone) {
   expect_exact("rows", "u8 (50,61):(67,1)", "u8 (50,61)", kStreamed);
   expect_exact("rows", "u8 (50,128):(192,1)", "u8 (50,128):(131,1)", kStreamed);

@@ -1,0 +1,138 @@
+// Short dense rows, a batch at a time: brought together first, converted at once, written as one piece where they
+// follow each other in dst. Included once per instruction set.
+//
+// A row of a few dozen bytes that is moved by itself costs a call or two, and the line it shares with its neighbours is
+// read back from parts that have hardly been written. A batch has none of that: rows are two overlapping moves each,
+// and the conversion and the stores meet runs of some hundred bytes that were complete long before.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <hwy/highway.h>
+
+#if defined(RESTRIDE_KERNELS_CPU_SHORT_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RESTRIDE_KERNELS_CPU_SHORT_ROWS_INL_H_
+#undef RESTRIDE_KERNELS_CPU_SHORT_ROWS_INL_H_
+#else
+#define RESTRIDE_KERNELS_CPU_SHORT_ROWS_INL_H_
+#endif
+
+#include "src/kernels/cpu/args.h"
+#include "src/kernels/cpu/stream-inl.h"
+#include "src/kernels/cpu/transpose-inl.h"
+#include "src/kernels/cpu/writer-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace restride::kernels::cpu {
+namespace HWY_NAMESPACE {
+
+inline constexpr std::int64_t kShortRowBytes = 256;  ///< of either side
+inline constexpr std::int64_t kShortRowsAtOnce = 32;
+
+/// Where a batch of rows lies on both sides.
+struct ShortRows {
+  std::int64_t n = 0;
+  std::int64_t dst[kShortRowsAtOnce];
+  std::int64_t src[kShortRowsAtOnce];
+
+  void fill(NestCursor& rows, std::int64_t* left) noexcept {
+    n = std::min(kShortRowsAtOnce, *left);
+    *left -= n;
+    for (std::int64_t i = 0; i < n; ++i, rows.next()) {
+      dst[i] = rows.dst();
+      src[i] = rows.src();
+    }
+  }
+};
+
+/// Rows of kPart to 2 * kPart bytes, each as two overlapping moves; of 64 and more as any number of 64, the last
+/// overlapping. to(i) and from(i) are row i's places.
+template <std::size_t kPart, class To, class From>
+HWY_INLINE void move_parts(std::int64_t rows, std::size_t bytes, const To& to, const From& from) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    std::uint8_t* HWY_RESTRICT t = to(i);
+    const std::uint8_t* HWY_RESTRICT f = from(i);
+    if constexpr (kPart == 64) {
+      for (std::size_t k = 0; k + kPart < bytes; k += kPart) std::memcpy(t + k, f + k, kPart);
+    } else {
+      std::memcpy(t, f, kPart);
+    }
+    std::memcpy(t + bytes - kPart, f + bytes - kPart, kPart);
+  }
+}
+
+template <class To, class From>
+HWY_INLINE void move_short_rows(std::int64_t rows, std::size_t bytes, const To& to, const From& from) {
+  if (bytes >= 64) return move_parts<64>(rows, bytes, to, from);
+  if (bytes >= 32) return move_parts<32>(rows, bytes, to, from);
+  if (bytes >= 16) return move_parts<16>(rows, bytes, to, from);
+  if (bytes >= 8) return move_parts<8>(rows, bytes, to, from);
+  if (bytes >= 4) return move_parts<4>(rows, bytes, to, from);
+  if (bytes >= 2) return move_parts<2>(rows, bytes, to, from);
+  return move_parts<1>(rows, bytes, to, from);
+}
+
+/// Asks for the lines that a row lies in.
+HWY_INLINE void ask_for_row(const std::uint8_t* row, std::size_t bytes) {
+  const std::uint8_t* end = row + bytes;
+  for (const std::uint8_t* line = row - reinterpret_cast<std::uintptr_t>(row) % kLine; line < end; line += kLine)
+    prefetch_to_l2(line);
+}
+
+/// Rows of several whole lines leave past the caches as well by themselves.
+inline bool short_rows_fit(const CpuArgs& a) {
+  const std::int64_t bytes = a.units * std::max(a.src_unit, a.dst_unit);
+  const bool lines = a.stream && a.cast_run == nullptr && bytes > 64 && bytes % 64 == 0;
+  return a.row_src_stride == a.src_unit && a.last_units == 0 && bytes <= kShortRowBytes && !lines;
+}
+
+/// Tasks [begin, end), each of them a row.
+inline void short_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin,
+                       std::int64_t end) {
+  const auto src_bytes = static_cast<std::size_t>(a.units * a.src_unit);
+  const std::int64_t dst_bytes = a.units * a.dst_unit;
+  const bool straight = a.cast_run == nullptr && !a.stream;
+  alignas(64) std::uint8_t staged[kShortRowsAtOnce * kShortRowBytes];
+  alignas(64) std::uint8_t converted[kShortRowsAtOnce * kShortRowBytes];
+  std::int64_t in_stage[kShortRowsAtOnce];
+  for (std::int64_t i = 0; i < kShortRowsAtOnce; ++i) in_stage[i] = i * static_cast<std::int64_t>(src_bytes);
+  Writer out(a.stream);
+  NestCursor walk(a.nest, begin);
+  std::int64_t left = end - begin;
+  ShortRows batches[2];
+  batches[0].fill(walk, &left);
+  for (int now = 0; batches[now].n > 0; now ^= 1) {
+    const ShortRows& b = batches[now];
+    ShortRows& ahead = batches[now ^ 1];
+    ahead.fill(walk, &left);
+    // A row of the next batch is asked for with each of this one, so that requests come at an even pace.
+    std::uint8_t* const to = straight ? dst : staged;
+    const std::int64_t* const offsets = straight ? b.dst : in_stage;
+    move_short_rows(
+        b.n, src_bytes, [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA { return to + offsets[i]; },
+        [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA {
+          if (a.stream && i < ahead.n) ask_for_row(src + ahead.src[i], src_bytes);
+          return src + b.src[i];
+        });
+    if (straight) continue;
+    const std::uint8_t* leaving = staged;
+    if (a.cast_run != nullptr) {
+      a.cast_run(converted, staged, static_cast<std::size_t>(b.n * a.units));
+      leaving = converted;
+    }
+    for (std::int64_t i = 0; i < b.n;) {
+      std::int64_t next = i + 1;
+      while (next < b.n && b.dst[next] - b.dst[next - 1] == dst_bytes) ++next;
+      out.write(dst + b.dst[i], leaving + i * dst_bytes, static_cast<std::size_t>((next - i) * dst_bytes));
+      i = next;
+    }
+  }
+  out.finish();
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace restride::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif
