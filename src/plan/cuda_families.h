@@ -22,6 +22,7 @@ Candidate bid_short_rows(const layout::Canonical& c, const CudaMachine& machine)
 Candidate bid_tile(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_tile_bulk(const layout::Canonical& c, const CudaMachine& machine);    ///< tile, by bulk tensor copies
 Candidate bid_tile_chains(const layout::Canonical& c, const CudaMachine& machine);  ///< tile, its rows chains of modes
+Candidate bid_tile_pixels(const layout::Canonical& c, const CudaMachine& machine);  ///< tile, its units pixels
 Candidate bid_packed(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_records(const layout::Canonical& c, const CudaMachine& machine);  ///< packed, by its kernels for records
 Candidate bid_gather(const layout::Canonical& c, const CudaMachine& machine);
@@ -32,6 +33,7 @@ maps::PixelsArgs pixels_args(const layout::Canonical& c);
 maps::ShortRowsArgs short_rows_args(const layout::Canonical& c);
 maps::TileArgs tile_args(const layout::Canonical& c, const Candidate& chosen);
 maps::ChainArgs chain_args(const layout::Canonical& c, const Candidate& chosen);
+maps::TileArgs tile_pixels_args(const layout::Canonical& c, const Candidate& chosen);
 maps::PackedArgs packed_args(const layout::Canonical& c, const Candidate& chosen);
 maps::RecordsArgs records_args(const layout::Canonical& c, const Candidate& chosen);
 maps::GatherArgs gather_args(const layout::Canonical& c, const Candidate& chosen);

@@ -95,9 +95,10 @@ Decision plan_cuda(const Canonical& c, const CudaMachine& machine, std::string_v
     decision.chosen.reason = "nothing to do";
     return decision;
   }
-  Candidate bids[] = {bid_run(c, machine),         bid_rows(c, machine), bid_pixels(c, machine),
-                      bid_short_rows(c, machine),  bid_tile(c, machine), bid_tile_bulk(c, machine),
-                      bid_tile_chains(c, machine), pack(c, machine),     bid_gather(c, machine)};
+  Candidate bids[] = {bid_run(c, machine),         bid_rows(c, machine),        bid_pixels(c, machine),
+                      bid_short_rows(c, machine),  bid_tile(c, machine),        bid_tile_bulk(c, machine),
+                      bid_tile_chains(c, machine), bid_tile_pixels(c, machine), pack(c, machine),
+                      bid_gather(c, machine)};
   std::stable_sort(std::begin(bids), std::end(bids), [](const Candidate& a, const Candidate& b) {
     return a.applies != b.applies ? a.applies : a.applies && a.predicted.time_ns < b.predicted.time_ns;
   });

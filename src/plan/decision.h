@@ -59,7 +59,7 @@ constexpr std::string_view name(Family f) noexcept {
   X(kStream, "stream")            /* CPU: 1 when stores bypass the caches */                                      \
   X(kThreads, "threads")          /* CPU: threads; CUDA: threads a block */                                       \
   X(kBlocks, "blocks")            /* CUDA: blocks launched */                                                     \
-  X(kEngine, "engine") /* CUDA: 0 loads and stores, 1 bulk copies, 2 records, 3 chains, 4 pixels, 5 short rows */ \
+  X(kEngine, "engine") /* CUDA: 0 load/store, 1 bulk copies, 2 records, 3 chains, 4 and 6 pixels, 5 short rows */ \
   X(kIndexBits, "index_bits")         /* CUDA: 32 where every offset provably fits, else 64 */                    \
   X(kBoundaryBytes, "boundary_bytes") /* CUDA: tile edges keep to such addresses of dst; 0: rows lie on words */  \
   X(kBlockUnits, "block_units")       /* units one task moves; tile: rows of one */

@@ -165,6 +165,39 @@ TEST(GpuDifferential, Pixels) {
       }
 }
 
+/// Images transposed and turned by a quarter, in both orders of the colours, at widths around the tiles' edges, with
+/// gaps behind the rows of either side; pointers off their words.
+TEST(GpuDifferential, PixelsTurned) {
+  GpuBench bench;
+  std::uint64_t seed = number_from_environment("RESTRIDE_SEED", 1);
+  using Numbers = std::vector<std::int64_t>;
+  for (const std::int64_t size : {1, 2})
+    for (const std::int64_t width : {2, 5, 31, 32, 33, 111, 112, 213, 224, 225, 301, 460})
+      for (const std::int64_t height : {4, 31, 32, 65})
+        for (const std::int64_t gap : {0, 1, 5}) {
+          ++seed;
+          const std::int64_t right = seed % 2 == 0 ? 1 : -1, down = seed % 3 == 0 ? -1 : 1,
+                             colour = seed % 5 < 2 ? -1 : 1;
+          // Rows of dst, `width` pixels long, are columns of src.
+          const std::int64_t pitch = 3 * height + gap, image = width * pitch + gap;
+          const std::int64_t first =
+              (right < 0 ? 3 * (height - 1) : 0) + (down < 0 ? pitch * (width - 1) : 0) + (colour < 0 ? 2 : 0);
+          const Numbers shape = {2, height, width, 3};
+          const std::int64_t dst_pitch = 3 * width + gap;
+          const Case c{
+              strided(Element::bytes(size), shape, Numbers{height * dst_pitch * size, dst_pitch * size, 3 * size, size},
+                      0),
+              strided(Element::bytes(size), shape,
+                      Numbers{image * size, right * 3 * size, down * pitch * size, colour * size}, first * size)};
+          SCOPED_TRACE(to_string(c.src) + " -> " + to_string(c.dst));
+          for (const auto& [dst_skew, src_skew] :
+               std::initializer_list<std::pair<std::int64_t, std::int64_t>>{{0, 0}, {size, 3 * size}, {4, 0}, {0, 4}}) {
+            bench.check(c, dst_skew, src_skew, ++seed);
+            if (HasFatalFailure()) return;
+          }
+        }
+}
+
 /// Records into planes: fields in the opposite order, and fields left out at either end.
 TEST(GpuDifferential, PlanesOfSomeFields) {
   GpuBench bench;

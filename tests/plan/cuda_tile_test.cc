@@ -29,6 +29,18 @@ TEST(CudaTilePlan, LargeTransposesGoByOrdinaryLoadsAndBulkTensorCopiesBidCloseBe
   }
 }
 
+TEST(CudaTilePlan, TurnedPixelsGoInTilesOfPixelsButSmallImagesAndHalvesOnWordsByPacked) {
+  const auto engine = [](const std::string& dst, const std::string& src) {
+    const plan::Decision decision = plan::plan_cuda(canonical(dst, src), {});
+    return decision.chosen.family == plan::Family::kTile ? decision.chosen.get(plan::ParamId::kEngine) : -1;
+  };
+  EXPECT_EQ(engine("u8 (64,1920,1080,3)", "u8 (64,1920,1080,3):(6220800,-3,5760,1)@5757"), 6);
+  EXPECT_EQ(engine("u8 (141,641,479,3)", "u8 (141,641,479,3):(921117,3,1923,-1)@2"), 6);
+  EXPECT_EQ(engine("f16 (27,1023,767,3)", "f16 (27,1023,767,3):(2353923,3,3069,1)"), 6);
+  EXPECT_EQ(engine("f16 (431,224,224,3)", "f16 (431,224,224,3):(150528,3,672,1)"), -1);
+  EXPECT_EQ(engine("u8 (31063,31,45,3)", "u8 (31063,31,45,3):(4185,3,93,1)"), -1);
+}
+
 TEST(CudaTilePlan, OlderGpusLoadAsEver) {
   plan::CudaMachine older;
   older.cc_major = 8;

@@ -16,6 +16,8 @@ int launch(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream
         case kTileBulk: return launch_tile_bulk(args, dst, src, stream, encode_tensor_map);
         case kTileAligned: return launch_tile_aligned(args, dst, src, stream);
         case kTileChains: return launch_tile_chains(args, dst, src, stream);
+        case kTilePixels:
+        case kTilePixelsBackwards: return launch_tile_pixels(args, dst, src, stream);
         default: return launch_tile(args, dst, src, stream);
       }
     case plan::Family::kPacked:

@@ -48,6 +48,11 @@ CudaArgs prepare_cuda(const layout::Canonical& c, const plan::Decision& decision
         out.args = plan::chain_args(c, chosen);
         break;
       }
+      if (chosen.get(plan::ParamId::kEngine) == 6) {
+        out.key.variant = c.modes[0].src_stride < 0 ? kTilePixelsBackwards : kTilePixels;
+        out.args = plan::tile_pixels_args(c, chosen);
+        break;
+      }
       out.key.variant = tile_variant(c, chosen);
       out.key.stages = static_cast<std::uint8_t>(chosen.get(plan::ParamId::kStages, 1));
       out.args = plan::tile_args(c, chosen);
