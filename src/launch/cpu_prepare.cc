@@ -16,6 +16,7 @@
 #include "src/kernels/cpu/run.h"
 #include "src/kernels/cpu/tile.h"
 #include "src/kernels/cpu/tile_records.h"
+#include "src/launch/cpu_block.h"
 #include "src/plan/cpu_buffered.h"
 #include "src/plan/cpu_channels.h"
 #include "src/plan/cpu_records.h"
@@ -265,26 +266,19 @@ CpuArgs prepare_packed(const Canonical& c, const plan::Candidate& k) {
 }
 
 CpuArgs prepare_buffered(const Canonical& c, const plan::Candidate& k) {
-  static_assert(plan::kBufferedBytes <= kernels::cpu::kMaxBufferedBytes);
+  static_assert(plan::kBufferedBytes <= kernels::cpu::kMaxBufferedBytes &&
+                plan::kBufferedPoints <= kernels::cpu::kMaxBufferedPoints &&
+                plan::kBufferedModes <= kernels::cpu::BufferedBlock::kCapacity);
   plan::BufferedSets sets;
-  const std::int64_t units = k.get(ParamId::kBlockUnits);
-  if (units < 1 || units > plan::kBufferedBytes / c.dst_unit || !plan::buffered_sets(c, units * c.dst_unit, &sets))
-    refuse(k, c);
+  const std::int64_t dst_bytes = k.get(ParamId::kRunBytes);
+  const std::int64_t src_bytes = k.get(ParamId::kReadBytes);
+  const bool sane = dst_bytes >= 1 && dst_bytes <= plan::kBufferedBytes && src_bytes >= 1 &&
+                    src_bytes <= plan::kBufferedBytes && plan::buffered_sets(c, dst_bytes, src_bytes, &sets);
+  if (!sane) refuse(k, c);
   CpuArgs a = common(c);
-  a.kernel = kernels::cpu::buffered_kernel(c.dst_unit);
+  a.kernel = kernels::cpu::buffered_kernel();
   a.stream = k.get(ParamId::kStream) != 0;
-  for (std::uint8_t m : sets.rows.modes) a.row_set.push(c.modes[m]);
-  for (std::uint8_t m : sets.cols.modes) a.col_set.push(c.modes[m]);
-  for (std::uint8_t m : sets.others.modes) a.block_set.push(c.modes[m]);
-  const layout::CopyMode& last = c.modes[sets.last];
-  a.rows = sets.rows.points;
-  a.cols = sets.cols.points / last.extent * sets.points;
-  a.block_bytes = sets.units * c.dst_unit;
-  if (sets.points < last.extent) {
-    a.cut = {0, last.extent, sets.points};
-    a.nest.push({ceil_div(last.extent, sets.points), last.dst_stride * sets.points, last.src_stride * sets.points});
-  }
-  for (std::size_t m = sets.last + 1; m < c.modes.size(); ++m) a.nest.push(c.modes[m]);
+  fill_block(c, sets, &a);
   a.tasks = a.nest.points();
   return a;
 }

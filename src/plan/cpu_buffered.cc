@@ -12,88 +12,163 @@ using layout::Canonical;
 
 namespace {
 
-/// The block with these columns, or false where there is none.
-bool block_around(const layout::Canonical& c, std::size_t dense_modes, std::int64_t max_bytes, BufferedSets* s) {
-  s->last = *std::max_element(s->cols.modes.begin(), s->cols.modes.end());
-  const std::size_t first = *std::min_element(s->cols.modes.begin(), s->cols.modes.end());
-  if (s->last >= dense_modes || first == 0) return false;
-  s->rows = s->others = {};
-  std::int64_t bytes = c.dst_unit;  // of one point of the last mode
-  for (std::size_t m = 0; m < s->last; ++m) {
-    if (c.modes[m].extent > max_bytes / bytes) return false;
-    bytes *= c.modes[m].extent;
-    if (s->cols.has(m)) continue;
-    ModeSet& set = m < first ? s->rows : s->others;
-    set.modes.push_back(static_cast<std::uint8_t>(m));
-    set.points *= c.modes[m].extent;
+/// The modes that continue `set`, a run of one side, as far as they are inside whole; one in part ends it.
+template <class Next>
+void follow(const Canonical& c, const BufferedSets& s, const Next& next, ModeSet* set) {
+  for (int m = next(c, -1); m >= 0 && set->modes.size() < static_cast<std::size_t>(kBufferedModes); m = next(c, m)) {
+    const std::int64_t points = s.points[static_cast<std::size_t>(m)];
+    if (points == 1) return;
+    set->modes.push_back(static_cast<std::uint8_t>(m));
+    set->points *= points;
+    if (points < c.modes[static_cast<std::size_t>(m)].extent) return;
   }
-  const std::int64_t extent = c.modes[s->last].extent;
-  const std::int64_t most = std::min(max_bytes / bytes, extent);
-  if (most < extent && s->cols.modes.back() != s->last) return false;  // a part of it would not be dense in src
-  const std::int64_t parts = ceil_div(extent, most);
-  s->points = ceil_div(extent, parts);
-  s->units = bytes / c.dst_unit * s->points;
-  return true;
+}
+
+/// How much more a transpose's blocks of 16 bytes hold than the units of n rows or columns.
+double padded(std::int64_t n, std::int64_t unit_bytes) {
+  const std::int64_t vector = std::max<std::int64_t>(16 / unit_bytes, 1);
+  return static_cast<double>(ceil_div(n, vector) * vector) / static_cast<double>(n);
+}
+
+/// ns for the shuffles of a unit, those of its rows and columns that are mere padding included.
+double shuffle_ns(const Canonical& c, std::int64_t rows, std::int64_t cols) {
+  const double block = 64.0 / c.dst_unit;  // rows of the largest vector
+  const double waste = padded(rows, c.dst_unit) * padded(cols, c.dst_unit);
+  const auto r = static_cast<double>(rows);
+  const auto n = static_cast<double>(cols);
+  return 0.03 * c.dst_unit * waste + 8 / (std::min(r, block) * n) + 12 / (r * n);
+}
+
+/// Rows and columns such that the work is least: what src's run has more than the columns is walked by itself.
+void choose_rows(const Canonical& c, BufferedSets* s) {
+  double least = 0;
+  ModeSet cols;
+  for (std::uint8_t m : s->src_run.modes) {
+    if (m == 0) break;
+    cols.modes.push_back(m);
+    cols.points *= s->points[m];
+    if (cols.points > kBufferedPoints) break;
+    ModeSet rows;
+    for (std::uint8_t d : s->dst_run.modes) {
+      if (cols.has(d) || rows.points * s->points[d] > kBufferedPoints) break;
+      rows.modes.push_back(d);
+      rows.points *= s->points[d];
+    }
+    const double ns = shuffle_ns(c, rows.points, cols.points);
+    if (s->cols.modes.empty() || ns < least) {
+      least = ns;
+      s->rows = rows;
+      s->cols = cols;
+    }
+  }
+}
+
+/// What src and dst are asked to be long of each.
+struct Targets {
+  std::int64_t dst_bytes = 0;
+  std::int64_t src_bytes = 0;
+};
+
+/// ns for a unit beyond the streams of lines: the ends of runs, and the shuffles.
+double unit_ns(const Canonical& c, const BufferedSets& s) {
+  constexpr double kDstRunNs = 15;
+  constexpr double kSrcRunNs = 8;
+  return kDstRunNs / static_cast<double>(s.dst_run.points) + kSrcRunNs / static_cast<double>(s.src_run.points) +
+         shuffle_ns(c, s.rows.points, s.cols.points);
+}
+
+/// The sets whose ends cost least: of those that fill a block, long runs in dst against long ones in src.
+bool choose_sets(const Canonical& c, BufferedSets* out, Targets* targets) {
+  double least = 0;
+  for (Targets t{4096, 64}; t.dst_bytes >= 16 && t.src_bytes <= 4096;) {
+    BufferedSets s;
+    if (!buffered_sets(c, t.dst_bytes, t.src_bytes, &s)) {
+      t.dst_bytes /= 2;
+      continue;
+    }
+    const double ns = unit_ns(c, s);
+    if (least == 0 || ns < least) {
+      least = ns;
+      *out = s;
+      *targets = t;
+    }
+    t.src_bytes *= 2;
+  }
+  return least > 0;
 }
 
 }  // namespace
 
-bool buffered_sets(const layout::Canonical& c, std::int64_t max_bytes, BufferedSets* out) {
-  constexpr std::int64_t kEnoughBytes = 96;
-  if (c.two_sided || c.modes.size() < 2) return false;
-  std::size_t dense_modes = 0;
-  for (std::int64_t bytes = c.dst_unit; dense_modes < c.modes.size() && c.modes[dense_modes].dst_stride == bytes;
-       ++dense_modes)
-    bytes *= c.modes[dense_modes].extent;
+int next_in_dst(const Canonical& c, int m) {
+  if (m < 0) return 0;
+  const auto i = static_cast<std::size_t>(m);
+  return i + 1 < c.modes.size() && c.modes[i + 1].dst_stride == c.modes[i].dst_stride * c.modes[i].extent ? m + 1 : -1;
+}
+
+int next_in_src(const Canonical& c, int m) {
+  const layout::CopyMode* last = m < 0 ? nullptr : &c.modes[static_cast<std::size_t>(m)];
+  const std::int64_t stride = last == nullptr ? c.src_unit : last->src_stride * last->extent;
+  for (int i = 0; i < c.rank(); ++i)
+    if (c.modes[static_cast<std::size_t>(i)].src_stride == stride) return i;
+  return -1;
+}
+
+bool buffered_sets(const Canonical& c, std::int64_t dst_run_bytes, std::int64_t src_run_bytes, BufferedSets* out) {
+  if (c.two_sided || c.modes.size() < 2 || c.modes[0].dst_stride != c.dst_unit) return false;
+  if (next_in_src(c, -1) <= 0) return false;
   BufferedSets s;
-  bool found = false;
-  for (bool grew = true; grew && s.cols.points * c.src_unit < kEnoughBytes;) {
-    grew = false;
-    for (std::size_t m = 1; m < dense_modes && !grew; ++m) {
-      if (c.modes[m].src_stride != s.cols.points * c.src_unit || s.cols.has(m)) continue;
-      s.cols.modes.push_back(static_cast<std::uint8_t>(m));
-      s.cols.points *= c.modes[m].extent;
-      BufferedSets with = s;
-      grew = block_around(c, dense_modes, max_bytes, &with);
-      if (grew) *out = with;
-      found |= grew;
+  s.points.resize(c.modes.size(), 1);
+  const std::int64_t max_units = kBufferedBytes / std::max(c.dst_unit, c.src_unit);
+  int inside = 0;
+  const auto take = [&](const auto& next, std::int64_t unit, std::int64_t target) {
+    std::int64_t bytes = unit;
+    for (int m = next(c, -1); m >= 0 && bytes < target; m = next(c, m)) {
+      const std::int64_t extent = c.modes[static_cast<std::size_t>(m)].extent;
+      std::int64_t& points = s.points[static_cast<std::size_t>(m)];
+      if (points == 1) ++inside;
+      s.units /= points;
+      points = std::max(points, block_of(extent, bytes, target));
+      if (points > max_units / s.units) return false;
+      s.units *= points;
+      bytes *= points;
+      if (points < extent) break;
     }
-  }
-  return found;
+    return inside <= kBufferedModes;
+  };
+  if (!take(next_in_dst, c.dst_unit, dst_run_bytes) || !take(next_in_src, c.src_unit, src_run_bytes)) return false;
+  follow(c, s, next_in_dst, &s.dst_run);
+  follow(c, s, next_in_src, &s.src_run);
+  if (s.src_run.modes.empty() || s.src_run.modes[0] == 0 || s.dst_run.modes.empty()) return false;
+  choose_rows(c, &s);
+  if (s.cols.modes.empty() || s.units > kBufferedPoints * std::min(s.dst_run.points, s.src_run.points) ||
+      s.units > kBufferedPoints * s.rows.points * s.cols.points)
+    return false;
+  *out = s;
+  return true;
 }
 
 Candidate bid_buffered(const Canonical& c, const CpuMachine& m) {
   Candidate k = base_bid(Family::kBuffered, c, m);
   BufferedSets sets;
-  if (!buffered_sets(c, kBufferedBytes, &sets)) {
-    k.reason = "no dense piece of dst that fits the cache has the source's fast mode";
+  Targets targets;
+  if (!choose_sets(c, &sets, &targets)) {
+    k.reason = "no set of modes makes dense runs on both sides within a block";
     return k;
   }
   k.applies = true;
-  k.params.push_back({ParamId::kBlockUnits, sets.units});
+  k.params.push_back({ParamId::kRunBytes, targets.dst_bytes});
+  k.params.push_back({ParamId::kReadBytes, targets.src_bytes});
   k.params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
-  k.predicted.read_sectors = lines_for_runs(c.src_bytes(), sets.cols.points * c.src_unit, m.line_bytes);
-  // A matrix that is dense in src is read straight on, the rows of others from as many pages.
-  const std::int64_t cols = sets.cols.points / c.modes[sets.last].extent * sets.points;
-  const std::int64_t matrix_units = sets.rows.points * sets.cols.points * sets.others.points;
-  std::int64_t src_span = c.src_unit;
-  for (std::size_t i = 0; i <= sets.last; ++i)
-    src_span += static_cast<std::int64_t>(magnitude(c.modes[i].src_stride)) * (c.modes[i].extent - 1);
-  const bool dense = src_span == matrix_units * c.src_unit && src_span <= 64 << 10;
-  const double reading = !dense ? 1.45 : sets.units < matrix_units ? 1.2 : 1.0;
-  const std::int64_t vector_units = 16 / c.dst_unit;
-  const auto padded = [&](std::int64_t n) {
-    return static_cast<double>(ceil_div(n, vector_units) * vector_units) / static_cast<double>(n);
-  };
-  const double units = static_cast<double>(c.units);
-  const double lines = units * c.dst_unit / static_cast<double>(m.line_bytes);
-  const double waste = padded(sets.rows.points) * padded(cols);
-  // Short columns cost their start, and more where their rows have to be brought together.
-  const double column_ns = c.modes[0].extent * c.dst_unit >= 32 ? 1.5 : 6;
-  k.predicted.time_ns =
-      stream_ns(k, m) * reading + lines * waste * 0.1 * m.shuffle_line_ns + 2 * units / static_cast<double>(cols) +
-      column_ns * units / static_cast<double>(sets.rows.points) + 20 * units / static_cast<double>(sets.units) + 40;
-  if (std::min(cols, sets.rows.points) < vector_units) k.predicted.time_ns += 2 * units * m.unit_ns;  // by units
+  constexpr std::int64_t kPageBytes = 4096;
+  // Pages change with every run, unless a block is one run on either side. Runs that meet in the caches, of
+  // some 16 places each, push each other out before their time.
+  std::int64_t meeting = 1;
+  for (std::size_t i = 0; i < c.modes.size(); ++i)
+    if (sets.points[i] > 1 && !sets.src_run.has(i) && c.modes[i].src_stride % kPageBytes == 0)
+      meeting *= sets.points[i];
+  const bool one_run = sets.units == std::min(sets.dst_run.points, sets.src_run.points);
+  const double pages = one_run ? 1.15 : meeting > 16 ? 2 : 1.3;
+  k.predicted.time_ns = stream_ns(k, m) * pages + static_cast<double>(c.units) * unit_ns(c, sets) + 60;
   return k;
 }
 

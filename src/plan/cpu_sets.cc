@@ -47,9 +47,6 @@ bool plain_matrices(const layout::Canonical& c, const TileSets& sets) {
          sets.cols.points * c.dst_unit >= 16;
 }
 
-namespace {
-
-/// How many of `extent` points, `each` bytes apart, make a run of run_bytes; a little more rather than a cut block.
 std::int64_t block_of(std::int64_t extent, std::int64_t each, std::int64_t run_bytes) {
   const std::int64_t need = ceil_div(run_bytes, each);
   if (extent <= need + need / 2) return extent;
@@ -61,6 +58,8 @@ std::int64_t block_of(std::int64_t extent, std::int64_t each, std::int64_t run_b
   const std::int64_t blocks = ceil_div(extent, most);
   return ceil_div(ceil_div(extent, blocks), step) * step;
 }
+
+namespace {
 
 /// The mode that continues src's run of s.src_run_bytes: the next one up in stride. -1 where there is none, or only
 /// one behind a gap that is not worth reading along: gaps are, where every line is needed anyway and an eighth of the

@@ -53,6 +53,9 @@ struct PackedSets {
   }
 };
 
+/// How many of `extent` points, `each` bytes apart, make a run of run_bytes; a little more rather than a cut block.
+std::int64_t block_of(std::int64_t extent, std::int64_t each, std::int64_t run_bytes);
+
 inline constexpr std::int64_t kPackedRunBytes = 8192;  ///< what runs aim for; halved until the tile fits
 inline constexpr std::int64_t kPackedUnits = 8192;
 inline constexpr std::int64_t kPackedBytes = 16 << 10;  ///< of units in dst's width, and of the gaps read along

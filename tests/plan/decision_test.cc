@@ -135,7 +135,8 @@ TEST(Deserialize, RefusesBlocksAndRecordsThatDoNotFit) {
     }
   };
   const std::string buffered = made("f32 (5,77,29)", "f32 (5,77,29):(2233,1,77)", "buffered").serialize();
-  expect_refused(buffered, "block_units", {"0", "-1", "28", "6145", "9223372036854775807"});
+  expect_refused(buffered, "run_bytes", {"0", "-1", "9223372036854775807"});
+  expect_refused(buffered, "read_bytes", {"0", "-1", "9223372036854775807"});
   const std::string rows = made("u8 (5,77,3)", "u8 (5,77,3):(308,4,1)", "rows").serialize();
   expect_refused(rows, "record_bytes", {"-3", "1", "4", "9223372036854775807"});
 }

@@ -31,11 +31,45 @@ struct Packed {
   std::uint8_t src_order[kCapacity] = {};
 };
 
-/// The last mode of a buffered block's column set, where blocks hold a part of it.
-struct CutMode {
-  std::int32_t nest_mode = -1;  ///< the nest mode that walks its parts; -1: blocks are whole
-  std::int64_t extent = 1;      ///< of the whole mode
-  std::int64_t points = 1;      ///< of a part; the last may have fewer
+/// A mode of a buffered block: its points inside, and its strides on both sides and in the buffer of the block.
+struct BlockMode {
+  std::int64_t points = 1;
+  std::int64_t dst_stride = 0;
+  std::int64_t src_stride = 0;
+  std::int64_t out_stride = 0;
+  std::int64_t extent = 1;  ///< of the whole mode
+  std::int32_t parts = -1;  ///< the entry of `walked` for its blocks, where it is longer
+};
+
+/// A mode that is walked by one nest mode, or in steps by two; so the last steps may be short of it.
+struct WalkedMode {
+  std::int64_t count = 1;   ///< points of the mode, or blocks of it
+  std::int64_t step = 1;    ///< points of the inner nest mode
+  std::int32_t inner = -1;  ///< nest modes; -1: there is none
+  std::int32_t outer = -1;
+};
+
+/// The inside of a buffered block as lists of its modes; one that has more blocks comes last in every list.
+struct BufferedBlock {
+  static constexpr int kCapacity = 16;
+  struct List {
+    int size = 0;
+    std::uint8_t modes[kCapacity] = {};
+    void push(int m) noexcept { modes[size++] = static_cast<std::uint8_t>(m); }
+  };
+  BlockMode modes[kCapacity];
+  int rank = 0;
+  List rows;                         ///< dense in dst
+  List cols;                         ///< dense in src
+  List others;                       ///< walked around a matrix of rows and columns
+  List dst_run;                      ///< dense in dst, rows first
+  List dst_runs;                     ///< where runs start in dst
+  List src_run;                      ///< dense in src, columns first
+  List src_runs;                     ///< where runs start in src
+  WalkedMode walked[kCapacity + 2];  ///< those inside in part, and those walked in steps
+  int walked_modes = 0;
+  /// Bytes from the base of src that may be read along behind a row; less than any offset where none may.
+  std::int64_t src_end = INT64_MIN / 2;
 };
 
 /// Moves tasks [begin, end) of a plan. Any split of [0, tasks) over calls and threads writes every byte of dst
@@ -85,10 +119,7 @@ struct CpuArgs {
 
   // channels: col_set and last_units; see kernels/cpu/channels.h
 
-  // buffered: row_set, col_set, rows, cols as above; see kernels/cpu/buffered.h
-  Nest block_set;
-  CutMode cut;
-  std::int64_t block_bytes = 0;
+  BufferedBlock block;  ///< buffered: see kernels/cpu/buffered.h
 };
 
 }  // namespace restride::kernels::cpu

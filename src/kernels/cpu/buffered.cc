@@ -8,9 +8,10 @@
 #define HWY_TARGET_INCLUDE "src/kernels/cpu/buffered.cc"
 #include <hwy/foreach_target.h>
 #include "src/base/checked.h"
-#include "src/kernels/cpu/matrix-inl.h"
-#include "src/kernels/cpu/stream-inl.h"
-#include "src/kernels/cpu/writer-inl.h"
+#include "src/kernels/cpu/block_table.h"
+#include "src/kernels/cpu/chains-inl.h"
+#include "src/kernels/cpu/packed_asker-inl.h"
+#include "src/kernels/cpu/run_writers-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace restride::kernels::cpu {
@@ -18,128 +19,88 @@ namespace HWY_NAMESPACE {
 namespace {
 
 /// A staged piece of source: rows of an odd number of lines, so that a column of blocks spreads over the cache's sets.
-constexpr std::int64_t kPieceRows = 128;
+constexpr std::int64_t kPieceRows = 64;
 constexpr std::int64_t kPieceRowBytes = 512;
 constexpr std::int64_t kPiecePitch = kPieceRowBytes + 64;
-
-/// Blocks that are read ahead together.
-constexpr std::int64_t kGroup = 8;
-
-/// What a block has of `whole` (columns, bytes), which is divided by the mode that may be cut.
-std::int64_t inside(const CpuArgs& a, const NestCursor& at, std::int64_t whole) {
-  if (a.cut.nest_mode < 0) return whole;
-  return whole / a.cut.points * std::min(a.cut.points, a.cut.extent - at.index(a.cut.nest_mode) * a.cut.points);
-}
-
-/// Asks for source lines a group of blocks ahead, a few after each step. One stream of addresses is read at a fraction
-/// of the speed of several: so the blocks of a group are asked for side by side.
-class Ahead {
- public:
-  Ahead(const CpuArgs& a, const std::uint8_t* src, std::int64_t begin, std::int64_t end) noexcept
-      : src_(src), first_(begin), asked_(begin), end_(end), block_bytes_(a.block_bytes), cursor_(a.nest, begin) {
-    Nest all = a.row_set;
-    for (int i = 0; i < a.block_set.rank; ++i) all.push(a.block_set.modes[i]);
-    rows_ = all.points();
-    row_bytes_ = static_cast<std::uintptr_t>(a.cols * a.src_unit);
-    if (rows_ > kMostRows) {
-      rows_ = 0;  // short rows: the cache's own prefetchers must do
-      return;
-    }
-    fill_offsets(all, Side::kSrc, 0, rows_, offsets_);
-    for (; asked_ < std::min(end, begin + kGroup); ++asked_) cursor_.next();
-  }
-
-  /// Before each block.
-  void enter(std::int64_t task) {
-    const std::int64_t turn = (task - first_) % kGroup;
-    if (turn == 0)
-      for (blocks_ = 0; blocks_ < kGroup && asked_ < end_; ++asked_, cursor_.next())
-        block_[blocks_++] = src_ + cursor_.src();
-    at_ = rows_ * turn / kGroup;
-    left_ = share_ = (rows_ * (turn + 1) / kGroup - at_) * blocks_;
-    in_group_ = owed_ = 0;
-  }
-
-  /// `bytes` of the current block were made.
-  void step(std::int64_t bytes) {
-    for (owed_ += share_ * bytes; owed_ >= block_bytes_ && left_ > 0; owed_ -= block_bytes_, --left_) ask();
-  }
-
- private:
-  static constexpr std::int64_t kMostRows = 2048;
-
-  /// One row of one block, less the line that the row in front of it shares.
-  HWY_INLINE void ask() {
-    const auto row = reinterpret_cast<std::uintptr_t>(block_[in_group_] + offsets_[at_]);
-    std::uintptr_t line = row / kLine;
-    const std::uintptr_t last = (row + row_bytes_ - 1) / kLine;
-    if (line == last_[in_group_] || line == recent_) ++line;
-    for (; line <= last; ++line) prefetch_to_l2(reinterpret_cast<const std::uint8_t*>(line * kLine));
-    last_[in_group_] = recent_ = last;
-    if (++in_group_ == blocks_) {
-      in_group_ = 0;
-      ++at_;
-    }
-  }
-
-  const std::uint8_t* src_;
-  std::int64_t first_;
-  std::int64_t asked_;  ///< the first task of the group behind the next
-  std::int64_t end_;
-  std::int64_t block_bytes_;
-  NestCursor cursor_;
-  std::int64_t rows_ = 0;
-  std::uintptr_t row_bytes_ = 0;
-  std::int64_t blocks_ = 0;
-  std::int64_t at_ = 0;
-  std::int64_t in_group_ = 0;
-  std::int64_t share_ = 0;  ///< rows to ask for during the current block
-  std::int64_t left_ = 0;   ///< of them
-  std::int64_t owed_ = 0;
-  std::uintptr_t recent_ = 0;
-  std::uintptr_t last_[kGroup] = {};
-  const std::uint8_t* block_[kGroup] = {};
-  std::int64_t offsets_[kMostRows];
-};
 
 /// A finished block on its way out, a few lines after each step of the next one.
 class Leaving {
  public:
-  void enter(std::uint8_t* to, const std::uint8_t* block, std::int64_t bytes) {
-    step(left_);
+  Leaving(const CpuArgs& a, const BlockTables& t, bool runs_go_on) noexcept
+      : offsets_(t.dst_runs), writers_(a.stream, runs_go_on) {}
+
+  void enter(std::uint8_t* to, const std::uint8_t* block, std::int64_t runs, std::int64_t run_bytes,
+             std::int64_t pitch) {
+    step(INT64_MAX);
     to_ = to;
     from_ = block;
-    left_ = bytes;
+    runs_ = runs;
+    run_bytes_ = run_bytes;
+    pitch_ = pitch;
+    run_ = at_ = 0;
   }
   void step(std::int64_t bytes) {
-    bytes = std::min(bytes, left_);
-    if (bytes == 0) return;
-    writer_.write(to_, from_, static_cast<std::size_t>(bytes));
-    to_ += bytes;
-    from_ += bytes;
-    left_ -= bytes;
+    while (bytes > 0 && run_ < runs_) {
+      const std::int64_t n = std::min(bytes, run_bytes_ - at_);
+      writers_.write(run_, to_ + offsets_[run_] + at_, from_ + run_ * pitch_ + at_, static_cast<std::size_t>(n));
+      bytes -= n;
+      at_ += n;
+      if (at_ < run_bytes_) continue;
+      at_ = 0;
+      ++run_;
+    }
   }
   void finish() {
-    step(left_);
-    writer_.finish();
+    step(INT64_MAX);
+    writers_.leave();
+    hwy::FlushStream();
   }
 
  private:
-  Writer writer_;
+  const std::int64_t* offsets_;
+  RunWriters writers_;
   std::uint8_t* to_ = nullptr;
   const std::uint8_t* from_ = nullptr;
-  std::int64_t left_ = 0;
+  std::int64_t runs_ = 0;
+  std::int64_t run_bytes_ = 0;
+  std::int64_t pitch_ = 0;
+  std::int64_t run_ = 0;
+  std::int64_t at_ = 0;
 };
 
 /// What goes on while a block is put together.
-struct Meanwhile {
-  Leaving leaving;
-  Ahead ahead;
+class Meanwhile {
+ public:
+  Meanwhile(const CpuArgs& a, const BlockTables& t, bool runs_go_on, const std::uint8_t* src, std::int64_t begin,
+            std::int64_t end) noexcept
+      : leaving(a, t, runs_go_on), asker(a, src, begin, end), unit_(a.dst_unit) {}
+  HWY_INLINE void step(std::int64_t bytes) {
+    owed_ += bytes;
+    if (owed_ >= kStepBytes) go_on();
+  }
 
-  // Not inlined: it is called once a kilobyte, from every size of block there is.
-  HWY_NOINLINE void step(std::int64_t bytes) {
-    leaving.step(bytes);
-    ahead.step(bytes);
+  Leaving leaving;
+  PackedAsker asker;
+
+ private:
+  static constexpr std::int64_t kStepBytes = 512;
+
+  // Not inlined: it is called from every size of block there is.
+  HWY_NOINLINE void go_on() {
+    leaving.step(owed_);
+    asker.units_left(owed_ / unit_);
+    owed_ = 0;
+  }
+
+  std::int64_t owed_ = 0;
+  std::int64_t unit_;
+};
+
+/// What the transposes call between their blocks.
+struct Step {
+  Meanwhile* meanwhile;
+  HWY_INLINE void operator()(std::int64_t bytes) const {
+    if (meanwhile != nullptr) meanwhile->step(bytes);
   }
 };
 
@@ -155,89 +116,129 @@ bool spreads(std::int64_t pitch, std::int64_t rows) {
   return magnitude(pitch) % kLine != 0 || rows <= 8 * sets;
 }
 
-/// Puts one block together at `out` from the source at `src`.
-template <std::size_t kUnit>
-void put_together(const CpuArgs& a, std::uint8_t* out, const std::uint8_t* src, std::int64_t block_cols,
-                  Meanwhile* meanwhile) {
-  constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
-  constexpr std::int64_t kMostCols = kPieceRowBytes / kUnitBytes;
+/// How rows are read: where they are, or by way of a stage.
+struct Reading {
+  bool staged;           ///< always
+  std::int64_t overrun;  ///< where rows shorter than a vector may be read as one: up to this offset in src
+};
+
+Reading reading_of(const CpuArgs& a, std::int64_t block_rows) {
+  const BufferedBlock& b = a.block;
+  Reading r{a.cast_run != nullptr, INT64_MAX};
+  if (b.rows.size > 0) {
+    const BlockMode& inner = b.modes[b.rows.modes[0]];
+    r.staged |= !spreads(inner.src_stride, std::min(block_rows, inner.points));
+  }
+  r.overrun = b.src_end - 16;
+  for (int i = 0; i < b.rank; ++i)
+    if (b.modes[i].src_stride > 0 && b.src_end > 0) r.overrun -= (b.modes[i].points - 1) * b.modes[i].src_stride;
+  return r;
+}
+
+/// All but the transposes does without the unit's size as a constant: so there is one of it for all sizes.
+using Move = void (*)(const Chains&, const Step&);
+Move move_of(std::int32_t unit) {
+  switch (unit) {
+    case 1: return move_chains<1, Step>;
+    case 2: return move_chains<2, Step>;
+    case 4: return move_chains<4, Step>;
+    case 8: return move_chains<8, Step>;
+    default: return move_chains<16, Step>;
+  }
+}
+
+/// A matrix of rows and columns by way of a stage.
+HWY_NOINLINE void move_staged(const CpuArgs& a, Move move, const Chains& whole, const Step& step) {
   alignas(64) std::uint8_t stage[kPieceRows * kPiecePitch];
-  // Rows that lie one pitch apart are read where they are, the others are brought together first.
-  const layout::CopyMode& inner = a.row_set.modes[0];
-  const bool direct = a.cast_run == nullptr && inner.extent * kUnitBytes >= 32 && block_cols * kUnitBytes >= 16 &&
-                      spreads(inner.src_stride, static_cast<std::int64_t>(Block<kUnit>::kRows));
-  const std::int64_t piece_rows = direct ? inner.extent : even_piece(a.rows, kPieceRows);
-  const std::int64_t piece_cols = even_piece(block_cols, kMostCols);
-  NestCursor set(a.block_set, 0);
-  for (std::int64_t s = a.block_set.points(); s > 0; --s, set.next())
-    for (std::int64_t c = 0; c < block_cols; c += piece_cols) {
-      const std::int64_t cols = std::min(piece_cols, block_cols - c);
-      std::int64_t places[kMostCols];
-      fill_offsets(a.col_set, Side::kDst, c, cols, places);
-      const std::uint8_t* from = src + set.src() + c * a.src_unit;
-      for (std::int64_t r = 0; r < a.rows; r += piece_rows) {
-        const std::int64_t rows = std::min(piece_rows, a.rows - r);
-        std::int64_t offsets[kPieceRows];
-        fill_offsets(a.row_set, Side::kSrc, r, direct ? 1 : rows, offsets);
-        Matrix m{from + offsets[0], rows, cols, inner.src_stride};
-        if (!direct) {
-          m = {stage, rows, cols, kPiecePitch};
-          for (std::int64_t i = 0; i < rows; ++i) {
-            if (a.cast_run == nullptr)
-              copy_bytes(stage + i * kPiecePitch, from + offsets[i], static_cast<std::size_t>(cols) * kUnit);
-            else
-              a.cast_run(stage + i * kPiecePitch, from + offsets[i], static_cast<std::size_t>(cols));
-          }
-        }
-        std::uint8_t* to = out + set.dst() + r * kUnitBytes;
-        const auto place = [&](std::int64_t col) RESTRIDE_INLINE_LAMBDA { return to + places[col]; };
-        const auto step = [&](std::int64_t bytes) RESTRIDE_INLINE_LAMBDA {
-          if (meanwhile != nullptr) meanwhile->step(bytes);
-        };
-        if (std::min(rows, cols) * kUnitBytes >= 16) {
-          move_matrix<kUnit>(m, place, step);
-          continue;
-        }
-        for (std::int64_t col = 0; col < cols; ++col)
-          for (std::int64_t i = 0; i < rows; ++i)
-            std::memcpy(place(col) + i * kUnitBytes, m.from + i * m.from_pitch + col * kUnitBytes, kUnit);
-        step(rows * cols * kUnitBytes);
+  std::int64_t pitches[kPieceRows];
+  for (std::int64_t i = 0; i < kPieceRows; ++i) pitches[i] = i * kPiecePitch;
+  const std::int64_t rows = even_piece(whole.rows, kPieceRows);
+  const std::int64_t cols = even_piece(whole.cols, kPieceRowBytes / a.dst_unit);
+  for (std::int64_t c = 0; c < whole.cols; c += cols)
+    for (std::int64_t r = 0; r < whole.rows; r += rows) {
+      const Chains m{stage,
+                     pitches,
+                     std::min(rows, whole.rows - r),
+                     whole.to + r * a.dst_unit,
+                     whole.places + c,
+                     std::min(cols, whole.cols - c)};
+      for (std::int64_t i = 0; i < m.rows; ++i) {
+        const std::uint8_t* from = whole.from + whole.row_offsets[r + i] + c * a.src_unit;
+        if (a.cast_run == nullptr)
+          copy_bytes(stage + pitches[i], from, static_cast<std::size_t>(m.cols * a.dst_unit));
+        else
+          a.cast_run(stage + pitches[i], from, static_cast<std::size_t>(m.cols));
       }
+      move(m, step);
     }
 }
 
-template <std::size_t kUnit>
+/// Puts one block together at `out` from the source at `src`.
+void put_together(const CpuArgs& a, Move move, const BlockTables& t, const BlockShape& shape, bool direct,
+                  std::uint8_t* out, const std::uint8_t* src, Meanwhile* meanwhile) {
+  const std::int64_t rows = shape.points(a.block.rows);
+  const std::int64_t cols = shape.points(a.block.cols);
+  const std::int64_t inner = shape.points(t.inner);
+  const std::int64_t outer = t.outer < 0 ? 1 : shape.points(t.outer);
+  const std::int64_t piece_cols = direct ? even_piece(cols, kPieceRowBytes / a.dst_unit) : cols;
+  const Step step{meanwhile};
+  for (std::int64_t o = 0; o < outer; ++o)
+    for (std::int64_t i = 0; i < inner; ++i)
+      for (std::int64_t c = 0; c < cols; c += piece_cols) {
+        const Chains m{src + o * t.outer_src + t.others_src[i] + c * a.src_unit,
+                       t.rows,
+                       rows,
+                       out + o * t.outer_put + t.others_put[i],
+                       t.cols + c,
+                       std::min(piece_cols, cols - c)};
+        if (direct)
+          move(m, step);
+        else
+          move_staged(a, move, m, step);
+      }
+}
+
 void buffered(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
               std::int64_t end) noexcept {
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
+  const BufferedBlock& b = a.block;
+  const BlockTables t(b, a.stream);
+  constexpr std::int64_t kBlockBytes = Block<1>::kVectorBytes;
+  const Move move = move_of(a.dst_unit);
+  const Reading reading = reading_of(a, kBlockBytes / a.dst_unit);
+  const auto is_direct = [&](const BlockShape& shape, const NestCursor& at) {
+    return !reading.staged && (shape.points(b.cols) * a.dst_unit >= 16 || at.src() <= reading.overrun);
+  };
   NestCursor at(a.nest, begin);
   if (!a.stream) {  // what stays in the caches is put together where it belongs
-    for (std::int64_t task = begin; task < end; ++task, at.next())
-      put_together<kUnit>(a, dst + at.dst(), src + at.src(), inside(a, at, a.cols), nullptr);
+    for (std::int64_t task = begin; task < end; ++task, at.next()) {
+      const BlockShape shape(a, at);
+      if (shape.empty()) continue;
+      put_together(a, move, t, shape, is_direct(shape, at), dst + at.dst(), src + at.src(), nullptr);
+    }
     return;
   }
-  alignas(64) std::uint8_t blocks[2][kMaxBufferedBytes];
-  Meanwhile meanwhile{{}, Ahead(a, src, begin, end)};
-  for (std::int64_t task = begin, now = 0; task < end; ++task, at.next(), now ^= 1) {
-    meanwhile.ahead.enter(task);
-    put_together<kUnit>(a, blocks[now], src + at.src(), inside(a, at, a.cols), &meanwhile);
-    meanwhile.leaving.enter(dst + at.dst(), blocks[now], inside(a, at, a.block_bytes));
+  std::int64_t pitch = a.dst_unit;
+  for (int i = 0; i < b.dst_run.size; ++i) pitch *= b.modes[b.dst_run.modes[i]].points;
+  const bool runs_go_on = a.nest.rank > 0 && a.nest.modes[0].dst_stride == pitch;
+  alignas(64) std::uint8_t blocks[2][kMaxBufferedBytes + kLine];
+  Meanwhile meanwhile(a, t, runs_go_on, src, begin, end);
+  for (std::int64_t task = begin, now = 0; task < end; ++task, at.next()) {
+    const BlockShape shape(a, at);
+    if (shape.empty()) continue;
+    meanwhile.asker.enter(shape.points(b.src_runs), t.src_runs, shape.points(b.src_run) * a.src_unit, task);
+    put_together(a, move, t, shape, is_direct(shape, at), blocks[now], src + at.src(), &meanwhile);
+    meanwhile.leaving.enter(dst + at.dst(), blocks[now], shape.points(b.dst_runs), shape.points(b.dst_run) * a.dst_unit,
+                            pitch);
+    now ^= 1;
   }
   meanwhile.leaving.finish();
 }
 
 }  // namespace
 
-CpuKernel pick_buffered(int dst_unit) {
-  switch (dst_unit) {
-    case 1: return buffered<1>;
-    case 2: return buffered<2>;
-    case 4: return buffered<4>;
-    case 8: return buffered<8>;
-    default: return buffered<16>;
-  }
-}
+CpuKernel pick_buffered() { return buffered; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace restride::kernels::cpu
@@ -246,6 +247,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace restride::kernels::cpu {
 HWY_EXPORT(pick_buffered);
-CpuKernel buffered_kernel(int dst_unit) noexcept { return HWY_DYNAMIC_DISPATCH(pick_buffered)(dst_unit); }
+CpuKernel buffered_kernel() noexcept { return HWY_DYNAMIC_DISPATCH(pick_buffered)(); }
 }  // namespace restride::kernels::cpu
 #endif

@@ -1,17 +1,16 @@
 #include "src/kernels/cpu/packed.h"
 
 #include <algorithm>
-#include <memory>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/kernels/cpu/packed.cc"
 #include <hwy/foreach_target.h>
 #include "src/kernels/cpu/packed_asker-inl.h"
+#include "src/kernels/cpu/run_writers-inl.h"
 #include "src/kernels/cpu/shuffles-inl.h"
 #include "src/kernels/cpu/table_pick-inl.h"
 #include "src/kernels/cpu/tile_table-inl.h"
 #include "src/kernels/cpu/weave-inl.h"
-#include "src/kernels/cpu/writer-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace restride::kernels::cpu {
@@ -20,11 +19,6 @@ namespace {
 
 /// Bytes of dst that are put together before they are written.
 constexpr std::int64_t kPieceBytes = 512;
-
-/// Enough for the planes of an image or the members of a record; and, where the next tile goes on with every run, for
-/// most tiles' runs: their open lines still fit the first cache. Powers of two.
-constexpr std::int64_t kWriters = 16;
-constexpr std::int64_t kMostWriters = 256;
 
 /// The tile's source runs, converted if there is a cast, one behind the other.
 template <std::size_t kUnit>
@@ -38,32 +32,6 @@ HWY_INLINE void stage_runs(const CpuArgs& a, const TileTable<kUnit>& t, std::uin
       a.cast_run(stage, from, static_cast<std::size_t>(t.src_run_bytes() / a.src_unit));
   }
 }
-
-/// dst's runs, one a writer in turn: where the next tile's run goes on, so does its line.
-class RunWriters {
- public:
-  explicit RunWriters(const CpuArgs& a) : count_(!a.stream ? 1 : runs_go_on(a) ? kMostWriters : kWriters) {
-    std::uninitialized_fill_n(writers(), count_, Writer(a.stream));
-  }
-  // Not inlined: every way of making a tile ends here.
-  HWY_NOINLINE void write(std::int64_t run, std::uint8_t* to, const std::uint8_t* HWY_RESTRICT from, std::size_t n) {
-    writers()[run & (count_ - 1)].write(to, from, n);
-  }
-  void leave() {
-    for (std::int64_t i = 0; i < count_; ++i) writers()[i].leave();
-  }
-
- private:
-  static bool runs_go_on(const CpuArgs& a) {
-    std::int64_t run_bytes = a.dst_unit;
-    for (int m = 0; m < a.packed.dst_run_modes; ++m) run_bytes *= a.packed.modes[m].block;
-    return a.nest.rank > 0 && a.nest.modes[0].dst_stride == run_bytes;
-  }
-  Writer* writers() { return reinterpret_cast<Writer*>(room_); }
-
-  std::int64_t count_;
-  alignas(Writer) std::byte room_[kMostWriters * sizeof(Writer)];
-};
 
 /// Writes a tile's runs piece by piece. make(unit, n): n units of dst from number `unit` of the tile on, for `leaving`.
 template <std::size_t kUnit, class Make>
@@ -82,6 +50,13 @@ HWY_INLINE void leave_in_pieces(const TileTable<kUnit>& t, std::uint8_t* dst, Ru
   }
 }
 
+/// True when the next tile goes on with every run of dst.
+bool runs_go_on(const CpuArgs& a) {
+  std::int64_t run_bytes = a.dst_unit;
+  for (int m = 0; m < a.packed.dst_run_modes; ++m) run_bytes *= a.packed.modes[m].block;
+  return a.nest.rank > 0 && a.nest.modes[0].dst_stride == run_bytes;
+}
+
 template <std::size_t kUnit>
 void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
             std::int64_t end) noexcept {
@@ -95,7 +70,7 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
   // Whole tiles, and those that a mode's end cuts short, come in turn: a table for the last two shapes.
   TileTable<kUnit> tables[2];
   int last = 0;
-  RunWriters writers(a);
+  RunWriters writers(a.stream, runs_go_on(a));
   NestCursor at(a.nest, begin);
   PackedAsker asker(a, src, begin, end);
   for (std::int64_t task = begin; task < end; ++task, at.next()) {

@@ -46,6 +46,8 @@ class PackedAsker {
       for (std::int64_t i = 0; i < streams_; ++i) prefetch_to_l2(stream_[i] + at_);
       at_ += 64;
       if (at_ < run_bytes_) continue;
+      if (at_ < run_bytes_ + 64)  // runs start inside lines
+        for (std::int64_t i = 0; i < streams_; ++i) prefetch_to_l2(stream_[i] + run_bytes_ - 1);
       owed_bytes_ += (at_ - run_bytes_) * streams_;
       start(first_run_ + kStreams);
     }

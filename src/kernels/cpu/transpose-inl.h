@@ -77,11 +77,13 @@ struct Block {
 
   template <class Emit>
   static HWY_INLINE void transpose(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Emit& emit) {
+    transpose_rows([=](std::size_t i) { return in + static_cast<std::ptrdiff_t>(i) * pitch; }, emit);
+  }
+  template <class Row, class Emit>
+  static HWY_INLINE void transpose_rows(const Row& row, const Emit& emit) {
     for (std::size_t j = 0; j < kCols; ++j) {
       V v;
-      for (std::size_t i = 0; i < kRows; ++i)
-        std::memcpy(v.bytes + i * kUnit,
-                    in + static_cast<std::ptrdiff_t>(i) * pitch + static_cast<std::ptrdiff_t>(j * kUnit), kUnit);
+      for (std::size_t i = 0; i < kRows; ++i) std::memcpy(v.bytes + i * kUnit, row(i) + j * kUnit, kUnit);
       emit(j, v);
     }
   }
@@ -123,30 +125,34 @@ struct Block {
   template <class Spread, class Emit>
   static HWY_INLINE void transpose(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Spread& spread,
                                    const Emit& emit) {
-    load_shuffle_emit(in, pitch, spread, emit, std::make_index_sequence<kCols>());
+    load_shuffle_emit([=](std::size_t i) RESTRIDE_INLINE_LAMBDA { return in + static_cast<std::ptrdiff_t>(i) * pitch; },
+                      spread, emit, std::make_index_sequence<kCols>());
+  }
+
+  /// The same for rows anywhere: row(i) is where row i's 16 bytes start.
+  template <class Row, class Emit>
+  static HWY_INLINE void transpose_rows(const Row& row, const Emit& emit) {
+    load_shuffle_emit(
+        row, [](V v) RESTRIDE_INLINE_LAMBDA { return v; }, emit, std::make_index_sequence<kCols>());
   }
 
  private:
   /// One 16-byte piece of each of the rows r, r + kCols, ... in the lanes of a vector.
-  static HWY_INLINE V lanes_of_rows(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch) {
-    return lanes(D(), in, pitch * static_cast<std::ptrdiff_t>(kCols));
-  }
-  template <class DT>
-  static HWY_INLINE hn::Vec<DT> lanes(DT d, const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t step) {
+  template <class DT, class Row>
+  static HWY_INLINE hn::Vec<DT> lanes_of_rows(DT d, const Row& row, std::size_t r) {
     constexpr std::size_t kBytes = hn::MaxLanes(DT()) * sizeof(Lane);
     if constexpr (kBytes <= 16) {
-      return hn::LoadU(d, reinterpret_cast<const Lane*>(in));
+      return hn::LoadU(d, reinterpret_cast<const Lane*>(row(r)));
     } else {
       const hn::Half<DT> half;
-      constexpr std::ptrdiff_t kHalfLanes = kBytes / 32;
-      return hn::Combine(d, lanes(half, in + kHalfLanes * step, step), lanes(half, in, step));
+      return hn::Combine(d, lanes_of_rows(half, row, r + kBytes / 32 * kCols), lanes_of_rows(half, row, r));
     }
   }
 
-  template <class Spread, class Emit, std::size_t... I>
-  static HWY_INLINE void load_shuffle_emit(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch,
-                                           const Spread& spread, const Emit& emit, std::index_sequence<I...>) {
-    V v[kCols] = {spread(lanes_of_rows(in + static_cast<std::ptrdiff_t>(I) * pitch, pitch))...};
+  template <class Row, class Spread, class Emit, std::size_t... I>
+  static HWY_INLINE void load_shuffle_emit(const Row& row, const Spread& spread, const Emit& emit,
+                                           std::index_sequence<I...>) {
+    V v[kCols] = {spread(lanes_of_rows(D(), row, I))...};
     if constexpr (kCols >= 2) shuffle(v, std::make_index_sequence<kCols / 2>());
     if constexpr (kCols >= 4) shuffle(v, std::make_index_sequence<kCols / 2>());
     if constexpr (kCols >= 8) shuffle(v, std::make_index_sequence<kCols / 2>());

@@ -39,7 +39,7 @@ class Writer {
       fill_ += k;
       next_ += k;
       if (fill_ < kLine) return;
-      emit();
+      emit(next_);
       from += k;
       n -= k;
     }
@@ -51,6 +51,30 @@ class Writer {
       fill_ = n - i;
       next_ += fill_;
     }
+  }
+
+  /// The same, where 64 bytes behind `from`'s n may be read: so the ends of pieces are moved as whole lines.
+  HWY_INLINE void write_padded(std::uint8_t* to, const std::uint8_t* HWY_RESTRICT from, std::size_t n) {
+    if (!stream_) {
+      copy_bytes(to, from, n);
+      return;
+    }
+    if (to != next_) restart(to);
+    copy_line(line_ + fill_, from);
+    next_ += n;
+    if (fill_ + n < kLine) {
+      fill_ += n;
+      return;
+    }
+    const std::size_t k = kLine - fill_;
+    std::uint8_t* whole = next_ - n + k;
+    const std::size_t rest = n - k;
+    const std::uint8_t* HWY_RESTRICT more = from + k;
+    emit(whole);
+    std::size_t i = 0;
+    for (; i + kLine <= rest; i += kLine) stream_line(whole + i, more + i);
+    copy_line(line_, more + i);
+    fill_ = rest - i;
   }
 
   HWY_INLINE void finish() {
@@ -66,25 +90,29 @@ class Writer {
   }
 
  private:
+  static HWY_INLINE void copy_line(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from) {
+    const Bytes d;
+    for (std::size_t i = 0; i < kLine; i += hn::Lanes(d)) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+  }
   HWY_INLINE void restart(std::uint8_t* to) {
     leave();
     next_ = to;
     fill_ = first_ = reinterpret_cast<std::uintptr_t>(to) % kLine;
   }
-  /// The open line is full.
-  HWY_INLINE void emit() {
+  /// The open line is full, and ends at `behind`.
+  HWY_INLINE void emit(std::uint8_t* behind) {
     if (first_ == 0)
-      stream_line(next_ - kLine, line_);
+      stream_line(behind - kLine, line_);
     else
-      std::memcpy(next_ - (kLine - first_), line_ + first_, kLine - first_);
+      std::memcpy(behind - (kLine - first_), line_ + first_, kLine - first_);
     fill_ = first_ = 0;
   }
 
   bool stream_;
-  std::uint8_t* next_ = nullptr;  ///< where the next neighbouring piece would go
-  std::size_t fill_ = 0;          ///< bytes of the open line in use
-  std::size_t first_ = 0;         ///< of them, bytes at its front that are not ours
-  alignas(64) std::uint8_t line_[kLine];
+  std::uint8_t* next_ = nullptr;              ///< where the next neighbouring piece would go
+  std::size_t fill_ = 0;                      ///< bytes of the open line in use
+  std::size_t first_ = 0;                     ///< of them, bytes at its front that are not ours
+  alignas(64) std::uint8_t line_[2 * kLine];  ///< as moved: pieces may reach past a line
 };
 
 }  // namespace HWY_NAMESPACE

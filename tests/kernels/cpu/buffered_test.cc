@@ -6,6 +6,7 @@ namespace restride {
 namespace {
 
 using plan::ParamId;
+using test::Edits;
 using test::expect_exact;
 using test::kStreamed;
 
@@ -27,10 +28,42 @@ TEST(Buffered, TransposesAsFewAsTwoRowsOrColumns) {
   }
 }
 
-TEST(Buffered, CutsItsLastModeIntoBlocks) {
-  for (const std::int64_t units : {7 * 40, 33 * 40, 99 * 40, 100 * 40})
-    expect_exact("buffered", "f32 (3,100,40)", "f32 (3,100,40):(4000,1,100)",
-                 {{ParamId::kStream, 1}, {ParamId::kBlockUnits, units}}, 13, 2);
+TEST(Buffered, CutsTheLastModesOfBothRunsIntoBlocks) {
+  for (const std::string d : kDTypes)
+    for (const std::int64_t run : {24, 70, 300})
+      for (const std::int64_t read : {24, 90, 250})
+        for (const std::int64_t stream : {0, 1})
+          expect_exact("buffered", d + " (3,53,47)", d + " (3,53,47):(2491,1,53)",
+                       {{ParamId::kStream, stream}, {ParamId::kRunBytes, run}, {ParamId::kReadBytes, read}}, 13, 2);
+}
+
+TEST(Buffered, PermutesManyShortModes) {
+  for (const std::string d : kDTypes)
+    for (const std::int64_t read : {24, 64, 150, 1000})
+      for (const std::int64_t stream : {0, 1}) {
+        const Edits edits = {{ParamId::kStream, stream}, {ParamId::kRunBytes, 100}, {ParamId::kReadBytes, read}};
+        expect_exact("buffered", d + " (5,4,7,6,3,11)", d + " (5,4,7,6,3,11):(1,1386,15,105,5,630)", edits, 13, 2);
+        expect_exact("buffered", d + " (9,4,21,5,2)", d + " (9,4,21,5,2):(1,9,360,36,180)", edits);
+        expect_exact("buffered", d + " (13,3,8,19)", d + " (13,3,8,19):(3,1,741,39)", edits);
+      }
+}
+
+TEST(Buffered, WalksLongModesInStepsThatDoNotDivideThem) {
+  const Edits edits = {{ParamId::kStream, 1}, {ParamId::kRunBytes, 64}, {ParamId::kReadBytes, 64}};
+  expect_exact("buffered", "f32 (2,331,337)", "f32 (2,331,337):(111547,1,331)", edits, 13, 2);
+  expect_exact("buffered", "u8 (23,211,19,61)", "u8 (23,211,19,61):(1,23,295907,4853)", edits, 13, 3);
+}
+
+TEST(Buffered, StagesRowsThatMeetInTheCache) {
+  expect_exact("buffered", "u8 (48,70)", "u8 (48,70):(1,4096)", kStreamed);
+  expect_exact("buffered", "f64 (48,70)", "f64 (48,70):(1,8192)", kStreamed);
+}
+
+TEST(Buffered, LeavesGapsInDstAlone) {
+  for (const std::string d : kDTypes) {
+    expect_exact("buffered", d + " (5,40,50):(2050,51,1)", d + " (5,40,50):(2000,1,40)", kStreamed);
+    expect_exact("buffered", d + " (7,3,5):(21,7,1)", d + " (7,3,5):(1,7,21)", kStreamed);
+  }
 }
 
 TEST(Buffered, TakesModesBetweenRowsAndColumnsIntoTheBlock) {
@@ -55,11 +88,10 @@ TEST(Buffered, SharesBlocksAmongThreads) {
   expect_exact("buffered", "u8 (9,77,129)", "u8 (9,77,129):(9933,1,77)", kStreamed, 13, 4);
 }
 
-TEST(Buffered, RefusesABlockThatDstHasGapsIn) {
+TEST(Buffered, RefusesASourceWithoutADenseMode) {
   Options options;
   options.family = "buffered";
-  EXPECT_THROW(Plan(parse_layout("f32 (5,40,50):(2050,51,1)"), parse_layout("f32 (5,40,50):(2000,1,40)"), options),
-               ArgumentError);
+  EXPECT_THROW(Plan(parse_layout("f32 (40,50)"), parse_layout("f32 (40,50):(2,80)"), options), ArgumentError);
 }
 
 }  // namespace
