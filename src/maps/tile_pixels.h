@@ -1,11 +1,12 @@
 // The index map of tile's kernel for pixels: a matrix of 3-unit pixels, transposed or turned by a quarter.
 //
-// A pixel is three units of 1 or 2 bytes that both sides hold side by side, src perhaps in the opposite order. The tile
-// is tile.h's with pixels for units: rows of src as they lie there, rows of dst that start on sectors, so that the
-// tile's edge moves with them and it reads a few rows of src more (`halo`). What is different lies between. A lane
-// takes a block of pixels, 12 bytes of each of 4 rows of src (2 of the wider pixels), moves them to their places by
-// byte permutes, and writes them, again as words, into rows of dst in the same shared memory. From there they leave as
-// 16-byte words, moved to where dst's words start. So no byte is handled by itself, however rows lie.
+// A pixel is three units of 1 or 2 bytes that both sides hold side by side, src perhaps in the opposite order; or it is
+// a single byte, for matrices whose rows start anywhere. The tile is tile.h's with pixels for units: rows of src as
+// they lie there, rows of dst that start on sectors, so that the tile's edge moves with them and it reads a few rows of
+// src more (`halo`). What is different lies between. A lane takes a block of pixels, 12 bytes of each of 4 rows of src
+// (2 of the widest pixels), moves them to their places by byte permutes, and writes them, again as words, into rows of
+// dst in the same shared memory. From there they leave as 16-byte words, moved to where dst's words start. So no byte
+// is handled by itself, however rows lie.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +15,21 @@
 
 namespace restride::maps {
 
-inline constexpr int kPixelRowBytes = 96;    ///< of src a tile's row has: 32 pixels of bytes, 16 of halves
-inline constexpr int kPixelGroupBytes = 48;  ///< of dst that the blocks of a warp make up in every row
-inline constexpr int kPixelGroups = 16;      ///< such groups in the widest tile, its halo included
+inline constexpr int kPixelRowBytes = 96;  ///< of src a tile's row has
+inline constexpr int kPixelGroups = 16;    ///< such groups in the widest tile, its halo included
 
 /// Pixels of a lane's block: along d, and along s.
 RESTRIDE_HD constexpr TileShape pixel_block(int pixel_bytes) {
-  return pixel_bytes == 3 ? TileShape{4, 4} : TileShape{2, 2};
+  return {pixel_bytes % 2 == 0 ? 2 : 4, 12 / pixel_bytes};
 }
-/// Pixels of a warp's group along d, and of every tile's halo: 16 bytes more than a skew's 31 at most.
-RESTRIDE_HD constexpr std::int32_t pixel_group(int pixel_bytes) { return kPixelGroupBytes / pixel_bytes; }
+/// Bytes of dst that the blocks of a warp, a group, make up in every row.
+RESTRIDE_HD constexpr std::int32_t pixel_group_bytes(int pixel_bytes) { return pixel_bytes % 3 == 0 ? 48 : 16; }
+/// Pixels of a group along d.
+RESTRIDE_HD constexpr std::int32_t pixel_group(int pixel_bytes) { return pixel_group_bytes(pixel_bytes) / pixel_bytes; }
+/// Pixels of a tile's halo: groups that hold a skew's 31 bytes.
+RESTRIDE_HD constexpr std::int32_t pixel_halo(int pixel_bytes) {
+  return (pixel_bytes % 3 == 0 ? 1 : 2) * pixel_group(pixel_bytes);
+}
 /// Pixels of a tile along s.
 RESTRIDE_HD constexpr std::int32_t pixel_tile_s(int pixel_bytes) { return kPixelRowBytes / pixel_bytes; }
 
@@ -44,7 +50,7 @@ RESTRIDE_HD constexpr PixelBlock pixel_place(std::int32_t group, std::int32_t la
 /// Where row `s` of dst starts in shared memory. 16 bytes more after every block's rows put the lanes that write
 /// different blocks, and 8 of which write the same word of theirs, into different banks.
 RESTRIDE_HD constexpr std::int32_t pixel_line(std::int32_t s, int pixel_bytes) {
-  return s * (kPixelGroups * kPixelGroupBytes) + s / pixel_block(pixel_bytes).s * kWordBytes;
+  return s * (kPixelGroups * pixel_group_bytes(pixel_bytes)) + s / pixel_block(pixel_bytes).s * kWordBytes;
 }
 
 /// Shared memory a tile takes: first rows of src, then in their place rows of dst.

@@ -44,7 +44,7 @@ Shared turn(const maps::TileArgs& a, const Shared& rows, std::int64_t from, int 
       for (int j = 0; j < block.d; ++j)
         for (int i = 0; i < block.s; ++i)
           for (int b = 0; b < pixel; ++b) {
-            const int unit = pixel / 3;
+            const int unit = pixel == 6 ? 2 : 1;
             const int wanted = backwards ? (2 - b / unit) * unit + b % unit : b;
             const auto found = rows.find((from & 15) + maps::tile_row_base(a, at.d, block.d) + j * a.row_pitch +
                                          (at.s + i) * pixel + wanted);
@@ -63,8 +63,8 @@ void replay(const std::string& dst, const std::string& src, std::int64_t align =
   const plan::Candidate bid = plan::bid_tile_pixels(copy.c, {});
   ASSERT_TRUE(bid.applies) << bid.reason;
   const maps::TileArgs a = plan::tile_pixels_args(copy.c, bid);
-  const int unit = copy.c.dst_unit, pixel = 3 * unit;
-  const bool backwards = copy.c.modes[0].src_stride < 0;
+  const int unit = copy.c.dst_unit, pixel = bid.get(plan::ParamId::kRowMode) == 1 ? 3 * unit : unit;
+  const bool backwards = pixel != unit && copy.c.modes[0].src_stride < 0;
   // Where the test puts the tensors: as far off whole words as was promised, and no better.
   const std::int64_t dst_base = 4096 + align % 128, src_base = 8192 + align % 128;
   Written written(copy);
@@ -118,6 +118,13 @@ TEST(TilePixelsMap, FollowsPitchesAndPointersOffTheirWords) {
     replay("u8 (45,5,3)", "u8 (45,5,3):(3,135,-1)@2", align);
     if (align > 1) replay("f16 (20,131,3):(395,3,1)", "f16 (20,131,3):(3,61,1)", align);
   }
+}
+
+TEST(TilePixelsMap, TransposesBytesWhoseRowsStartAnywhere) {
+  replay("u8 (301,517)", "u8 (301,517):(1,301)");
+  replay("u8 (5,63,230)", "u8 (5,63,230):(63,-1,315)@62", 1);
+  replay("u8 (99,4):(7,1)", "u8 (99,4):(1,133)", 4);
+  replay("u8 (3,40,230)", "u8 (3,40,230):(-1,690,3)@2");
 }
 
 TEST(TilePixelsMap, LanesMeetInNoBankWhereRowsOfSrcLieOnWords) {

@@ -49,7 +49,8 @@ CudaArgs prepare_cuda(const layout::Canonical& c, const plan::Decision& decision
         break;
       }
       if (chosen.get(plan::ParamId::kEngine) == 6) {
-        out.key.variant = c.modes[0].src_stride < 0 ? kTilePixelsBackwards : kTilePixels;
+        out.key.variant =
+            chosen.get(plan::ParamId::kRowMode) == 1 && c.modes[0].src_stride < 0 ? kTilePixelsBackwards : kTilePixels;
         out.args = plan::tile_pixels_args(c, chosen);
         break;
       }

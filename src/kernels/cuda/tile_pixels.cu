@@ -1,6 +1,7 @@
-// Moves         a matrix of pixels, batched over other modes: images transposed or turned by a quarter.
-// Applies when  dst's innermost mode is 3 units of 1 or 2 bytes that src holds side by side as well, in either order;
-//               the next mode of dst and another one of src have no gaps between pixels; any pitch and alignment.
+// Moves         a matrix of pixels, batched over other modes: images transposed or turned by a quarter; and of bytes.
+// Applies when  dst's innermost mode is 3 units of 1 or 2 bytes that src holds side by side as well, in either order,
+// or
+//               a unit is a byte; the next mode of dst and another one of src have no gaps; any pitch and alignment.
 // Thread map    256 threads a tile: load, 16 bytes a lane along src's rows; a block of pixels a lane, from rows of src
 //               to rows of dst; store, 16 bytes a lane, 16 lanes a row.
 // Shared memory see src/maps/tile_pixels.h. No bank conflicts where src's rows start on 16 bytes.
@@ -43,7 +44,8 @@ __device__ inline void load_rows(const TileArgs& a, std::uint32_t tile, const ch
 template <int pixel>
 struct Block {
   static constexpr maps::TileShape kShape = maps::pixel_block(pixel);
-  std::uint32_t words[kShape.s][3];
+  static constexpr int kOut = kShape.d * pixel / 4;  // words of a row
+  std::uint32_t words[kShape.s][kOut];
 };
 
 /// 3 words from byte `at` of shared memory on.
@@ -61,6 +63,18 @@ __device__ inline void load_three(std::uint32_t at, std::uint32_t (&out)[3]) {
       out[w] = __funnelshift_r(low, high, bits);
       low = high;
     }
+  }
+}
+
+template <bool>
+__device__ inline void turn(const std::uint32_t (&in)[4][3], Block<1>& block) {
+#pragma unroll
+  for (int w = 0; w < 3; ++w) {
+    const std::uint32_t rows[4] = {in[0][w], in[1][w], in[2][w], in[3][w]};
+    std::uint32_t columns[4];
+    transpose_words<1>(rows, columns);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) block.words[4 * w + i][0] = columns[i];
   }
 }
 
@@ -120,7 +134,7 @@ __device__ inline void store_rows(const TileArgs& a, std::uint32_t stage, char* 
     const std::uint32_t line = stage + maps::pixel_line(s, pixel) + a.halo * pixel - skew;
     const int first = d * pixel - skew;
 #pragma unroll
-    for (int word_step = 0; word_step < maps::kPixelGroups * maps::kPixelGroupBytes / 256; ++word_step) {
+    for (int word_step = 0; word_step < maps::kPixelGroups * maps::pixel_group_bytes(pixel) / 256; ++word_step) {
       const int word = maps::pixel_store(word_step, row_step, threadIdx.x).word;
       const int byte = first + word * 16;
       if (word < words && byte >= 0 && byte + 16 <= row_bytes) store<16>(row + byte, load_shifted(line + word * 16));
@@ -155,7 +169,7 @@ __device__ inline void store_ends(const TileArgs& a, std::uint32_t stage, char* 
     if (bits % 4 == 0)
       store_ends<pixel, 4>(a, stage, to, d, s_count, at_tail);
     else
-      store_ends<pixel, pixel / 3>(a, stage, to, d, s_count, at_tail);
+      store_ends<pixel, pixel == 6 ? 2 : 1>(a, stage, to, d, s_count, at_tail);
   }
 }
 
@@ -205,7 +219,7 @@ __global__ void __launch_bounds__(maps::kTileThreads, kResident)
     for (int row = 0; row < B::kShape.s; ++row) {
       const std::uint32_t to = stage + maps::pixel_line(at.s + row, pixel) + at.d * pixel;
 #pragma unroll
-      for (int w = 0; w < 3; ++w)
+      for (int w = 0; w < B::kOut; ++w)
         asm volatile("st.shared.u32 [%0], %1;" ::"r"(to + 4 * w), "r"(blocks[i].words[row][w]) : "memory");
     }
   }
@@ -232,6 +246,7 @@ int launch_order(const TileArgs& a, void* dst, const void* src, CUstream_st* str
 int launch_tile_pixels(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
   const auto& a = std::get<TileArgs>(args.args);
   const bool backwards = args.key.variant == kTilePixelsBackwards;
+  if (a.tile_s == maps::pixel_tile_s(1)) return launch_order<1, false>(a, dst, src, stream);
   if (args.key.dst_unit == 1)
     return backwards ? launch_order<3, true>(a, dst, src, stream) : launch_order<3, false>(a, dst, src, stream);
   return backwards ? launch_order<6, true>(a, dst, src, stream) : launch_order<6, false>(a, dst, src, stream);
