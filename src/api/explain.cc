@@ -136,6 +136,7 @@ Plan Plan::deserialize(std::string_view text) {
   auto fresh = replan();
   fresh->threads = static_cast<int>(threads);
   plan::Decision decision = fresh->decision;
+  if (decision.chosen.family != *family) throw fail("family 'noop' is for copies of nothing");
   // On the CPU any parameters do that fit; a GPU's kernels rely on what the planner has proved of its own.
   if (decision.device == DeviceKind::kCuda && !offers(decision, decision.chosen.family, params))
     throw ParseError(fmt::format("plan: no planner offers family {} with these parameters for {} here; plan again",

@@ -96,6 +96,9 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
   }
   choose_by_time(*p, options);
   prepare(*p);
+  if (p->decision.device == DeviceKind::kCpu)  // what cannot be shared is one thread's, and says so
+    p->threads = static_cast<int>(
+        std::clamp<std::int64_t>(ceil_div(p->cpu.tasks, p->cpu.align_tasks), 1, std::max(p->threads, 1)));
   return p;
 }
 

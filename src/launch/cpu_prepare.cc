@@ -293,8 +293,8 @@ CpuArgs prepare_channels(const Canonical& c, const plan::Candidate& k) {
   a.kernel = kernels::cpu::channels_kernel(channels.together);
   a.col_set.push(mode);
   const layout::CopyMode& points = c.modes[channels.points];
-  const std::int64_t piece = std::min(points.extent, kernels::cpu::kChannelPoints);
-  const std::int64_t pieces = ceil_div(points.extent, piece);
+  const std::int64_t pieces = ceil_div(points.extent, kernels::cpu::kChannelPoints);
+  const std::int64_t piece = ceil_div(points.extent, pieces);
   a.units = piece;
   a.last_units = points.extent - (pieces - 1) * piece;
   a.nest.push({pieces, piece * points.dst_stride, piece * points.src_stride});
@@ -316,6 +316,8 @@ CpuArgs prepare_gather(const Canonical& c) {
 }  // namespace
 
 CpuArgs prepare_cpu(const Canonical& c, const plan::Decision& d) {
+  for (const ParamId flag : {ParamId::kStream, ParamId::kDirect})
+    if (const std::int64_t value = d.chosen.get(flag); value < 0 || value > 1) refuse(d.chosen, c);
   switch (d.chosen.family) {
     case Family::kRun: return prepare_run(c, d.chosen);
     case Family::kRows: return prepare_rows(c, d.chosen);

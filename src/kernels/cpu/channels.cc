@@ -34,13 +34,10 @@ struct Mover {
   using Lane = typename LaneOf<kUnit>::type;
 
 #if HWY_TARGET != HWY_SCALAR
-  using D = hn::CappedTag<Lane, 64 / sizeof(Lane)>;
-  using V = hn::Vec<D>;
-
   /// As many points as a vector has lanes, from point i on.
-  static HWY_INLINE void split_some(std::uint8_t* const* planes, const Lane* from, std::int64_t i) {
-    const D d;
-    V v0, v1, v2, v3;
+  template <class D>
+  static HWY_INLINE void split_some(D d, std::uint8_t* const* planes, const Lane* from, std::int64_t i) {
+    hn::Vec<D> v0, v1, v2, v3;
     if constexpr (kChannels == 2)
       hn::LoadInterleaved2(d, from + i * kChannels, v0, v1);
     else if constexpr (kChannels == 3)
@@ -52,8 +49,8 @@ struct Mover {
     if constexpr (kChannels > 2) hn::StoreU(v2, d, reinterpret_cast<Lane*>(planes[2]) + i);
     if constexpr (kChannels > 3) hn::StoreU(v3, d, reinterpret_cast<Lane*>(planes[3]) + i);
   }
-  static HWY_INLINE void join_some(Lane* to, const std::uint8_t* const* planes, std::int64_t i) {
-    const D d;
+  template <class D>
+  static HWY_INLINE void join_some(D d, Lane* to, const std::uint8_t* const* planes, std::int64_t i) {
     const auto plane = [&](int k) HWY_ATTR { return hn::LoadU(d, reinterpret_cast<const Lane*>(planes[k]) + i); };
     if constexpr (kChannels == 2)
       hn::StoreInterleaved2(plane(0), plane(1), d, to + i * kChannels);
@@ -62,29 +59,35 @@ struct Mover {
     else
       hn::StoreInterleaved4(plane(0), plane(1), plane(2), plane(3), d, to + i * kChannels);
   }
-  /// All points by vectors, the last of which starts early; false where there are fewer than a vector holds.
-  template <class Some>
-  static HWY_INLINE bool by_vectors(std::int64_t n, const Some& some) {
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
+  /// All points by vectors of up to kBytes, the last of which starts early; false where there are too few for one.
+  template <std::size_t kBytes, class Some>
+  static HWY_INLINE bool by_vectors_of(std::int64_t n, const Some& some) {
+    const hn::CappedTag<Lane, kBytes / sizeof(Lane)> d;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     if (n < lanes) return false;
     std::int64_t i = 0;
-    for (; i + lanes <= n; i += lanes) some(i);
-    if (i < n) some(n - lanes);
+    for (; i + lanes <= n; i += lanes) some(d, i);
+    if (i < n) some(d, n - lanes);
     return true;
+  }
+  /// Short runs of points take short vectors.
+  template <class Some>
+  static HWY_INLINE bool by_vectors(std::int64_t n, const Some& some) {
+    return by_vectors_of<64>(n, some) || by_vectors_of<16>(n, some);
   }
 #endif
 
   static HWY_NOINLINE void split(std::uint8_t* const* planes, const std::uint8_t* from, std::int64_t n) {
 #if HWY_TARGET != HWY_SCALAR
     const auto* lanes = reinterpret_cast<const Lane*>(from);
-    if (by_vectors(n, [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA { split_some(planes, lanes, i); })) return;
+    if (by_vectors(n, [&](auto d, std::int64_t i) RESTRIDE_INLINE_LAMBDA { split_some(d, planes, lanes, i); })) return;
 #endif
     split_one_by_one<kUnit>(planes, kChannels, from, n);
   }
   static HWY_NOINLINE void join(std::uint8_t* to, const std::uint8_t* const* planes, std::int64_t n) {
 #if HWY_TARGET != HWY_SCALAR
     auto* lanes = reinterpret_cast<Lane*>(to);
-    if (by_vectors(n, [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA { join_some(lanes, planes, i); })) return;
+    if (by_vectors(n, [&](auto d, std::int64_t i) RESTRIDE_INLINE_LAMBDA { join_some(d, lanes, planes, i); })) return;
 #endif
     join_one_by_one<kUnit>(to, planes, kChannels, n);
   }
@@ -115,6 +118,13 @@ auto pick_mover(std::int32_t unit, std::int64_t count, const Find& find) {
 /// Points that are converted at once: their planes fit the first cache beside the interleaved side.
 constexpr std::int64_t kCastPoints = 512;
 
+/// n points in parts, the last of which starts early rather than be short: part(first, points).
+template <class Part>
+HWY_INLINE void for_cast_parts(std::int64_t n, const Part& part) {
+  const std::int64_t some = std::min(n, kCastPoints);
+  for (std::int64_t i = 0; i < n; i += kCastPoints) part(std::min(i, n - some), some);
+}
+
 /// What the two directions share: the walk over tasks, and planes to convert by way of.
 template <class Piece>
 HWY_INLINE void for_pieces(const CpuArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin, std::int64_t end,
@@ -143,12 +153,11 @@ void split_pieces(const CpuArgs& a, std::byte* dst, const std::byte* src, std::i
       for (int k = 0; k < channels.extent; ++k) planes[k] = to + k * channels.dst_stride;
       return split(planes, from, n);
     }
-    for (std::int64_t i = 0; i < n; i += kCastPoints) {
-      const std::int64_t some = std::min(kCastPoints, n - i);
+    for_cast_parts(n, [&](std::int64_t i, std::int64_t some) {
       split(planes, from + i * point_bytes, some);
       for (int k = 0; k < channels.extent; ++k)
         a.cast_run(to + k * channels.dst_stride + i * a.dst_unit, planes[k], static_cast<std::size_t>(some));
-    }
+    });
   });
 }
 
@@ -167,12 +176,11 @@ void join_pieces(const CpuArgs& a, std::byte* dst, const std::byte* src, std::in
       return join(to, planes, n);
     }
     for (int k = 0; k < channels.extent; ++k) planes[k] = stage.bytes[k];
-    for (std::int64_t i = 0; i < n; i += kCastPoints) {
-      const std::int64_t some = std::min(kCastPoints, n - i);
+    for_cast_parts(n, [&](std::int64_t i, std::int64_t some) {
       for (int k = 0; k < channels.extent; ++k)
         a.cast_run(stage.bytes[k], plane(k) + i * a.src_unit, static_cast<std::size_t>(some));
       join(to + i * point_bytes, planes, some);
-    }
+    });
   });
 }
 

@@ -41,11 +41,12 @@ class TileTable {
     }
     return points;
   }
-  bool is_for(const Points& points) const noexcept { return points == points_; }
+  bool is_for(const Points& points) const noexcept { return built_ && points == points_; }
 
   /// Rebuilds runs, offsets and the table (or, where planes are woven, their places).
   HWY_NOINLINE void build(const CpuArgs& a, const Points& points) noexcept {
     points_ = points;
+    built_ = true;
     const Packed& p = a.packed;
     // Source runs lie in the stage one behind the other, in the source's order, with what gaps they have.
     std::int64_t stage_stride[Packed::kCapacity];
@@ -167,6 +168,7 @@ class TileTable {
   }
 
   Points points_;
+  bool built_ = false;
   bool shuffle_ = false;
   Shuffles<kUnit> shuffles_;
   bool weave_ = false;
