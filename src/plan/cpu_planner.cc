@@ -93,10 +93,14 @@ Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
   // The table is made once; where units are woven there is none. Large copies look for shuffles in it as well.
   const bool woven = sets.woven && c.dst_unit <= 2;
   const double table_ns = woven ? 0 : static_cast<double>(sets.units) * (k.get(ParamId::kStream) ? 2 : 0.5) * m.unit_ns;
+  // Two modes that are cut unevenly make four shapes of tile, for two of which there is a table at a time.
+  int uneven = 0;
+  for (std::size_t i = 0; i < c.modes.size(); ++i) uneven += c.modes[i].extent % sets.points[i] != 0 ? 1 : 0;
   // Where neither side of a tile is one run, pages change with every run of either.
   const double pages = std::max(sets.src_run_units, sets.dst_run_units) < sets.units ? 1.2 : 1.0;
   k.predicted.time_ns =
-      stream_ns(k, m) * pages + static_cast<double>(c.units) * unit_ns + table_ns + 60 +
+      stream_ns(k, m) * pages + static_cast<double>(c.units) * unit_ns +
+      table_ns * (uneven > 1 ? std::max(1.0, tiles / 4) : 1.0) + 60 +
       tiles * m.row_ns * static_cast<double>(sets.units / sets.src_run_units + sets.units / sets.dst_run_units);
   return k;
 }
