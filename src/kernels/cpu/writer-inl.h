@@ -60,21 +60,20 @@ class Writer {
       return;
     }
     if (to != next_) restart(to);
-    copy_line(line_ + fill_, from);
     next_ += n;
-    if (fill_ + n < kLine) {
-      fill_ += n;
-      return;
-    }
-    const std::size_t k = kLine - fill_;
-    std::uint8_t* whole = next_ - n + k;
-    const std::size_t rest = n - k;
-    const std::uint8_t* HWY_RESTRICT more = from + k;
-    emit(whole);
     std::size_t i = 0;
-    for (; i + kLine <= rest; i += kLine) stream_line(whole + i, more + i);
-    copy_line(line_, more + i);
-    fill_ = rest - i;
+    if (fill_ != 0) {
+      copy_line(line_ + fill_, from);
+      if (fill_ + n < kLine) {
+        fill_ += n;
+        return;
+      }
+      i = kLine - fill_;
+      emit(to + i);
+    }
+    for (; i + kLine <= n; i += kLine) stream_line(to + i, from + i);
+    copy_line(line_, from + i);
+    fill_ = n - i;
   }
 
   HWY_INLINE void finish() {
