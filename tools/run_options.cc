@@ -1,7 +1,7 @@
 #include "tools/run_options.h"
 
+#include <algorithm>
 #include <filesystem>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -11,14 +11,17 @@
 
 namespace restride::tools {
 
+std::vector<std::string> family_names() {
+  std::vector<std::string> out;
+  for (int i = 0; i < plan::kFamilyCount; ++i)
+    if (const auto family = static_cast<plan::Family>(i); plan::may_be_forced(family)) out.emplace_back(name(family));
+  return out;
+}
+
 void require_family(const std::string& name) {
-  std::string known;
-  for (int i = 0; i < plan::kFamilyCount; ++i) {
-    const std::string_view family = plan::name(static_cast<plan::Family>(i));
-    if (name.empty() || family == name) return;
-    known += fmt::format("{}{}", i == 0 ? "" : ", ", family);
-  }
-  throw UsageError(fmt::format("--family: there is no family '{}'; there are {}", name, known));
+  const std::vector<std::string> known = family_names();
+  if (name.empty() || std::find(known.begin(), known.end(), name) != known.end()) return;
+  throw UsageError(fmt::format("--family: there is no family '{}'; there are {}", name, plan::family_list()));
 }
 
 void add_run_options(CLI::App& sub, RunOptions& o) {
@@ -32,7 +35,7 @@ void add_run_options(CLI::App& sub, RunOptions& o) {
       ->type_name("DEVICE")
       ->group(group);
   sub.add_option("--family", o.family,
-                 "Force a family of kernels (run, rows, tile, packed, buffered, channels, gather), for measurements")
+                 fmt::format("Force a family of kernels ({}), for measurements", plan::family_list()))
       ->type_name("FAMILY")
       ->group(group);
   sub.add_flag("--measure", o.measure, "Time what could do the copy, once, and take the fastest")->group(group);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <restride/copy.hpp>
@@ -24,6 +25,9 @@ void add_run_options(CLI::App& sub, RunOptions& options);
 Options to_options(RunOptions& options);
 /// Writes measurements back to their file, when any may have been made.
 void save_measurements(const RunOptions& options);
+
+/// The families of kernels that --family takes.
+std::vector<std::string> family_names();
 
 /// Errors: UsageError listing the names, unless there is such a family of kernels; empty leaves the choice.
 void require_family(const std::string& name);

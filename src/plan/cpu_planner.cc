@@ -155,8 +155,7 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
       if (name(k.family) == forced)
         throw ArgumentError(fmt::format("family '{}' does not apply to {}: {}; leave the choice to the planner", forced,
                                         layout::to_string(c), k.reason));
-    throw ArgumentError(
-        fmt::format("'{}' is no family; use run, rows, tile, packed, buffered, channels or gather", forced));
+    throw ArgumentError(fmt::format("'{}' is no family; use one of {}", forced, family_list()));
   }
   d.chosen = bids[best];
   bids.erase(best);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include <restride/copy.hpp>
@@ -39,6 +40,21 @@ constexpr std::string_view name(Family f) noexcept {
 #undef RESTRIDE_X
   };
   return kNames[static_cast<int>(f)];
+}
+
+/// The families that a caller may ask for: all but noop, which is what a copy of nothing is planned as.
+constexpr bool may_be_forced(Family f) noexcept { return f != Family::kNoop; }
+
+/// Their names in words, for messages and help: "run, rows, ...".
+inline std::string family_list() {
+  std::string out;
+  for (int i = 0; i < kFamilyCount; ++i) {
+    const auto f = static_cast<Family>(i);
+    if (!may_be_forced(f)) continue;
+    if (!out.empty()) out += ", ";
+    out += name(f);
+  }
+  return out;
 }
 
 // X(enumerator, name): every parameter a family may choose, on any device. Sizes carry their unit.

@@ -65,7 +65,7 @@ def test_a_wrong_command_line_exits_with_2(restride, tmp_path, array, args):
     (["--rearrange", "(a x) b c -> a b c x", "--size", "x=2", "--size", "x=4"], ["'x'", "twice"]),
     (["--rearrange", "a b c"], ["->"]),
     (["--rearrange", "a b c -> c a b", "--size", "bb=5"], ["bb=5"]),
-    (["--family", "nonsense"], ["nonsense", "gather"]),
+    (["--family", "nonsense"], ["nonsense", "run, rows", "gather"]), (["--family", "noop"], ["no family 'noop'"]),
     (["--in-layout", "f32 (4,5"], ["column"]),
     (["--in-layout", "f32 (4)", "--in-offset", "-1"], ["--in-offset"]),
     (["--in-dtype", "f99"], ["f99", "bf16"]),

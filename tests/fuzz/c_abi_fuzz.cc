@@ -12,6 +12,8 @@
 
 #include <restride/restride.h>
 
+#include "src/plan/decision.h"
+
 namespace {
 
 constexpr std::int64_t kMaxBytes = 1 << 16;
@@ -121,8 +123,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Described dst(in), src(in);
   restride_options options = RESTRIDE_OPTIONS_INIT;
   options.threads = in.byte() % 4 - 1;
-  static const char* const kFamilies[] = {nullptr, nullptr,  "gather",   "run",      "rows",
-                                          "tile",  "packed", "buffered", "channels", "none"};
+  static const char* const kFamilies[] = {nullptr, nullptr, "none",
+#define RESTRIDE_X(e, n) n,
+                                          RESTRIDE_FAMILIES(RESTRIDE_X)
+#undef RESTRIDE_X
+  };
   options.family = kFamilies[in.byte() % std::size(kFamilies)];
 
   print(dst.tensor);

@@ -100,7 +100,8 @@ TEST(PlanCpu, SaysWhyAForcedFamilyDoesNotApply) {
   EXPECT_TRUE(holds(message("run"), "not one run contiguous on both sides"));
   EXPECT_TRUE(holds(message("rows"), "no mode is dense in dst"));
   EXPECT_TRUE(holds(message("packed"), "no set of modes makes dense runs"));
-  EXPECT_TRUE(holds(message("magic"), "'magic' is no family", "run, rows, tile, packed, buffered, channels or gather"));
+  EXPECT_TRUE(holds(message("magic"), "'magic' is no family",
+                    "use one of run, rows, tile, packed, buffered, channels, gather"));
 }
 
 TEST(PlanCpu, CountsLinesOfScatteredReads) {
