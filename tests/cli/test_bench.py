@@ -80,3 +80,9 @@ def test_a_file_without_cases_is_named_as_that(restride, tmp_path):
 def test_a_result_that_cannot_be_written_is_found_before_measuring(restride, tmp_path, cases):
     result = restride(*cases, "--json", "no/such/out.json", code=1)
     assert "no/such" in result.err and result.out == ""
+
+
+def test_a_case_of_a_shipped_file_that_was_not_asked_for_is_found_there(restride, cases):
+    assert "--cases extra has it" in restride("bench", "--only", "small_30x20_u8", code=1).err
+    assert "--cases field" in restride(*cases, "--only", "transpose*", code=1).err
+    assert "bench --list" in restride(*cases, "--only", "no_such_case", code=1).err

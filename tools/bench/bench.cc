@@ -27,9 +27,11 @@ bool matches(const CaseSpec& spec, const std::vector<std::string>& patterns) {
   });
 }
 
-std::vector<CaseSpec> load(const Settings& settings, std::vector<std::string>& warnings) {
-  const std::vector<std::string> files =
-      settings.case_files.empty() ? std::vector<std::string>{"field", "ttc57"} : settings.case_files;
+std::vector<std::string> files_of(const Settings& settings) {
+  return settings.case_files.empty() ? std::vector<std::string>{"field", "ttc57"} : settings.case_files;
+}
+
+std::vector<CaseSpec> load(const std::vector<std::string>& files, std::vector<std::string>& warnings) {
   std::vector<CaseSpec> out;
   for (const std::string& file : files) {
     const auto shipped = shipped_cases(file);
@@ -41,6 +43,22 @@ std::vector<CaseSpec> load(const Settings& settings, std::vector<std::string>& w
     }
   }
   return out;
+}
+
+/// Why no case is left: the files are empty, or --only means cases of a shipped file that was not asked for.
+std::string why_none(const Settings& settings) {
+  if (settings.only.empty()) return "the case files hold no case; put objects into their list \"cases\"";
+  std::vector<std::string> elsewhere;
+  for (const std::string_view name : kShippedNames) {
+    std::vector<std::string> warnings;
+    const std::vector<CaseSpec> cases = load({std::string(name)}, warnings);
+    if (std::any_of(cases.begin(), cases.end(), [&](const CaseSpec& c) { return matches(c, settings.only); }))
+      elsewhere.push_back(fmt::format("--cases {}", name));
+  }
+  if (!elsewhere.empty())
+    return fmt::format("no case matches --only here; {} {} it", fmt::join(elsewhere, " and "),
+                       elsewhere.size() == 1 ? "has" : "have");
+  return "no case matches --only; `restride bench --list` prints them all";
 }
 
 /// The case once for each element asked for; casts and given strides keep their own.
@@ -80,7 +98,7 @@ std::vector<Case> select_cases(const Settings& settings, std::vector<std::string
     elements.push_back(*element);
   }
   std::vector<Case> out;
-  for (const CaseSpec& loaded : load(settings, warnings)) {
+  for (const CaseSpec& loaded : load(files_of(settings), warnings)) {
     for (const CaseSpec& spec : variants(loaded, elements)) {
       if (!matches(loaded, settings.only) && !matches(spec, settings.only)) continue;
       const CaseSpec sized =
@@ -90,9 +108,7 @@ std::vector<Case> select_cases(const Settings& settings, std::vector<std::string
       out.push_back(std::move(c));
     }
   }
-  if (out.empty())
-    throw ArgumentError(settings.only.empty() ? "the case files hold no case; put objects into their list \"cases\""
-                                              : "no case matches --only; `restride bench --list` prints them all");
+  if (out.empty()) throw ArgumentError(why_none(settings));
   return out;
 }
 

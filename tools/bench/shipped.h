@@ -7,7 +7,9 @@
 
 namespace restride::bench {
 
-/// Text of bench/cases/NAME.json, or nothing: "field", "ttc57", "extra".
+inline constexpr std::string_view kShippedNames[] = {"field", "ttc57", "extra"};
+
+/// Text of bench/cases/NAME.json of a shipped name, or nothing.
 std::optional<std::string_view> shipped_cases(std::string_view name);
 
 /// The class of a shipped case that does not name one itself (bench/classes.json); "" when there is none.
