@@ -1,6 +1,7 @@
 """restride explain, info, completion and help."""
 import os
 import re
+import shlex
 import shutil
 import subprocess
 
@@ -67,11 +68,44 @@ def test_completion_knows_every_option(restride, tmp_path, shell):
         subprocess.run([shell, "-n", tmp_path / "script"], check=True)
 
 
-def test_bash_completes(restride, tmp_path):
+def bash_completions(restride, tmp_path, *words):
     (tmp_path / "script").write_text(restride("completion", "bash").out)
-    out = subprocess.run(["bash", "-c", "source ./script; COMP_WORDS=(restride copy --rea); COMP_CWORD=2; _restride; echo ${COMPREPLY[@]}"],
-                         cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    assert out.split() == ["--rearrange"]
+    line = f"COMP_WORDS=(restride {' '.join(repr(w) for w in words)}); COMP_CWORD={len(words)}"
+    return subprocess.run(["bash", "-c", f"source ./script; {line}; _restride; echo ${{COMPREPLY[@]}}"],
+                          cwd=tmp_path, capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.mark.parametrize("words, offered", [
+    (["expl"], ["explain"]), (["copy", "--rea"], ["--rearrange"]), (["completion", ""], ["bash", "zsh", "fish"]),
+    (["copy", "--family", "ch"], ["channels"]), (["copy", "--family", "=", "buf"], ["buffered"]), (["copy", "--family", "no"], []),
+    (["copy", "--dtype", "bf"], ["bf16"]), (["bench", "--cases", ""], ["field", "ttc57", "extra"]),
+    (["copy", "--device", ""], ["cpu", "cuda", "auto"]), (["bench", "--device", "="], ["cpu", "cuda"]),
+    (["copy", "in.npy", ""], []),  # files, which are bash's own to offer
+])
+def test_bash_completes_options_and_their_values(restride, tmp_path, words, offered):
+    assert bash_completions(restride, tmp_path, *words) == offered
+
+
+def zsh_help(script, command):
+    """What zsh would show behind each option of a command, its escapes undone."""
+    line = re.search(rf"^    {command}\) _arguments (.*) ;;$", script, re.M).group(1)
+    specs = shlex.split(line)
+    found = (re.match(r"(-[^\[]*)\[((?:\\.|[^\]\\])*)\](?::value:.*)?$", spec) for spec in specs)
+    return {m.group(1): re.sub(r"\\(.)", r"\1", m.group(2)) for m in found if m}
+
+
+@pytest.mark.parametrize("command", ["copy", "explain", "bench", "lab", "info"])
+def test_zsh_shows_the_help_of_every_option_as_it_is_written(restride, command):
+    shown = zsh_help(restride("completion", "zsh").out, command)
+    text = " ".join(restride(command, "--help").out.split())
+    assert len(shown) > 2
+    for option, words in shown.items():
+        assert " ".join(words.split()) in text, option
+
+
+def test_zsh_keeps_the_colons_of_a_slice(restride):
+    shown = zsh_help(restride("completion", "zsh").out, "copy")
+    assert shown["--slice"].endswith(": 8:16392,::-1") and "NumPy's V2" in shown["--in-dtype"]
 
 
 def test_the_manual_page_names_every_option(restride):
