@@ -22,10 +22,18 @@ std::string params_of(const Candidate& k) {
   return out;
 }
 
+/// Four digits and the unit that keeps them in front of the point: 38.15 ms.
+std::string in_time_units(double ns) {
+  constexpr const char* kUnits[] = {"ns", "us", "ms", "s"};
+  int unit = 0;
+  for (; unit < 3 && ns >= 999.95; ++unit) ns /= 1000;
+  return fmt::format("{:.4g} {}", ns, kUnits[unit]);
+}
+
 std::string line_of(const Candidate& k, const char* sector) {
   if (!k.applies) return fmt::format("{:<8} does not apply: {}", plan::name(k.family), k.reason);
-  std::string out = fmt::format("{:<8} {:.4g} us", plan::name(k.family), k.predicted.time_ns / 1000);
-  if (k.measured_ns > 0) out += fmt::format(", measured {:.4g} us", k.measured_ns / 1000);
+  std::string out = fmt::format("{:<8} {:>8}", plan::name(k.family), in_time_units(k.predicted.time_ns));
+  if (k.measured_ns > 0) out += fmt::format(", measured {}", in_time_units(k.measured_ns));
   if (!k.params.empty()) out += fmt::format("  [{}]", params_of(k));
   out += fmt::format("  {} + {} {} for {} + {} bytes", k.predicted.read_sectors, k.predicted.written_sectors, sector,
                      k.predicted.read_bytes, k.predicted.written_bytes);

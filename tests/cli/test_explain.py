@@ -41,6 +41,12 @@ def test_explain_exits_with_2_where_it_cannot_read_the_words(restride, what, wor
     assert words in restride("explain", what, code=2).err
 
 
+@pytest.mark.parametrize("what, unit", [("u8 (8)", "ns"), ("f32 (64,512,512,3) -> (0,3,1,2)", "ms"), ("f64 (1000000,1000000)", "s")])
+def test_times_come_in_the_unit_that_fits(restride, what, unit):
+    text = restride("explain", what, "--device", "cpu").out
+    assert re.search(rf"^chosen +\w+ +\d+(\.\d+)? {unit} ", text, re.M) and "e+0" not in text, text
+
+
 def test_info_describes_the_machine(restride):
     info = restride("info", "--json").json()
     assert info["usable_cores"] == len(os.sched_getaffinity(0))
