@@ -31,9 +31,10 @@ std::int64_t run_bytes(const Canonical& c, bool dst_side) {
 
 std::int64_t lines_for_runs(std::int64_t bytes, std::int64_t run_bytes, std::int64_t line) {
   if (run_bytes >= bytes) return bytes / line + 1;
-  const std::int64_t runs = bytes / std::max<std::int64_t>(run_bytes, 1);
-  const std::int64_t lines_per_run = run_bytes / line + (run_bytes % line != 0 ? 2 : 0);
-  return runs * std::min<std::int64_t>(lines_per_run, run_bytes);
+  const auto lines_of = [&](std::int64_t run) { return std::min(run / line + (run % line != 0 ? 2 : 0), run); };
+  // A run has no more lines than bytes, so nothing overflows. What is left behind the last whole run counts, too.
+  const std::int64_t run = std::max<std::int64_t>(run_bytes, 1);
+  return bytes / run * lines_of(run) + lines_of(bytes % run);
 }
 
 Candidate base_bid(Family family, const Canonical& c, const CpuMachine& m) {

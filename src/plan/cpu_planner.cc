@@ -41,7 +41,8 @@ bool bid_record_rows(const Canonical& c, const CpuMachine& m, Candidate* k) {
       lines_for_runs(saturated_mul(r.units, r.src_unit), saturated_mul(r.modes[0].extent, r.src_unit), m.line_bytes);
   // Lines of dst with gaps are read, too, before they are written.
   const std::int64_t dst_cell = r.modes[0].dst_stride;
-  if (dst_cell > r.dst_unit) k->predicted.written_sectors = saturated_mul(r.units, 2 * dst_cell) / m.line_bytes;
+  if (dst_cell > r.dst_unit)
+    k->predicted.written_sectors = ceil_div(saturated_mul(r.units, 2 * dst_cell), m.line_bytes);
   const auto units = static_cast<double>(r.units);
   k->predicted.time_ns =
       stream_ns(*k, m) + units * m.record_ns + units / static_cast<double>(r.modes[0].extent) * 2 * m.row_ns;
@@ -82,8 +83,11 @@ Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
   k.applies = true;
   k.params.push_back({ParamId::kRunBytes, run});
   k.params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
-  k.predicted.read_sectors =
-      lines_for_runs(saturated_mul(c.units / sets.src_run_units, sets.src_run_bytes), sets.src_run_bytes, m.line_bytes);
+  // Runs in src may have gaps, which are read along; the last one may be shorter.
+  const std::int64_t src_bytes =
+      saturated_add(saturated_mul(c.units / sets.src_run_units, sets.src_run_bytes),
+                    ceil_div(c.units % sets.src_run_units * sets.src_run_bytes, sets.src_run_units));
+  k.predicted.read_sectors = lines_for_runs(src_bytes, sets.src_run_bytes, m.line_bytes);
   k.predicted.written_sectors = lines_for_runs(c.dst_bytes(), sets.dst_run_units * c.dst_unit, m.line_bytes);
   const double tiles = static_cast<double>(c.units) / static_cast<double>(sets.units);
   // Picked by vector gathers, moved 16 bytes at a time, or woven a plane at a time.
