@@ -204,7 +204,10 @@ Candidate bid_packed(const Canonical& c, const CudaMachine& machine) {
   bid.family = kFamily;
   const double entries = a.run_units + a.rows + a.pieces;
   const auto tile_bytes = static_cast<double>(set.tile_units * c.dst_unit);
-  const std::int64_t tiles = tiles_of_block(a.kind == maps::PackedKind::kBlock, c.dst_unit, entries, tile_bytes);
+  // Several a block only where every multiprocessor has blocks enough without: a small copy is over sooner in one wave.
+  const std::int64_t affordable = std::max<std::int64_t>(a.tiles / (4 * machine.sm_count), 1);
+  const std::int64_t tiles =
+      std::min(tiles_of_block(a.kind == maps::PackedKind::kBlock, c.dst_unit, entries, tile_bytes), affordable);
   const std::int64_t blocks =
       std::min(ceil_div(a.tiles, tiles), most_blocks(machine, !c.cast && runs_of(c, set).merged));
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(set.dst)},
