@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #include "src/plan/cuda_families.h"
 
@@ -18,6 +19,7 @@ struct Set {
   std::uint64_t dst = 0, src = 0;    ///< modes of the run, modes of the piece
   int d_cut = kNone, s_cut = kNone;  ///< modes with fewer indices inside than they have
   std::int64_t run_units = 1, piece_units = 1, tile_units = 1;
+  std::int64_t piece_bytes = 0;  ///< of src that a piece spans, its gaps and the one behind it included
 };
 
 using Order = detail::FixedVector<std::uint8_t, kMaxSet>;
@@ -27,14 +29,15 @@ using Order = detail::FixedVector<std::uint8_t, kMaxSet>;
 /// Mode numbers by |src_stride|, those that repeat (stride 0) left out.
 Order by_src_stride(const layout::Canonical& c);
 
-/// Takes leading modes of dst, numbered by `dst_order`, until a run has about `target` bytes.
-void take_runs(const layout::Canonical& c, const Order& dst_order, std::int64_t target, Set& set);
+inline constexpr std::int64_t kAnyTarget = std::numeric_limits<std::int64_t>::max();
 
-/// Takes leading modes of src for the pieces, which may have short gaps, and counts all that the tile then holds.
-void take_pieces(const layout::Canonical& c, const Order& src_order, std::int64_t target, Set& set);
+/// Takes leading modes of dst, numbered by `dst_order`, into an empty set until a run has about `target` bytes.
+/// Returns the largest target that takes the same.
+std::int64_t take_runs(const layout::Canonical& c, const Order& dst_order, std::int64_t target, Set& set);
 
-/// Bytes of src that a piece spans, its gaps and the one behind it included.
-std::int64_t piece_bytes(const layout::Canonical& c, const Set& set);
+/// Takes leading modes of src for the pieces, in place of any taken before; they may have short gaps. Counts all that
+/// the tile then holds. Returns the largest target that takes the same.
+std::int64_t take_pieces(const layout::Canonical& c, const Order& src_order, std::int64_t target, Set& set);
 
 /// The set that a candidate's parameters name.
 Set set_of(const layout::Canonical& c, const Candidate& chosen);
@@ -49,6 +52,31 @@ std::int64_t run_alignment(const layout::Canonical& c, const Set& set);
 /// True when 4 bytes of a piece are units of rows that lie side by side and start alike: see PackedKind::kBlock.
 bool in_blocks(const layout::Canonical& c, const Set& set);
 
+// ---- cuda_packed_price.cc: what a tile costs ----
+
+/// A run as memory sees it: those of flat tiles and those that fill whole words go on from row to row.
+struct Runs {
+  std::int64_t bytes = 0, count = 0;
+  bool loose = false;   ///< rows start anywhere in a word
+  bool merged = false;  ///< rows follow each other
+};
+Runs runs_of(const layout::Canonical& c, const Set& set);
+
+/// Tiles a block moves one after the other. Measured on H200: one is best for tiles of 12 KiB and more, unless its
+/// tables, made while its first tile is under way, take longer than that.
+std::int64_t tiles_of_block(bool blocks, int dst_unit, double entries, double tile_bytes);
+
+struct Price {
+  double time = 1e300;
+  std::int64_t read = 0, written = 0;
+  double efficiency = 0;
+};
+
+/// What a tile costs whose runs start on `starts` bytes, if that may be less than `least`; the constants are fitted to
+/// all tiles of 70 layouts, timed on an H200.
+Price price_of(const layout::Canonical& c, const CudaMachine& machine, const Set& set, std::int64_t starts,
+               double least);
+
 // ---- cuda_packed_args.cc: the kernel's arguments but for the lanes' places ----
 
 maps::PackedArgs geometry(const layout::Canonical& c, const Set& set);
@@ -57,9 +85,6 @@ maps::PackedArgs geometry(const layout::Canonical& c, const Set& set);
 void finish(const layout::Canonical& c, const Set& set, maps::PackedArgs& a);
 
 // ---- cuda_packed_lanes.cc: which thread moves what ----
-
-/// The lattice over the words of pieces: the fewest steps, and of those the one with most words side by side.
-maps::PackedLattice load_lattice(std::int64_t words, std::int64_t pieces);
 
 /// Chooses the lattice over rows of `words` words, the swizzle and the turns so that a word of dst costs the fewest
 /// cycles.

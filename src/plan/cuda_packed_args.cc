@@ -4,6 +4,7 @@
 
 #include "src/base/checked.h"
 #include "src/plan/cuda_packed.h"
+#include "src/plan/cuda_packed_lattice.h"
 
 namespace restride::plan {
 
@@ -77,6 +78,12 @@ std::int64_t run_words(const Canonical& c, const Set& set, const PackedArgs& a) 
   return ceil_div(a.run_units + (run_alignment(c, set) >= 16 ? 0 : units - 1), units);
 }
 
+/// Words that cover a piece, before `finish` moves pieces apart.
+std::int64_t piece_words(const PackedArgs& a) {
+  const std::int64_t words = ceil_div(a.piece_bytes, 16);
+  return words + (a.piece_pitch == words * 16 ? 0 : 1);  // those that start anywhere take a word more
+}
+
 }  // namespace
 
 PackedArgs geometry(const Canonical& c, const Set& set) {
@@ -128,7 +135,7 @@ PackedArgs geometry(const Canonical& c, const Set& set) {
       a.run_units *= set.chunk[m];
     }
   a.rows = 1;
-  const std::int64_t piece_bytes = packed::piece_bytes(c, set);
+  const std::int64_t piece_bytes = set.piece_bytes;
   for (const std::uint8_t m : src_order) {
     if (!in(set.src & ~set.dst, m)) continue;
     const CopyMode mode = forwards(c, set, m);
@@ -167,9 +174,7 @@ PackedArgs geometry(const Canonical& c, const Set& set) {
   for (int i = 0; i < a.piece_modes.rank; ++i) bits |= a.piece_modes.src_stride[i];
   for (int i = 0; i < a.batch.rank; ++i) bits |= a.batch.src_stride[i];
   const bool on_words = (bits & 15) == 0;
-  const std::int32_t words = static_cast<std::int32_t>(ceil_div(piece_bytes, 16)) + (on_words ? 0 : 1);
-  a.load = load_lattice(words, a.pieces);
-  a.piece_pitch = on_words ? words * 16 : static_cast<std::int32_t>(ceil_div(piece_bytes + 45, 16)) * 16;
+  a.piece_pitch = static_cast<std::int32_t>(ceil_div(piece_bytes + (on_words ? 0 : 45), 16)) * 16;
   a.dst_dtype = static_cast<std::uint8_t>(c.dst_dtype);
   a.src_dtype = static_cast<std::uint8_t>(c.src_dtype);
   return a;
@@ -204,6 +209,7 @@ void finish(const Canonical& c, const Set& set, PackedArgs& a) {
 maps::PackedArgs packed_args(const Canonical& c, const Candidate& chosen) {
   const packed::Set set = packed::set_of(c, chosen);
   PackedArgs a = packed::geometry(c, set);
+  a.load = packed::load_lattice(packed::piece_words(a), a.pieces);
   packed::finish(c, set, a);
   packed::spread(c, a, packed::run_words(c, set, a));
   a.blocks = static_cast<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));

@@ -22,29 +22,44 @@ std::int32_t chunk_of(std::int64_t extent, std::int64_t need, std::int64_t run_b
   return static_cast<std::int32_t>(std::min(chunk, extent));
 }
 
+/// What `take` took.
+struct Taken {
+  std::int64_t bytes = 0;             ///< spanned, gaps included
+  std::int64_t units = 1, fresh = 1;  ///< indices of all modes, and of those that were outside before
+  std::int64_t same_until = 0;        ///< the largest target that takes the same
+};
+
 /// Takes leading modes of one side until they span `target` bytes, gaps of at most `most_gap` bytes between them
 /// included. `stride` and `unit` are that side's.
 template <class StrideOf>
-void take(const Canonical& c, const Order& order, std::int64_t unit, std::int64_t target, std::int64_t most_gap,
-          StrideOf stride, Set& set, std::uint64_t& mask, int& cut) {
-  std::int64_t bytes = unit;
+Taken take(const Canonical& c, const Order& order, std::int64_t unit, std::int64_t target, std::int64_t most_gap,
+           StrideOf stride, Set& set, std::uint64_t& mask, int& cut) {
+  Taken taken{unit, 1, 1, kAnyTarget};
   for (const std::uint8_t m : order) {
     const std::int64_t extent = c.modes[m].extent, step = std::abs(stride(c.modes[m]));
-    if (step < bytes || step > bytes + most_gap) break;
+    if (step < taken.bytes || step > taken.bytes + most_gap) break;
     std::int32_t& chunk = set.chunk[m];
-    if (chunk == 0) {
-      if (bytes * 4 >= target * 3) break;
+    const bool fresh = chunk == 0;
+    if (fresh) {
+      if (taken.bytes * 4 >= target * 3) {
+        taken.same_until = taken.bytes * 4 / 3;
+        break;
+      }
       const std::int64_t need = ceil_div(target, step);
       chunk = extent <= need + need / 2 ? static_cast<std::int32_t>(std::min<std::int64_t>(extent, 1 << 20))
                                         : chunk_of(extent, need, step);
+      taken.fresh *= chunk;
     }
     mask |= std::uint64_t{1} << m;
-    bytes = step * chunk;
+    taken.units *= chunk;
+    taken.bytes = step * chunk;
     if (chunk != extent) {
       cut = m;
+      if (fresh) taken.same_until = target;
       break;
     }
   }
+  return taken;
 }
 
 /// Calls visit(i) for each mode of a set; there may be many more modes than a set has.
@@ -54,11 +69,15 @@ void for_each_mode(std::uint64_t set, Visit visit) {
 }
 
 /// Counts what a tile holds.
-void count(Set& set) {
+void count(const Canonical& c, Set& set) {
   set.run_units = set.piece_units = set.tile_units = 1;
+  set.piece_bytes = c.src_unit;
   for_each_mode(set.dst | set.src, [&](std::size_t i) {
     if ((set.dst >> i & 1) != 0) set.run_units *= set.chunk[i];
-    if ((set.src >> i & 1) != 0) set.piece_units *= set.chunk[i];
+    if ((set.src >> i & 1) != 0) {
+      set.piece_units *= set.chunk[i];
+      set.piece_bytes = std::max(set.piece_bytes, std::abs(c.modes[i].src_stride) * set.chunk[i]);
+    }
     set.tile_units *= set.chunk[i];
   });
 }
@@ -76,25 +95,25 @@ Order by_src_stride(const Canonical& c) {
   return order;
 }
 
-void take_runs(const Canonical& c, const Order& dst_order, std::int64_t target, Set& set) {
-  take(
+std::int64_t take_runs(const Canonical& c, const Order& dst_order, std::int64_t target, Set& set) {
+  const Taken taken = take(
       c, dst_order, c.dst_unit, target, 0, [](const CopyMode& m) { return m.dst_stride; }, set, set.dst, set.d_cut);
-  count(set);
+  set.run_units = set.tile_units = taken.units;
+  return taken.same_until;
 }
 
-void take_pieces(const Canonical& c, const Order& src_order, std::int64_t target, Set& set) {
+std::int64_t take_pieces(const Canonical& c, const Order& src_order, std::int64_t target, Set& set) {
   constexpr std::int64_t kMostGap = 31;  // a sector that is read anyway
-  take(
+  for_each_mode(set.src & ~set.dst, [&](std::size_t i) { set.chunk[i] = 0; });
+  set.src = 0;
+  set.s_cut = kNone;
+  const Taken taken = take(
       c, src_order, c.src_unit, target, kMostGap, [](const CopyMode& m) { return m.src_stride; }, set, set.src,
       set.s_cut);
-  count(set);
-}
-
-std::int64_t piece_bytes(const Canonical& c, const Set& set) {
-  std::int64_t bytes = c.src_unit;
-  for_each_mode(set.src,
-                [&](std::size_t i) { bytes = std::max(bytes, std::abs(c.modes[i].src_stride) * set.chunk[i]); });
-  return bytes;
+  set.piece_units = taken.units;
+  set.piece_bytes = taken.bytes;
+  set.tile_units = set.run_units * taken.fresh;
+  return taken.same_until;
 }
 
 Set set_of(const Canonical& c, const Candidate& chosen) {
@@ -110,7 +129,7 @@ Set set_of(const Canonical& c, const Candidate& chosen) {
   };
   cut(set.d_cut, ParamId::kTileRows);
   cut(set.s_cut, ParamId::kTileCols);
-  count(set);
+  count(c, set);
   return set;
 }
 
@@ -134,7 +153,7 @@ CopyMode forwards(const Canonical& c, const Set& set, std::size_t m) {
 
 bool in_blocks(const Canonical& c, const Set& set) {
   if (c.cast || c.dst_unit > 2) return false;
-  if (piece_bytes(c, set) != set.piece_units * c.src_unit) return false;  // gaps set rows apart
+  if (set.piece_bytes != set.piece_units * c.src_unit) return false;  // gaps set rows apart
   // Rows in groups of `across` lie side by side where src's innermost mode counts rows, and evenly many.
   const std::int32_t across = 4 / c.dst_unit;
   bool side_by_side = false;

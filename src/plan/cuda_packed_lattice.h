@@ -1,0 +1,33 @@
+// The lattices that packed's CUDA kernels may lay their threads in, over the words of lines: see maps::PackedLattice.
+#pragma once
+
+#include <cstdint>
+
+#include "src/maps/packed.h"
+
+namespace restride::plan::packed {
+
+/// Steps of the lattice of `across` words side by side.
+std::int64_t steps_of(std::int64_t words, std::int64_t lines, std::int64_t across);
+
+maps::PackedLattice lattice(std::int64_t words, std::int64_t lines, std::int64_t across);
+
+/// Lattices by how many words lie side by side: all of a line, or parts of whole 128 bytes; narrower ones follow.
+class Across {
+ public:
+  explicit Across(std::int64_t line_words);
+  /// 0 at the end.
+  std::int64_t next();
+  /// The first of the lattices with the fewest steps, of those that are left and at least `narrowest` wide; 0: none.
+  std::int64_t best(std::int64_t lines, std::int64_t narrowest);
+
+ private:
+  void step();
+
+  std::int64_t words_, most_groups_, groups_ = 1, across_ = 0;
+};
+
+/// The lattice over the words of pieces: the fewest steps, and of those the one with most words side by side.
+maps::PackedLattice load_lattice(std::int64_t words, std::int64_t pieces);
+
+}  // namespace restride::plan::packed
