@@ -138,7 +138,10 @@ void run_copy(CopyArguments& a) {
   save_measurements(a.run);  // first, so that a failure leaves no OUT
   writer.commit(!a.no_sync);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (a.json || !a.quiet) print_report(a, in, request, plan, done, seconds);
+  if (!a.json && a.quiet) return;
+  print_report(a, in, request, plan, done, seconds);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    throw IoError(a.out + " is complete, but the report on it cannot be written to standard output; is the disk full?");
 }
 
 }  // namespace

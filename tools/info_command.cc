@@ -89,6 +89,7 @@ void add_info_command(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("info", "Show version, instruction sets, cores, caches and devices");
   auto json = std::make_shared<bool>(false);
   sub->add_flag("--json", *json, "As JSON");
+  sub->footer("\nExamples:\n  restride info\n  restride info --json | python3 -m json.tool");
   sub->callback([json] {
     const Machine m = describe_machine();
     *json ? print_json(m) : print_text(m);

@@ -49,7 +49,11 @@ int list_commands(const CLI::App& app) {
 }
 
 void require_known_command(const CLI::App& app, const std::string& word) {
-  if (word.starts_with('-')) return;
+  if (word.starts_with('-')) {  // CLI11 would only say that a subcommand is missing
+    if (app.get_option_no_throw(word) != nullptr) return;
+    throw restride::tools::UsageError("there is no option '" + word +
+                                      "' in front of a command; a command's options stand behind it");
+  }
   std::string known;
   for (const CLI::App* sub : commands_of(app)) {
     if (sub->get_name() == word) return;

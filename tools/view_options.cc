@@ -84,10 +84,10 @@ void require_names(const std::vector<std::pair<std::string, std::int64_t>>& size
 
 // -1 among the extents takes what is left.
 std::vector<std::int64_t> fill_in(std::vector<std::int64_t> extents, std::int64_t elements) {
+  const std::string typed = fmt::format("({})", fmt::join(extents, ","));
   const bool negative = std::any_of(extents.begin(), extents.end(), [](std::int64_t e) { return e < -1; });
   if (negative || std::count(extents.begin(), extents.end(), -1) > 1)
-    throw UsageError(
-        fmt::format("--reshape: extents ({}) must be non-negative, one may be -1", fmt::join(extents, ",")));
+    throw UsageError(fmt::format("--reshape: extents {} must be non-negative, one may be -1", typed));
   const bool empty = std::count(extents.begin(), extents.end(), 0) > 0;  // then the others cannot overflow
   std::int64_t known = empty ? 0 : 1, *open = nullptr;
   bool overflow = false;
@@ -101,8 +101,8 @@ std::vector<std::int64_t> fill_in(std::vector<std::int64_t> extents, std::int64_
     throw UsageError("--reshape: beside an extent of 0, -1 could be anything; write it out");
   if (open != nullptr && !overflow) *open = elements / known;
   if (overflow || known * (open != nullptr ? *open : 1) != elements)
-    throw ShapeError(
-        fmt::format("--reshape ({}) does not hold the {} elements there are", fmt::join(extents, ","), elements));
+    throw ShapeError(fmt::format("--reshape {} does not hold the {} elements there are{}", typed, elements,
+                                 open == nullptr ? "" : ", whatever -1 stands for"));
   return extents;
 }
 

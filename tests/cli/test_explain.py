@@ -59,7 +59,7 @@ def test_info_describes_the_machine(restride):
 
 def test_help_teaches_with_examples(restride):
     assert "Examples:" in restride("--help").out
-    for command in ("copy", "explain"):
+    for command in ("copy", "explain", "bench", "info"):
         text = restride(command, "--help").out
         assert "Examples:" in text and f"restride {command} " in text
 

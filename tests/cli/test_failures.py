@@ -1,6 +1,8 @@
 """restride copy: bad input, full disks and interrupts give a clear message, the right exit code and no partial output."""
+import json
 import os
 import signal
+import struct
 import subprocess
 import time
 
@@ -24,7 +26,7 @@ def array(tmp_path, numbered):
     (["--slice", "1,2,3,4"], ["slice"]),
     (["--slice", "9"], ["9"]),
     (["--flip", "3"], ["modes -3 to 2"]),
-    (["--reshape", "7,-1"], ["120 elements"]),
+    (["--reshape", "7,-1"], ["(7,-1)", "120 elements"]),
     (["--reshape", "9223372036854775807,2"], ["120 elements"]),
     (["--broadcast", "3,5,6"], ["3"]),
     (["--rearrange", "a b -> b a"], ["a b"]),
@@ -95,6 +97,23 @@ def test_an_empty_word_is_refused_everywhere(restride, args):
     assert "is empty" in restride(*args, code=2).err
 
 
+@pytest.mark.parametrize("args", [["--bogus"], ["--threads", "2", "copy", "in.npy", "out.npy"], ["--bogus=3"], ["-x"]])
+def test_an_option_in_front_of_the_command_is_named(restride, args):
+    err = restride(*args, code=2).err
+    assert f"'{args[0]}'" in err and "behind" in err
+
+
+@pytest.mark.parametrize("name", ["in.npy", "in.safetensors"])
+def test_a_shape_that_no_memory_holds_is_refused_with_the_files_name(restride, tmp_path, name):
+    shape = (1 << 62, 4)
+    npy = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    tensors = json.dumps({"a": {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}}).encode()
+    (tmp_path / "in.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(npy)) + npy)
+    (tmp_path / "in.safetensors").write_bytes(struct.pack("<Q", len(tensors)) + tensors)
+    err = restride("copy", name, "out.npy", code=1).err
+    assert name in err and "4611686018427387904" in err
+
+
 def test_without_a_command_the_commands_are_listed(restride):
     err = restride(code=2).err
     assert err.startswith("restride: error: ")
@@ -126,6 +145,7 @@ def test_a_report_that_cannot_be_written_is_a_failure(tmp_path, array, args, std
         done = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 1 and "standard output" in done.stderr
     if args[-1] == "--json":
+        assert "out.npy is complete" in done.stderr
         np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), array, "the report is not written into the output")
 
 

@@ -133,6 +133,8 @@ OpenArray open_array(const std::string& spec, const OpenOptions& options) {
       throw ParseError(where.path + ": " + e.what());
     } catch (const UnsupportedError& e) {
       throw UnsupportedError(where.path + ": " + e.what());
+    } catch (const RangeError& e) {  // a shape whose bytes nothing can address
+      throw RangeError(where.path + ": " + e.what());
     }
   }();
   if (options.reinterpret) {
