@@ -19,6 +19,7 @@
 #endif
 
 #include "src/kernels/cpu/args.h"
+#include "src/kernels/cpu/rows.h"
 #include "src/kernels/cpu/stream-inl.h"
 #include "src/kernels/cpu/transpose-inl.h"
 #include "src/kernels/cpu/writer-inl.h"
@@ -80,11 +81,14 @@ HWY_INLINE void ask_for_row(const std::uint8_t* row, std::size_t bytes) {
     prefetch_to_l2(line);
 }
 
-/// Rows of several whole lines leave past the caches as well by themselves.
+static_assert(kRowPieceBytes >= 2 * kShortRowBytes);
+
+/// Rows of several whole lines leave past the caches as well by themselves. Rows that were cut into pieces, the last
+/// one shorter, are none of these: a piece alone is longer.
 inline bool short_rows_fit(const CpuArgs& a) {
   const std::int64_t bytes = a.units * std::max(a.src_unit, a.dst_unit);
   const bool lines = a.stream && a.cast_run == nullptr && bytes > 64 && bytes % 64 == 0;
-  return a.row_src_stride == a.src_unit && a.last_units == 0 && bytes <= kShortRowBytes && !lines;
+  return a.row_src_stride == a.src_unit && bytes <= kShortRowBytes && !lines;
 }
 
 /// Tasks [begin, end), each of them a row.
@@ -106,12 +110,12 @@ inline void short_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* 
     const ShortRows& b = batches[now];
     ShortRows& ahead = batches[now ^ 1];
     ahead.fill(walk, &left);
-    // A row of the next batch is asked for with each of this one, so that requests come at an even pace.
     std::uint8_t* const to = straight ? dst : staged;
     const std::int64_t* const offsets = straight ? b.dst : in_stage;
     move_short_rows(
         b.n, src_bytes, [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA { return to + offsets[i]; },
         [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA {
+          // A row of the next batch is asked for with each of this one, so that requests come at an even pace.
           if (a.stream && i < ahead.n) ask_for_row(src + ahead.src[i], src_bytes);
           return src + b.src[i];
         });
