@@ -15,8 +15,8 @@ std::int64_t edited(Rng& rng, std::int64_t value) {
   static const std::int64_t kValues[] = {
       -7, -1, 0, 1, 2, 3, 5, 6, 7, 8, 13, 16, 31, 32, 64, 96, 128, 1000, 8192, std::int64_t{1} << 40, INT64_MAX};
   switch (pick(rng, 0, 3)) {
-    case 0: return value + pick(rng, -3, 3);
-    case 1: return value > INT64_MAX / 4 ? 1 : value * 2;
+    case 0: return value > INT64_MAX - 3 || value < INT64_MIN + 3 ? 0 : value + pick(rng, -3, 3);
+    case 1: return value > INT64_MAX / 2 || value < INT64_MIN / 2 ? 1 : value * 2;
     default: return kValues[pick(rng, 0, static_cast<std::int64_t>(std::size(kValues)) - 1)];
   }
 }
