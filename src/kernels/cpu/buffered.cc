@@ -105,10 +105,7 @@ struct Step {
 };
 
 /// n cut evenly into pieces of at most `most`.
-constexpr std::int64_t even_piece(std::int64_t n, std::int64_t most) {
-  const std::int64_t pieces = (n + most - 1) / most;
-  return (n + pieces - 1) / pieces;
-}
+constexpr std::int64_t even_piece(std::int64_t n, std::int64_t most) { return ceil_div(n, ceil_div(n, most)); }
 
 /// True when the lines of a block of rows at this pitch spread over the first cache: of 64 sets with 8 places or more.
 bool spreads(std::int64_t pitch, std::int64_t rows) {
