@@ -97,26 +97,14 @@ HWY_INLINE void move_few_rows(const Chains& m, const Step& step) {
   }
 }
 
-/// Full vectors of rows, then what is left by the shortest that holds it, which starts early, too. step(bytes) is
-/// called between blocks with the bytes just written, in all at least the matrix's. Not inlined: it is large.
+/// step(bytes) is called between blocks with the bytes just written, in all at least the matrix's. Not inlined: it is
+/// large.
 template <std::size_t kUnit, class Step>
 HWY_NOINLINE void move_chains(const Chains& m, const Step& step) {
-  constexpr auto kRows64 = static_cast<std::int64_t>(Block<kUnit, 64>::kRows);
-  constexpr auto kRows32 = static_cast<std::int64_t>(Block<kUnit, 32>::kRows);
-  constexpr auto kRows16 = static_cast<std::int64_t>(Block<kUnit, 16>::kRows);
-  if (m.rows < kRows16) return move_few_rows<kUnit>(m, step);
-  std::int64_t r = 0;
-  if constexpr (kRows64 > kRows32) {
-    for (; r + kRows64 <= m.rows; r += kRows64) move_chain_blocks<kUnit, 64>(m, r, step);
-    if (r == m.rows) return;
-    if (m.rows >= kRows64 && m.rows - r > kRows32) return move_chain_blocks<kUnit, 64>(m, m.rows - kRows64, step);
-  }
-  if constexpr (kRows32 > kRows16) {
-    for (; r + kRows32 <= m.rows; r += kRows32) move_chain_blocks<kUnit, 32>(m, r, step);
-    if (r == m.rows) return;
-    if (m.rows >= kRows32 && m.rows - r > kRows16) return move_chain_blocks<kUnit, 32>(m, m.rows - kRows32, step);
-  }
-  for (; r < m.rows; r += kRows16) move_chain_blocks<kUnit, 16>(m, std::min(r, m.rows - kRows16), step);
+  if (m.rows < static_cast<std::int64_t>(Block<kUnit, 16>::kRows)) return move_few_rows<kUnit>(m, step);
+  for_row_blocks<kUnit>(m.rows, [&](auto bytes, std::int64_t r) RESTRIDE_INLINE_LAMBDA {
+    move_chain_blocks<kUnit, decltype(bytes)::value>(m, r, step);
+  });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -5,9 +5,11 @@
 // a 128-bit lane; log2(kCols) perfect shuffles inside the lanes then leave column j in vector j, rows in order.
 // So the work is a quarter of a full-width transpose's: lanes are filled by loads, not by shuffles.
 // Source: the lane-insert transposes of Intel's optimisation manual (8x8 floats), generalised to every unit.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include <hwy/highway.h>
@@ -173,6 +175,31 @@ struct Block {
 };
 
 #endif
+
+/// Cuts rows, at least as many as a vector of 16 bytes has, into blocks: full vectors, then what is left by the
+/// shortest that holds it, which starts early rather than short. move(bytes, r): rows from r on, a vector of bytes()
+/// bytes.
+template <std::size_t kUnit, class Move>
+HWY_INLINE void for_row_blocks(std::int64_t rows, const Move& move) {
+  constexpr auto kRows64 = static_cast<std::int64_t>(Block<kUnit, 64>::kRows);
+  constexpr auto kRows32 = static_cast<std::int64_t>(Block<kUnit, 32>::kRows);
+  constexpr auto kRows16 = static_cast<std::int64_t>(Block<kUnit, 16>::kRows);
+  constexpr std::integral_constant<std::size_t, 64> k64;
+  constexpr std::integral_constant<std::size_t, 32> k32;
+  constexpr std::integral_constant<std::size_t, 16> k16;
+  std::int64_t r = 0;
+  if constexpr (kRows64 > kRows32) {
+    for (; r + kRows64 <= rows; r += kRows64) move(k64, r);
+    if (r == rows) return;
+    if (rows >= kRows64 && rows - r > kRows32) return move(k64, rows - kRows64);
+  }
+  if constexpr (kRows32 > kRows16) {
+    for (; r + kRows32 <= rows; r += kRows32) move(k32, r);
+    if (r == rows) return;
+    if (rows >= kRows32 && rows - r > kRows16) return move(k32, rows - kRows32);
+  }
+  for (; r < rows; r += kRows16) move(k16, std::min(r, rows - kRows16));
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace restride::kernels::cpu
