@@ -5,6 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/kernels/cpu/rows.cc"
 #include <hwy/foreach_target.h>
+#include "src/kernels/cpu/row_batch.h"
 #include "src/kernels/cpu/short_rows-inl.h"
 #include "src/kernels/cpu/strands-inl.h"
 
@@ -13,33 +14,11 @@ namespace restride::kernels::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-/// Rows whose offsets are worked out, and asked for, at a time.
-constexpr std::int64_t kBatch = 32;
-
-struct Batch {
-  std::int64_t n = 0;
-  std::int64_t dst[kBatch];
-  std::int64_t src[kBatch];
-  std::int64_t units[kBatch];
-
-  /// The next rows, or pieces of rows, of the walk.
-  void fill(const CpuArgs& a, NestCursor& rows, std::int64_t* left) noexcept {
-    n = std::min(kBatch, *left);
-    *left -= n;
-    for (std::int64_t i = 0; i < n; ++i) {
-      dst[i] = rows.dst();
-      src[i] = rows.src();
-      units[i] = a.last_units != 0 && rows.index(0) == a.nest.modes[0].extent - 1 ? a.last_units : a.units;
-      rows.next();
-    }
-  }
-};
-
 /// Rows long enough to take in turns.
 void long_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
   NestCursor walk(a.nest, begin);
   std::int64_t left = end - begin;
-  Batch batch;
+  RowBatch batch;
   for (batch.fill(a, walk, &left); batch.n > 0; batch.fill(a, walk, &left))
     for (std::int64_t i = 0; i < batch.n; i += strands_at_once(a)) {
       Strand strands[kStrands];
@@ -63,11 +42,11 @@ void rows(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std:
   Writer out(a.stream);
   NestCursor walk(a.nest, begin);
   std::int64_t left = end - begin;
-  Batch batches[2];
+  RowBatch batches[2];
   batches[0].fill(a, walk, &left);
   for (int now = 0; batches[now].n > 0; now ^= 1) {
-    const Batch& b = batches[now];
-    Batch& ahead = batches[now ^ 1];
+    const RowBatch& b = batches[now];
+    RowBatch& ahead = batches[now ^ 1];
     ahead.fill(a, walk, &left);
     for (std::int64_t i = 0; i < b.n; ++i) {
       if (dense && a.stream && i < ahead.n)

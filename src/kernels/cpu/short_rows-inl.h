@@ -18,7 +18,7 @@
 #define RESTRIDE_KERNELS_CPU_SHORT_ROWS_INL_H_
 #endif
 
-#include "src/kernels/cpu/args.h"
+#include "src/kernels/cpu/row_batch.h"
 #include "src/kernels/cpu/rows.h"
 #include "src/kernels/cpu/stream-inl.h"
 #include "src/kernels/cpu/transpose-inl.h"
@@ -29,23 +29,6 @@ namespace restride::kernels::cpu {
 namespace HWY_NAMESPACE {
 
 inline constexpr std::int64_t kShortRowBytes = 256;  ///< of either side
-inline constexpr std::int64_t kShortRowsAtOnce = 32;
-
-/// Where a batch of rows lies on both sides.
-struct ShortRows {
-  std::int64_t n = 0;
-  std::int64_t dst[kShortRowsAtOnce];
-  std::int64_t src[kShortRowsAtOnce];
-
-  void fill(NestCursor& rows, std::int64_t* left) noexcept {
-    n = std::min(kShortRowsAtOnce, *left);
-    *left -= n;
-    for (std::int64_t i = 0; i < n; ++i, rows.next()) {
-      dst[i] = rows.dst();
-      src[i] = rows.src();
-    }
-  }
-};
 
 /// Rows of kPart to 2 * kPart bytes, each as two overlapping moves; of 64 and more as any number of 64, the last
 /// overlapping. to(i) and from(i) are row i's places.
@@ -97,19 +80,19 @@ inline void short_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* 
   const auto src_bytes = static_cast<std::size_t>(a.units * a.src_unit);
   const std::int64_t dst_bytes = a.units * a.dst_unit;
   const bool straight = a.cast_run == nullptr && !a.stream;
-  alignas(64) std::uint8_t staged[kShortRowsAtOnce * kShortRowBytes];
-  alignas(64) std::uint8_t converted[kShortRowsAtOnce * kShortRowBytes];
-  std::int64_t in_stage[kShortRowsAtOnce];
-  for (std::int64_t i = 0; i < kShortRowsAtOnce; ++i) in_stage[i] = i * static_cast<std::int64_t>(src_bytes);
+  alignas(64) std::uint8_t staged[RowBatch::kMost * kShortRowBytes];
+  alignas(64) std::uint8_t converted[RowBatch::kMost * kShortRowBytes];
+  std::int64_t in_stage[RowBatch::kMost];
+  for (std::int64_t i = 0; i < RowBatch::kMost; ++i) in_stage[i] = i * static_cast<std::int64_t>(src_bytes);
   Writer out(a.stream);
   NestCursor walk(a.nest, begin);
   std::int64_t left = end - begin;
-  ShortRows batches[2];
-  batches[0].fill(walk, &left);
+  RowBatch batches[2];
+  batches[0].fill(a, walk, &left);
   for (int now = 0; batches[now].n > 0; now ^= 1) {
-    const ShortRows& b = batches[now];
-    ShortRows& ahead = batches[now ^ 1];
-    ahead.fill(walk, &left);
+    const RowBatch& b = batches[now];
+    RowBatch& ahead = batches[now ^ 1];
+    ahead.fill(a, walk, &left);
     std::uint8_t* const to = straight ? dst : staged;
     const std::int64_t* const offsets = straight ? b.dst : in_stage;
     move_short_rows(
