@@ -15,15 +15,6 @@ namespace {
 
 constexpr std::int64_t kChains = 3;  // as ParamId::kEngine counts engines
 
-/// Tiles follow dst's modes where src's chain is one mode, else the two chains come first.
-std::int64_t near_batches(const Canonical& c, const Link& s, const maps::Walk& walk) {
-  std::int64_t near = 1;
-  if (s.modes.size() == 1)
-    for (int i = 0; i < walk.rank && walk.dst_stride[i] < c.modes[s.modes[0]].dst_stride; ++i)
-      near *= walk.extent[i].divisor;
-  return near;
-}
-
 void set_chain(const Canonical& c, const Link& link, maps::Chain& chain, std::int64_t CopyMode::*stride) {
   for (const std::uint8_t m : link.modes) {
     const auto at = static_cast<std::size_t>(chain.rank++);
@@ -67,26 +58,12 @@ maps::ChainArgs chain_args(const Canonical& c, const Candidate& chosen) {
   const Link d = first_of(c, dst_chain(c), modes_in(ParamId::kDstSet));
   const Link s = first_of(c, src_chain(c), modes_in(ParamId::kSrcSet));
   maps::ChainArgs out;
-  maps::TileArgs& a = out.tile;
-  std::int64_t batch = 0;
-  outer_walk(c, d.mask | s.mask, &a.batch, &batch);
-  const ByteRange range = source_range(c);
-  a.src_first = range.first;
-  a.src_last = range.last;
-  a.dst_offset = c.dst_offset;
-  a.src_offset = c.src_offset;
-  a.d_extent = static_cast<std::int32_t>(d.extent);
-  a.s_extent = static_cast<std::int32_t>(s.extent);
+  out.tile = tiles_over(c, chosen, d.mask | s.mask, {d.extent, s.extent});
+  // Tiles follow dst's modes where src's chain is one mode, else the two chains come first.
+  if (s.modes.size() == 1)
+    out.tile.near_batches = base::FastDiv(near_tuples(out.tile.batch, c.modes[s.modes[0]].dst_stride));
   set_chain(c, d, out.src_rows, &CopyMode::src_stride);
   set_chain(c, s, out.dst_rows, &CopyMode::dst_stride);
-  a.tile_d = static_cast<std::int32_t>(chosen.get(ParamId::kTileRows));
-  a.tile_s = static_cast<std::int32_t>(chosen.get(ParamId::kTileCols));
-  const std::int64_t tiles_d = ceil_div(d.extent, a.tile_d), tiles_s = ceil_div(s.extent, a.tile_s);
-  a.tiles_d = base::FastDiv(tiles_d);
-  a.tiles_s = base::FastDiv(tiles_s);
-  a.near_batches = base::FastDiv(near_batches(c, s, a.batch));
-  a.tiles = static_cast<std::uint32_t>(tiles_d * tiles_s * batch);
-  a.blocks = a.tiles;
   return out;
 }
 

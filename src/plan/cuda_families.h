@@ -68,6 +68,23 @@ std::int64_t row_alignment(const layout::Canonical& c, std::uint64_t inside);
 /// The modes that are not in `inside`, as a walk; false when they are too many or number 2^31 or more.
 bool outer_walk(const layout::Canonical& c, std::uint64_t inside, maps::Walk* walk, std::int64_t* count);
 
+/// Largest power of two, up to 256, that divides the address of every row of src whose contiguous mode is `s`. The
+/// canonical form counts to 128; an allocator's pointers have more.
+std::int64_t src_row_alignment(const layout::Canonical& c, std::size_t s);
+
+/// Index tuples of a walk's modes whose steps in dst are shorter than `along_s`, a tile's from row to row of dst.
+std::int64_t near_tuples(const maps::Walk& walk, std::int64_t along_s);
+
+/// What the arguments of every kernel for tiles begin with: the walk over all modes but `inside`, the source's range,
+/// and the chosen tiles over rows of `extent` units a side. `overlap`: units along d by which tiles' edges may move.
+struct TileExtent {
+  std::int64_t d = 0, s = 0;
+};
+maps::TileArgs tiles_over(const layout::Canonical& c, const Candidate& chosen, std::uint64_t inside, TileExtent extent,
+                          std::int64_t overlap = 0);
+/// The pitches of such tiles whose sides are one mode each: src is walked forwards, rows of dst then backwards.
+void set_pitches(maps::TileArgs& a, const layout::CopyMode& d_mode, const layout::CopyMode& s_mode);
+
 /// 32-byte sectors that `runs` runs of `bytes` each touch, when they start on multiples of `alignment`.
 std::int64_t sectors(std::int64_t runs, std::int64_t bytes, std::int64_t alignment);
 /// The share that is inside of all tiles `tile` long along a mode of `extent`.

@@ -2,6 +2,7 @@
 #include "src/plan/cuda_planner.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 
 #include "src/base/checked.h"
@@ -84,6 +85,13 @@ Candidate pack(const Canonical& c, const CudaMachine& machine) {
   return records.applies ? records : bid_packed(c, machine);
 }
 
+/// The names of the families that bid.
+std::string bidders(std::span<const Candidate> bids) {
+  return family_list([&](Family f) {
+    return std::any_of(bids.begin(), bids.end(), [f](const Candidate& b) { return b.family == f; });
+  });
+}
+
 }  // namespace
 
 Decision plan_cuda(const Canonical& c, const CudaMachine& machine, std::string_view forced) {
@@ -107,8 +115,7 @@ Decision plan_cuda(const Canonical& c, const CudaMachine& machine, std::string_v
     chosen =
         std::find_if(std::begin(bids), std::end(bids), [&](const Candidate& b) { return name(b.family) == forced; });
     if (chosen == std::end(bids))
-      throw ArgumentError("no CUDA family is named '" + std::string(forced) +
-                          "'; use run, rows, tile, packed or gather");
+      throw ArgumentError("no CUDA family is named '" + std::string(forced) + "'; use one of " + bidders(bids));
     if (!chosen->applies)
       throw ArgumentError("family '" + std::string(forced) + "' does not apply: " + std::string(chosen->reason) +
                           "; leave the choice to the planner");

@@ -1,4 +1,4 @@
-// The bids of tile on CUDA, by ordinary loads and by bulk tensor copies, and its kernels' arguments.
+// The bids of tile on CUDA, by ordinary loads and by bulk tensor copies.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -26,16 +26,6 @@ int src_mode(const Canonical& c) {
   return -1;
 }
 
-/// Largest power of two, up to 256, that divides the address of every row of src whose contiguous mode is `s`. The
-/// canonical form counts to 128; an allocator's pointers have more.
-std::int64_t src_row_alignment(const Canonical& c, std::size_t s) {
-  std::int64_t bits = c.src_align >= 128 ? 256 : c.src_align;
-  for (std::size_t i = 0; i < c.modes.size(); ++i)
-    if (i != s) bits |= c.modes[i].src_stride;
-  if (c.modes[s].src_stride < 0) bits |= (c.modes[s].extent - 1) * c.modes[s].src_stride;
-  return bits & -bits;
-}
-
 /// What both bids have to know of a copy.
 struct Tiling {
   std::string_view refusal;  ///< empty: a tile applies
@@ -50,12 +40,6 @@ struct Tiling {
   /// Rows of dst start on words, but not on sectors: neighbouring tiles share some.
   bool splits_sectors() const { return dst_alignment == 16; }
 };
-
-std::int64_t near_batches(const maps::Walk& walk, std::int64_t along_s) {
-  std::int64_t near = 1;
-  for (int i = 0; i < walk.rank && walk.dst_stride[i] < along_s; ++i) near *= walk.extent[i].divisor;
-  return near;
-}
 
 Tiling tiling_of(const Canonical& c, const CudaMachine& machine) {
   Tiling t;
@@ -79,7 +63,7 @@ Tiling tiling_of(const Canonical& c, const CudaMachine& machine) {
   if (!outer_walk(c, std::uint64_t{1} | std::uint64_t{1} << t.s, &walk, &t.batch))
     return refuse("too many outer modes");
   t.outer = walk.rank;
-  t.near = near_batches(walk, s_mode.dst_stride);
+  t.near = near_tuples(walk, s_mode.dst_stride);
   t.dst_alignment = row_alignment(c, 1);
   t.src_alignment = src_row_alignment(c, static_cast<std::size_t>(t.s));
   t.small = c.dst_bytes() < static_cast<std::int64_t>(machine.sm_count) * (32 << 10);
@@ -226,80 +210,6 @@ Candidate bid_tile_bulk(const Canonical& c, const CudaMachine& machine) {
     bid.params.push_back({ParamId::kBlocks, machine.sm_count * std::max<std::int64_t>(1, (16 << 10) / stage_bytes)});
   }
   return bid;
-}
-
-bool tile_on_words(const Canonical& c, std::int64_t col_mode) {
-  return row_alignment(c, 1) >= 16 && src_row_alignment(c, static_cast<std::size_t>(col_mode)) >= 16;
-}
-
-bool tile_by_bulk(const Canonical& c, std::int64_t col_mode) {
-  const auto s = static_cast<std::size_t>(col_mode);
-  if (!tile_on_words(c, col_mode) || c.modes.size() - 2 > static_cast<std::size_t>(maps::kMaxBulkOuter)) return false;
-  if (c.cast && !(c.src_unit < c.dst_unit && c.dst_unit <= 4)) return false;
-  constexpr std::int64_t kMaxStride = (std::int64_t{1} << 40) - 16;
-  const int units = 16 / c.dst_unit;
-  for (std::size_t i = 0; i < c.modes.size(); ++i)
-    if (i != s && (c.modes[i].src_stride <= 0 || c.modes[i].src_stride * (i == 0 ? units : 1) > kMaxStride))
-      return false;
-  return c.modes[0].extent % units == 0 && c.modes[s].extent * c.src_unit < (std::int64_t{1} << 31);
-}
-
-bool tile_in_registers(const Canonical& c, std::int64_t col_mode) {
-  return !c.cast && c.dst_unit <= 2 && row_alignment(c, 1) >= 16 &&
-         src_row_alignment(c, static_cast<std::size_t>(col_mode)) >= 4;
-}
-
-maps::TileArgs tile_args(const Canonical& c, const Candidate& chosen) {
-  const auto s = static_cast<std::size_t>(chosen.get(ParamId::kColMode));
-  const auto& d_mode = c.modes[0];
-  const auto& s_mode = c.modes[s];
-  maps::TileArgs a;
-  std::int64_t batch = 0;
-  outer_walk(c, std::uint64_t{1} | std::uint64_t{1} << s, &a.batch, &batch);
-  const ByteRange range = source_range(c);
-  a.src_first = range.first;
-  a.src_last = range.last;
-  a.dst_offset = c.dst_offset;
-  a.src_offset = c.src_offset;
-  a.src_pitch = d_mode.src_stride;
-  a.dst_pitch = s_mode.dst_stride;
-  if (s_mode.src_stride < 0) {  // walk the source forwards, and its rows of dst backwards
-    a.src_offset += (s_mode.extent - 1) * s_mode.src_stride;
-    a.dst_offset += (s_mode.extent - 1) * s_mode.dst_stride;
-    a.dst_pitch = -a.dst_pitch;
-  }
-  a.d_extent = static_cast<std::int32_t>(d_mode.extent);
-  a.s_extent = static_cast<std::int32_t>(s_mode.extent);
-  a.tile_d = static_cast<std::int32_t>(chosen.get(ParamId::kTileRows));
-  a.tile_s = static_cast<std::int32_t>(chosen.get(ParamId::kTileCols));
-  const auto boundary = static_cast<std::int32_t>(chosen.get(ParamId::kBoundaryBytes));
-  const int units = 16 / c.dst_unit;
-  int overlap = 0;  // units along d that the skew adds
-  if (boundary != 0) {
-    a.skew_mask = boundary - 1;
-    a.halo = boundary / c.dst_unit;
-    overlap = a.halo - 1;
-  }
-  const std::int64_t tiles_d = ceil_div(d_mode.extent + overlap, a.tile_d);
-  const std::int64_t tiles_s = ceil_div(s_mode.extent, a.tile_s);
-  a.tiles_d = base::FastDiv(tiles_d);
-  a.tiles_s = base::FastDiv(tiles_s);
-  a.near_batches = base::FastDiv(near_batches(a.batch, s_mode.dst_stride));
-  a.tiles = static_cast<std::uint32_t>(tiles_d * tiles_s * batch);
-  a.blocks = static_cast<std::uint32_t>(std::clamp<std::int64_t>(chosen.get(ParamId::kBlocks, a.tiles), 1, a.tiles));
-  a.order = chosen.get(ParamId::kOrder) == 1 ? maps::TileOrder::kNear : maps::TileOrder::kDst;
-
-  const std::int32_t row_bytes = a.tile_s * c.src_unit;
-  const auto low = static_cast<std::int32_t>(a.src_pitch & 15);
-  // Rows of src all start on a word, or may start anywhere and take a word more.
-  const bool on_words = src_row_alignment(c, s) >= 16;
-  a.row_words = base::FastDiv((row_bytes + 15) / 16 + (on_words ? 0 : 1));
-  a.row_pitch = (row_bytes + 15) / 16 * 16 + (on_words ? 0 : 16) + low;
-  // Words of dst must start an odd number of 16-byte groups apart; see maps::tile_store.
-  a.group_pad = units * a.row_pitch % 32 == 0 ? 16 : 0;
-  a.dst_dtype = static_cast<std::uint8_t>(c.dst_dtype);
-  a.src_dtype = static_cast<std::uint8_t>(c.src_dtype);
-  return a;
 }
 
 }  // namespace restride::plan

@@ -138,33 +138,11 @@ maps::TileArgs tile_pixels_args(const Canonical& c, const Candidate& chosen) {
   const Pixels p = pixels_of(c);
   const CopyMode &d_mode = c.modes[static_cast<std::size_t>(p.d)], &s_mode = c.modes[static_cast<std::size_t>(p.s)];
   const int pixel = p.bytes;
-  maps::TileArgs a;
-  std::int64_t batch = 0;
-  outer_walk(c, p.inside(), &a.batch, &batch);
-  const ByteRange range = source_range(c);
-  a.src_first = range.first;
-  a.src_last = range.last;
-  a.dst_offset = c.dst_offset;
+  maps::TileArgs a = tiles_over(c, chosen, p.inside(), {d_mode.extent, s_mode.extent}, ceil_div(most_skew(c, p), pixel));
+  set_pitches(a, d_mode, s_mode);
   a.src_offset = first_byte(c, p);
-  a.src_pitch = d_mode.src_stride;
-  a.dst_pitch = s_mode.dst_stride;
-  if (s_mode.src_stride < 0) {  // walk the source forwards, and its rows of dst backwards
-    a.dst_offset += (s_mode.extent - 1) * s_mode.dst_stride;
-    a.dst_pitch = -a.dst_pitch;
-  }
-  a.d_extent = static_cast<std::int32_t>(d_mode.extent);
-  a.s_extent = static_cast<std::int32_t>(s_mode.extent);
-  a.tile_d = static_cast<std::int32_t>(chosen.get(ParamId::kTileRows));
-  a.tile_s = static_cast<std::int32_t>(chosen.get(ParamId::kTileCols));
   a.skew_mask = kSector - 1;
   a.halo = maps::pixel_halo(pixel);
-  const std::int64_t tiles_d = ceil_div(d_mode.extent + ceil_div(most_skew(c, p), pixel), a.tile_d);
-  const std::int64_t tiles_s = ceil_div(s_mode.extent, a.tile_s);
-  a.tiles_d = base::FastDiv(tiles_d);
-  a.tiles_s = base::FastDiv(tiles_s);
-  a.near_batches = base::FastDiv(1);
-  a.tiles = static_cast<std::uint32_t>(tiles_d * tiles_s * batch);
-  a.blocks = a.tiles;
   // Rows of src lie in shared memory congruent to their addresses modulo 16.
   a.row_pitch = maps::kPixelRowBytes + 16 + static_cast<std::int32_t>(a.src_pitch & 15);
   a.group_pad = quickest_pad(a, pixel);

@@ -45,17 +45,20 @@ constexpr std::string_view name(Family f) noexcept {
 /// The families that a caller may ask for: all but noop, which is what a copy of nothing is planned as.
 constexpr bool may_be_forced(Family f) noexcept { return f != Family::kNoop; }
 
-/// Their names in words, for messages and help: "run, rows, ...".
-inline std::string family_list() {
+/// Names of families in words, for messages and help: "run, rows, ...", those that `wanted` is true of.
+template <class Wanted>
+std::string family_list(Wanted wanted) {
   std::string out;
   for (int i = 0; i < kFamilyCount; ++i) {
     const auto f = static_cast<Family>(i);
-    if (!may_be_forced(f)) continue;
+    if (!wanted(f)) continue;
     if (!out.empty()) out += ", ";
     out += name(f);
   }
   return out;
 }
+/// Of all that may be asked for, on one device or another.
+inline std::string family_list() { return family_list(may_be_forced); }
 
 // X(enumerator, name): every parameter a family may choose, on any device. Sizes carry their unit.
 #define RESTRIDE_PARAMS(X)                                                                                        \

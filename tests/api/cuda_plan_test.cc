@@ -66,7 +66,7 @@ TEST(CudaPlan, SaysWhyAForcedFamilyIsRefusedAndWhatToDo) {
         [&] { Plan(parse_layout("f32 (64,96)"), parse_layout("f32 (64,96):(1,64)"), options); });
   };
   EXPECT_TRUE(test::holds(message("run"), "family 'run' does not apply", "leave the choice to the planner"));
-  EXPECT_TRUE(test::holds(message("buffered"), "'buffered'", "use run, rows, tile, packed or gather"));
+  EXPECT_TRUE(test::holds(message("buffered"), "'buffered'", "use one of run, rows, tile, packed, gather"));
 }
 
 TEST(CudaPlan, IsTheSameEachTime) {
