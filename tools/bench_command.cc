@@ -59,10 +59,14 @@ void add_bench_command(CLI::App& app) {
   command->add_option("--family", settings->run.family, "Force a family; cases it does not apply to are skipped");
   command->add_option("--json", settings->json_path, "Write the results to this file")->type_name("OUT");
   command->add_option("--seed", settings->run.seed, "Of the input bytes")->capture_default_str();
+  command->add_flag("--huge-pages", settings->huge_pages,
+                    "Lay the CPU's tensors in huge pages, as NumPy does from 4 MiB on, instead of small ones");
   command->add_flag("--peers", settings->run.peers, "Time the other libraries found on this machine as well");
   command->add_flag("!--no-check", settings->run.check, "Skip the comparison with the naive loop");
   command->add_flag("--list", settings->list, "Print the cases and their layouts, measure nothing");
   command->callback([settings] {
+    if (settings->huge_pages && settings->device == "cuda")
+      throw UsageError("--huge-pages is about the CPU's tensors; leave it out with --device cuda");
     for (const std::string& dtype : settings->dtypes) element_named(dtype);
     require_family(settings->run.family);
     if (const int code = bench::run(*settings); code != 0) throw Exit{code};

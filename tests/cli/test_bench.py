@@ -26,6 +26,17 @@ def test_a_case_without_elements_has_no_ratio(restride, tmp_path, cases):
     assert sorted(os.listdir(tmp_path)) == ["cases.json", "out.json"]
 
 
+@pytest.mark.parametrize("args, pages", [((), "declined (madvise)"), (("--huge-pages",), "asked for (madvise)")])
+def test_the_result_says_what_pages_the_tensors_lie_in(restride, tmp_path, cases, args, pages):
+    restride(*cases, *args, "--json", "out.json")
+    assert json.loads((tmp_path / "out.json").read_text())["machine"]["huge_pages"] == pages
+
+
+def test_huge_pages_are_no_matter_of_a_gpu(restride, cases):
+    run = restride(*cases, "--huge-pages", "--device", "cuda", code=2)
+    assert "leave it out" in run.err
+
+
 def test_the_result_goes_through_links(restride, tmp_path, cases):
     (tmp_path / "link.json").symlink_to("real.json")
     restride(*cases, "--json", "link.json")

@@ -74,7 +74,8 @@ std::vector<CaseSpec> variants(const CaseSpec& spec, const std::vector<Element>&
 }
 
 std::unique_ptr<Device> make_device(const Settings& settings, int threads) {
-  return settings.device == "cuda" ? make_cuda_device() : make_cpu_device(threads);
+  return settings.device == "cuda" ? make_cuda_device()
+                                   : make_cpu_device(threads, settings.huge_pages ? Pages::kHuge : Pages::kSmall);
 }
 
 int list(const std::vector<Case>& cases) {

@@ -16,6 +16,7 @@ struct Settings {
   std::vector<std::string> dtypes;      ///< elements to run cases without a cast with; empty: their own
   double max_mib = 0;                   ///< 0: no cap
   std::string device = "cpu";
+  bool huge_pages = false;  ///< tensors of the CPU in huge pages
   std::string json_path;
   bool list = false;
   RunSettings run;

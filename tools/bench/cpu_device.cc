@@ -25,10 +25,12 @@ void copy_stream(void* dst, const void* src, std::int64_t bytes) { copy_streamin
 
 }  // namespace
 
-CpuDevice::CpuDevice(int threads) : team_(threads), cache_bytes_(last_level_cache_bytes()) {}
+CpuDevice::CpuDevice(int threads, Pages pages)
+    : team_(threads), pages_(pages), cache_bytes_(last_level_cache_bytes()), src_(pages), dst_(pages) {}
 
 nlohmann::json CpuDevice::describe() const {
   nlohmann::json out = describe_cpu();
+  out["huge_pages"] = pages_ == Pages::kHuge ? "asked for (madvise)" : "declined (madvise)";
   out["streaming_copy"] = streaming_isa();
   return out;
 }
@@ -92,6 +94,8 @@ std::vector<Contender> CpuDevice::ceilings(std::int64_t bytes) {
   return out;
 }
 
-std::unique_ptr<Device> make_cpu_device(int threads) { return std::make_unique<CpuDevice>(threads); }
+std::unique_ptr<Device> make_cpu_device(int threads, Pages pages) {
+  return std::make_unique<CpuDevice>(threads, pages);
+}
 
 }  // namespace restride::bench

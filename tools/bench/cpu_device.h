@@ -1,15 +1,14 @@
-// The CPU as a benchmark device: small pages, rotation through more than the last-level cache, wall-clock time.
+// The CPU as a benchmark device: pages of one kind, rotation through more than the last-level cache, wall-clock time.
 #pragma once
 
 #include "tools/bench/device.h"
-#include "tools/bench/host_memory.h"
 #include "tools/bench/team.h"
 
 namespace restride::bench {
 
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(int threads);
+  CpuDevice(int threads, Pages pages);
 
   DeviceKind kind() const override { return DeviceKind::kCpu; }
   nlohmann::json describe() const override;
@@ -31,6 +30,7 @@ class CpuDevice final : public Device {
 
  private:
   Team team_;
+  Pages pages_;
   std::int64_t cache_bytes_;
   HostMemory src_, dst_;
   std::int64_t side_bytes_ = 0;   ///< room for elements on a side

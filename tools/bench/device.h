@@ -15,6 +15,7 @@
 #include <restride/copy.hpp>
 
 #include "tools/bench/case.h"
+#include "tools/bench/host_memory.h"
 
 namespace restride::bench {
 
@@ -79,7 +80,7 @@ class Device {
   virtual Contender nothing() { return {}; }
 };
 
-std::unique_ptr<Device> make_cpu_device(int threads);
+std::unique_ptr<Device> make_cpu_device(int threads, Pages pages = Pages::kSmall);
 /// Errors: DeviceError when there is no usable GPU, UnsupportedError when the build has no CUDA.
 std::unique_ptr<Device> make_cuda_device();
 

@@ -1,4 +1,4 @@
-// Host memory for benchmarks: page-aligned, touched, in small pages, so that every run sees the same.
+// Host memory for benchmarks: page-aligned, touched, in pages of a stated kind, so that every run sees the same.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,15 @@
 
 namespace restride::bench {
 
+/// What is asked of the kernel. Small is the default of a benchmark: most callers' tensors lie in small pages. NumPy
+/// asks for huge ones for arrays of 4 MiB and more.
+enum class Pages { kSmall, kHuge };
+
 /// A mapping that grows and is kept from case to case, because touching fresh pages costs more than copying.
-/// Huge pages are declined: most callers' tensors do not lie in them, and a benchmark must not depend on luck.
+/// The kind of page is always asked for: a benchmark must not depend on luck.
 class HostMemory {
  public:
-  HostMemory() = default;
+  explicit HostMemory(Pages pages = Pages::kSmall) : pages_(pages) {}
   ~HostMemory();
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
@@ -24,6 +28,7 @@ class HostMemory {
 
  private:
   void release() noexcept;
+  Pages pages_;
   std::byte* data_ = nullptr;
   std::int64_t size_ = 0;
 };

@@ -75,8 +75,7 @@ nlohmann::json describe_cpu() {
           {"cores", usable_cores()},
           {"isa", isa()},
           {"cache_bytes", last_level_cache_bytes()},
-          {"memory_bytes", static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE)},
-          {"huge_pages", "declined (madvise)"}};
+          {"memory_bytes", static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE)}};
 }
 
 nlohmann::json describe_run() {

@@ -14,7 +14,7 @@ std::int64_t last_level_cache_bytes();
 /// Cores that this process may run on.
 int usable_cores();
 
-/// {"cpu": model, "cores", "isa", "cache_bytes", "memory_bytes", "huge_pages"}.
+/// {"cpu": model, "cores", "isa", "cache_bytes", "memory_bytes"}.
 nlohmann::json describe_cpu();
 
 /// {"os", "compiler", "date"}: of the run, whatever the device.
