@@ -6,6 +6,7 @@
 // memory. What is where in the words is known to the compiler, so the transposition is byte permutes.
 // Records become planes in either order of their fields, and fields at both ends may be left out. Rows of them may
 // start anywhere. A warp, not a block, works within one row, so that rows of an image need not fill blocks.
+// With a cast all of that is true of the narrower side's units; the wider side has `ratio` words for each of its words.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +27,26 @@ struct RecordsArgs {
   std::int64_t plane_stride = 0;  ///< bytes from the plane of a field to that of the next, of any sign
   std::int64_t dst_offset = 0, src_offset = 0;
   std::uint8_t fields = 0;
-  std::uint8_t first = 0, last = 0;          ///< into planes: fields [first, last) are wanted
-  bool guarded = false;                      ///< what is not wanted may lie outside the source's bytes, which are then
-  std::int64_t src_first = 0, src_last = 0;  ///< [first, last) relative to src
-  bool to_planes = false;                    ///< records are the source
+  std::uint8_t first = 0, last = 0;           ///< into planes: fields [first, last) are wanted
+  bool guarded = false;                       ///< what is not wanted may lie outside the source's bytes, which are then
+  std::int64_t src_first = 0, src_last = 0;   ///< [first, last) relative to src
+  bool to_planes = false;                     ///< records are the source
+  std::uint8_t src_dtype = 0, dst_dtype = 0;  ///< with a cast
 };
+
+// X(bytes of src's unit, of dst's, fields): the kernels that convert. Casts of one width are packed's own.
+#define RESTRIDE_RECORD_CASTS(X) \
+  X(1, 2, 3)                     \
+  X(1, 4, 3)                     \
+  X(2, 4, 3) X(2, 1, 3) X(4, 1, 3) X(4, 2, 3) X(1, 2, 4) X(1, 4, 4) X(2, 4, 4) X(2, 1, 4) X(4, 1, 4) X(4, 2, 4)
+
+RESTRIDE_HD constexpr bool has_record_cast(int dst_unit, int src_unit, std::int64_t fields) {
+#define RESTRIDE_X(src, dst, count) \
+  if (src_unit == src && dst_unit == dst && fields == count) return true;
+  RESTRIDE_RECORD_CASTS(RESTRIDE_X)
+#undef RESTRIDE_X
+  return false;
+}
 
 /// Where a warp's word `i * 32 + lane` lies in its part of shared memory, in words: lanes then find the words of
 /// their records, `fields` apart, in different banks.
@@ -50,6 +66,15 @@ RESTRIDE_HD constexpr int records_record_byte(int byte, int unit, int fields) {
   const int plane = byte / 16;
   const int inside = byte % 16;
   return (inside / unit * fields + plane) * unit + inside % unit;
+}
+
+/// Where the units of the wider side's word `wide` of a warp lie among the narrower side's, `ratio` times as narrow:
+/// its word, and the first byte in it of 16 / ratio.
+struct RecordsPart {
+  int word = 0, byte = 0;
+};
+RESTRIDE_HD constexpr RecordsPart records_part(int wide, int ratio) {
+  return {wide / ratio, wide % ratio * (16 / ratio)};
 }
 
 }  // namespace restride::maps

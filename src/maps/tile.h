@@ -68,18 +68,12 @@ struct TileShape {
   X(2, 64, 64, 1) X(2, 64, 128, 1) X(2, 128, 64, 2) X(4, 64, 32, 1) X(4, 64, 64, 1) X(8, 32, 32, 1) X(16, 32, 16, 1)
 
 // X(bytes of src's unit, of dst's, units along d, units along s): where bulk tensor copies pay for a cast.
-#define RESTRIDE_BULK_CASTS(X) X(1, 2, 64, 128) X(1, 4, 32, 128) X(2, 4, 64, 64)
-
-// X(bytes of src's unit, of dst's): the kernels that convert by ordinary loads; their shape is tile_cast_shape.
-#define RESTRIDE_TILE_CASTS(X) \
-  X(1, 1)                      \
-  X(1, 2)                      \
-  X(1, 4) X(1, 8) X(2, 1) X(2, 2) X(2, 4) X(2, 8) X(4, 1) X(4, 2) X(4, 4) X(4, 8) X(8, 1) X(8, 2) X(8, 4) X(8, 8)
+#define RESTRIDE_BULK_CASTS(X) X(1, 2, 128, 128) X(1, 4, 64, 128) X(2, 4, 64, 64)
 
 /// The shape of the kernels that convert: rows of 128 or 256 bytes on both sides.
 RESTRIDE_HD constexpr TileShape tile_cast_shape(int dst_unit, int src_unit) {
   const int words = dst_unit == 1 ? 8 : 16;
-  return {words * kWordBytes / dst_unit, src_unit <= 2 ? 128 : src_unit == 4 ? 64 : 32};
+  return {words * kWordBytes / dst_unit, src_unit <= 2 ? 128 : src_unit == 4 ? 64 : src_unit == 8 ? 32 : 16};
 }
 
 /// Where a block's tile lies: first unit of each mode (d before the skew) and the batch number.

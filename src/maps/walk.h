@@ -47,4 +47,21 @@ RESTRIDE_HD constexpr Offsets row_offsets(const Walk& walk, std::uint32_t n) {
   return offsets(walk, n);
 }
 
+// X(bytes of src's unit, of dst's): the kernels of tile and packed that convert, all pairs of dtypes of these sizes
+// each.
+#define RESTRIDE_CAST_SIZES(X) \
+  X(1, 1)                      \
+  X(1, 2)                      \
+  X(1, 4)                      \
+  X(1, 8)                      \
+  X(2, 1) X(2, 2) X(2, 4) X(2, 8) X(4, 1) X(4, 2) X(4, 4) X(4, 8) X(8, 1) X(8, 2) X(8, 4) X(8, 8) X(8, 16) X(16, 8)
+
+RESTRIDE_HD constexpr bool has_cast_sizes(int dst_unit, int src_unit) {
+#define RESTRIDE_X(src, dst) \
+  if (src_unit == src && dst_unit == dst) return true;
+  RESTRIDE_CAST_SIZES(RESTRIDE_X)
+#undef RESTRIDE_X
+  return false;
+}
+
 }  // namespace restride::maps

@@ -58,7 +58,7 @@ ByteRange source_range(const layout::Canonical& c);
 /// True when both sides' units lie at multiples of their size, which only a cast can break.
 bool units_aligned(const layout::Canonical& c);
 
-/// The kernels that convert have the pair, or nothing converts.
+/// Tile and packed have kernels that convert units of these sizes, or nothing converts.
 bool moves_or_converts(const layout::Canonical& c);
 
 /// Largest power of two, up to 128, that divides every dst address of units whose index is 0 in the modes of `inside`

@@ -112,7 +112,7 @@ Candidate bid_packed(const Canonical& c, const CudaMachine& machine) {
   if (c.two_sided) return refusal(kFamily, "the sides share no modes");
   if (c.modes.empty()) return refusal(kFamily, "one run has nothing to pack");
   if (!units_aligned(c)) return refusal(kFamily, "elements lie off their own alignment");
-  if (!moves_or_converts(c)) return refusal(kFamily, "no kernel for this pair of dtypes");
+  if (!moves_or_converts(c)) return refusal(kFamily, "no kernel that converts such units");
 
   Set set;
   const Price best = Choice(c, machine).cheapest(&set);

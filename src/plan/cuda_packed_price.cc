@@ -107,6 +107,7 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   efficiency = with_tables(std::min(kMostServed, tiles_of_block(blocks, c.dst_unit, entries, size)));
   if (blocks) efficiency *= words / (words + (c.dst_unit == 1 ? 0.6 : 0.3));  // a thread's words are of different rows
   if (small && !c.cast && !blocks) efficiency *= c.dst_unit == 1 ? 0.8 : 0.9;
+  if (small && c.cast && c.src_unit <= 2) efficiency *= 0.72;  // few bytes for each unit that is looked up
   p.efficiency = efficiency;
   p.time = touched / efficiency;
   return p;

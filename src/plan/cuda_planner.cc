@@ -7,7 +7,6 @@
 
 #include "src/base/checked.h"
 #include "src/base/saturated.h"
-#include "src/plan/cuda_casts.h"
 #include "src/plan/cuda_families.h"
 
 namespace restride::plan {
@@ -31,7 +30,7 @@ bool units_aligned(const Canonical& c) {
   return true;
 }
 
-bool moves_or_converts(const Canonical& c) { return !c.cast || has_cuda_cast(c.dst_dtype, c.src_dtype); }
+bool moves_or_converts(const Canonical& c) { return !c.cast || maps::has_cast_sizes(c.dst_unit, c.src_unit); }
 
 std::int64_t row_alignment(const Canonical& c, std::uint64_t inside) {
   std::int64_t bits = c.dst_align | 128;

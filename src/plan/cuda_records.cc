@@ -39,8 +39,11 @@ Records find_planes(const Canonical& c, int mode) {
   return {mode, 0, true, fields, 0};
 }
 
+/// Bytes of a unit where records and planes change places: a cast's narrower one.
+std::int64_t moved_unit(const Canonical& c) { return std::min(c.dst_unit, c.src_unit); }
+
 Records find_records(const Canonical& c) {
-  if (c.two_sided || c.cast || c.modes.size() < 2 || c.dst_unit > 8) return {};
+  if (c.two_sided || c.modes.size() < 2 || c.dst_unit > 8) return {};
   const CopyMode& first = c.modes[0];
   if (first.dst_stride != c.dst_unit) return {};
   for (std::size_t i = 1; i < c.modes.size() && i < 64; ++i) {
@@ -60,15 +63,20 @@ Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
   if (r.mode < 0) return refusal(kFamily, "no records of 2 to 9 fields");
   const CopyMode& fields = c.modes[static_cast<std::size_t>(r.mode)];
   const CopyMode& count = c.modes[static_cast<std::size_t>(r.count)];
-  std::int64_t bits = c.dst_align | count.extent * c.dst_unit, src_bits = r.to_planes ? 0 : c.src_align;
+  if (c.cast && (!maps::has_record_cast(c.dst_unit, c.src_unit, r.fields) || fields.extent != r.fields))
+    return refusal(kFamily, "no kernel that converts such records");
+  const std::int64_t unit = moved_unit(c);
+  std::int64_t bits = c.dst_align | count.extent * unit, src_bits = r.to_planes ? 0 : c.src_align;
+  if (r.to_planes && c.cast) src_bits = c.src_data_align | first_wanted(c, fields);
   (r.to_planes ? bits : src_bits) |= r.to_planes ? fields.dst_stride : fields.src_stride;
   for (std::size_t i = 0; i < c.modes.size(); ++i)
     if (static_cast<int>(i) != r.mode && static_cast<int>(i) != r.count) {
       bits |= c.modes[i].dst_stride;
       src_bits |= c.modes[i].src_stride;
     }
-  if (((r.to_planes ? bits : bits | src_bits) & 15) != 0) return refusal(kFamily, "planes do not start on 16 bytes");
-  const std::int64_t words = count.extent * c.dst_unit / 16;
+  if (((r.to_planes && !c.cast ? bits : bits | src_bits) & 15) != 0)
+    return refusal(kFamily, "planes do not start on 16 bytes");
+  const std::int64_t words = count.extent * unit / 16;
   const std::int64_t chunks = (words + 31) / 32;
   const double used = static_cast<double>(words) / static_cast<double>(chunks * 32);
   if (used < 0.6 || words >= std::int64_t{1} << 30) return refusal(kFamily, "planes are too short or too long");
@@ -97,7 +105,7 @@ maps::RecordsArgs records_args(const Canonical& c, const Candidate& chosen) {
   maps::RecordsArgs a;
   std::int64_t batch = 0;
   outer_walk(c, std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count, &a.batch, &batch);
-  a.plane_words = static_cast<std::uint32_t>(count.extent * c.dst_unit / 16);
+  a.plane_words = static_cast<std::uint32_t>(count.extent * moved_unit(c) / 16);
   a.chunks = base::FastDiv((a.plane_words + 31) / 32);
   a.warps = static_cast<std::uint32_t>(std::int64_t{a.chunks.divisor} * batch);
   a.blocks = static_cast<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
@@ -119,6 +127,8 @@ maps::RecordsArgs records_args(const Canonical& c, const Candidate& chosen) {
     a.src_last = range.last;
   }
   a.to_planes = r.to_planes;
+  a.dst_dtype = static_cast<std::uint8_t>(c.dst_dtype);
+  a.src_dtype = static_cast<std::uint8_t>(c.src_dtype);
   return a;
 }
 

@@ -38,8 +38,8 @@ std::int64_t words_of_row(const Canonical& c, RowsKind kind) {
 /// Words of a row a thread moves, as measured on H200.
 int words_a_thread(const Canonical& c, RowsKind kind) {
   if (kind == RowsKind::kDense) {
-    // Where less is written than read, another load should be on its way.
-    return c.dst_unit < c.src_unit ? 2 : 1;
+    // Where less is written than read, or a lane reads less than a bank's word, another load should be on its way.
+    return c.dst_unit < c.src_unit || 4 * c.src_unit < c.dst_unit ? 2 : 1;
   }
   if (c.cast) return 1;
   // Words that take two loads are best in pairs, as those of a broadcast, long rows of whole words one by one.

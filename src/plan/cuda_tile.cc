@@ -53,7 +53,7 @@ Tiling tiling_of(const Canonical& c, const CudaMachine& machine) {
   if (t.s < 0) return refuse("src has no dense mode");
   if (t.s == 0) return refuse("both sides share the innermost mode");
   if (!units_aligned(c)) return refuse("elements lie off their own alignment");
-  if (c.cast && (c.src_unit > 8 || c.dst_unit > 8)) return refuse("no kernel that converts units of 16 bytes");
+  if (!moves_or_converts(c)) return refuse("no kernel that converts such units");
   const auto& s_mode = c.modes[static_cast<std::size_t>(t.s)];
   t.d_extent = c.modes[0].extent;
   t.s_extent = s_mode.extent;
@@ -164,7 +164,7 @@ struct BulkTile {
 BulkTile bulk_tile_of(const Canonical& c, const Tiling& t) {
   if (c.cast) {
     if (c.src_unit == 2) return {{64, 64}};
-    return c.dst_unit == 4 ? BulkTile{{32, 128}} : BulkTile{{64, 128}};
+    return c.dst_unit == 4 ? BulkTile{{64, 128}} : BulkTile{{128, 128}};
   }
   // Few tiles at a time, so that neighbours meet in L2 while the sectors they share are still there.
   if (t.splits_sectors() && c.dst_unit <= 2) return {c.dst_unit == 1 ? TileShape{128, 128} : TileShape{128, 64}, 2};

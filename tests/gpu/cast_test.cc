@@ -22,6 +22,9 @@ TEST(GpuCast, EveryPairOfDtypesGivesTheCpusBits) {
           {contiguous(to, {70001}), contiguous(from, {70001})},  // all 16-bit patterns are likely, and a ragged end
           {contiguous(to, {130, 97}), permute(contiguous(from, {97, 130}), {1, 0})},
           {contiguous(to, {3, 500}), permute(contiguous(from, {500, 3}), {1, 0})},
+          {contiguous(to, {2, 3, 1600}), permute(contiguous(from, {2, 1600, 3}), {0, 2, 1})},  // pixels of whole words
+          {contiguous(to, {2, 1600, 4}), permute(contiguous(from, {2, 4, 1600}), {0, 2, 1})},
+          {contiguous(to, {96, 160}), permute(contiguous(from, {160, 96}), {1, 0})},
           {slice(contiguous(to, {40, 80}), 1, 3, 70), slice(contiguous(from, {40, 90}), 1, 1, 68)}};
       for (const Case& c : cases) {
         SCOPED_TRACE(to_string(c.src) + " -> " + to_string(c.dst));

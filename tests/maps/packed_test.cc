@@ -9,6 +9,7 @@
 namespace restride {
 namespace {
 
+using maps_test::canonical;
 using maps_test::Copy;
 using maps_test::Written;
 
@@ -186,6 +187,30 @@ TEST(RecordsMap, LanesMeetTheirRecordsWithoutBankConflicts) {
         }
         EXPECT_EQ(groups.size(), 8u) << fields << " fields, word " << i;
       }
+}
+
+TEST(RecordsMap, PartsOfTheWiderSideAreEveryNarrowByteOnce) {
+  for (const int ratio : {2, 4})
+    for (const int fields : {3, 4}) {
+      std::set<int> bytes;
+      for (int wide = 0; wide < 32 * fields * ratio; ++wide) {
+        const maps::RecordsPart at = maps::records_part(wide, ratio);
+        for (int b = 0; b < 16 / ratio; ++b) EXPECT_TRUE(bytes.insert(at.word * 16 + at.byte + b).second);
+      }
+      EXPECT_EQ(bytes.size(), 32u * 16 * static_cast<unsigned>(fields));
+      EXPECT_EQ(*bytes.rbegin(), 32 * 16 * fields - 1);
+    }
+}
+
+TEST(RecordsMap, PixelsAreConvertedOnTheirWayIntoPlanesAndBack) {
+  const auto engine = [](const char* dst, const char* src) {
+    return plan::plan_cuda(canonical(dst, src), {}).chosen.get(plan::ParamId::kEngine, -1);
+  };
+  EXPECT_EQ(engine("f32 (64,3,224,224)", "u8 (64,3,224,224):(150528,1,672,3)"), 2);
+  EXPECT_EQ(engine("u8 (64,224,224,4)", "f16 (64,224,224,4):(200704,224,1,50176)"), 2);
+  EXPECT_EQ(engine("f16 (64,3,224,224)", "f32 (64,3,224,224):(150528,-1,672,3)@2"), 2) << "BGR to planes of R, G, B";
+  EXPECT_NE(engine("f32 (64,3,224,224)", "u8 (64,3,224,224):(200704,1,896,4)"), 2) << "a field is left out";
+  EXPECT_NE(engine("f32 (64,3,225,225)", "u8 (64,3,225,225):(151875,1,675,3)"), 2) << "planes are no whole words";
 }
 
 }  // namespace

@@ -99,8 +99,8 @@ __device__ inline void mend_narrowed(float value, Bits<sizeof(Dst)>& out) {
     if (!(fabsf(value) <= 464.0f)) out = static_cast<std::uint8_t>((wide >> 24 & 0x80u) | 0x7fu);
   } else if constexpr (std::is_same_v<Dst, base::F8E5M2>) {
     // 61440 lies halfway between the largest value, 57344, and what would follow; the tie goes to infinity.
-    if (!(fabsf(value) < 61440.0f))
-      out = static_cast<std::uint8_t>((wide >> 24 & 0x80u) | (value != value ? 0x7eu | (wide >> 21 & 0x3u) : 0x7cu));
+    const std::uint32_t magnitude = value != value ? 0x7eu | (wide >> 21 & 0x3u) : 0x7cu;
+    out = fabsf(value) < 61440.0f ? out : static_cast<std::uint8_t>((wide >> 24 & 0x80u) | magnitude);
   }
 }
 
@@ -201,12 +201,31 @@ __device__ inline Bits<n * sizeof(Dst)> convert_vector(const Bits<n * sizeof(Src
   }
 }
 
-/// The same of units that were collected one by one, a 16-byte word of dst.
+/// n units that lie in words from the lowest byte on, as a 16-byte word of dst.
+template <class Dst, class Src, int n, int kWords>
+__device__ inline uint4 convert_words(const std::uint32_t (&from)[kWords]) {
+  static_assert(n * sizeof(Dst) == 16 && n * sizeof(Src) <= 4 * kWords);
+  if constexpr (kPackedCast<Dst, Src, n>) {
+    std::uint32_t to[4];
+    convert_packed<Dst, Src, n>(from, to);
+    return join<4, 4>(to);
+  } else {
+    constexpr int kSrc = sizeof(Src);
+    Bits<kSrc> units[n];
+    Bits<sizeof(Dst)> out[n];
+#pragma unroll
+    for (int i = 0; i < n; ++i) units[i] = static_cast<Bits<kSrc>>(from[i * kSrc / 4] >> (8 * (i * kSrc % 4)));
+    convert_units<Dst, Src>(units, out);
+    return join<sizeof(Dst), n>(out);
+  }
+}
+
+/// The same of up to 16 bytes of units that were collected one by one.
 template <class Dst, class Src, int n>
-__device__ inline uint4 convert_word(const Bits<sizeof(Src)> (&in)[n]) {
+__device__ inline Bits<n * sizeof(Dst)> convert_part(const Bits<sizeof(Src)> (&in)[n]) {
   if constexpr (kPackedCast<Dst, Src, n>) {
     constexpr int kPerWord = 4 / sizeof(Src);
-    std::uint32_t from[n / kPerWord], to[4];
+    std::uint32_t from[n / kPerWord], to[n * sizeof(Dst) / 4];
 #pragma unroll
     for (int w = 0; w < n / kPerWord; ++w) {
       Bits<sizeof(Src)> part[kPerWord];
@@ -215,7 +234,7 @@ __device__ inline uint4 convert_word(const Bits<sizeof(Src)> (&in)[n]) {
       from[w] = join<sizeof(Src), kPerWord>(part);
     }
     convert_packed<Dst, Src, n>(from, to);
-    return join<4, 4>(to);
+    return join<4, n * sizeof(Dst) / 4>(to);
   } else {
     Bits<sizeof(Dst)> out[n];
     convert_units<Dst, Src>(in, out);
@@ -225,16 +244,21 @@ __device__ inline uint4 convert_word(const Bits<sizeof(Src)> (&in)[n]) {
 
 namespace detail {
 
-template <int kDst, int kSrc, int pair, class F>
-__device__ inline bool call_for_pair(int wanted, F&& f) {
-  constexpr auto dst = static_cast<DType>(pair / kDTypeCount), src = static_cast<DType>(pair % kDTypeCount);
-  if constexpr (size_bytes(dst) == kDst && size_bytes(src) == kSrc && dst != src && castable(dst, src)) {
-    if (wanted == pair) {
-      f.template operator()<base::Storage<dst>, base::Storage<src>>();
-      return true;
+/// Calls `f.template operator()<dtype>()` for the one of `size` bytes that has the number `wanted`.
+template <int size, class F>
+__device__ inline void with_dtype(int wanted, F&& f) {
+  const auto call = [&]<int number>() {
+    constexpr auto dtype = static_cast<DType>(number);
+    if constexpr (size_bytes(dtype) == size) {
+      if (wanted == number) {
+        f.template operator()<dtype>();
+        return true;
+      }
     }
-  }
-  return false;
+    return false;
+  };
+  [&]<int... number>(std::integer_sequence<int, number...>) { (call.template operator()<number>() || ...); }
+  (std::make_integer_sequence<int, kDTypeCount>{});
 }
 
 }  // namespace detail
@@ -242,9 +266,11 @@ __device__ inline bool call_for_pair(int wanted, F&& f) {
 /// Calls `f.template operator()<Dst, Src>()` for two dtypes known at run time, of kDst and kSrc bytes.
 template <int kDst, int kSrc, class F>
 __device__ inline void with_pair(int dst_dtype, int src_dtype, F&& f) {
-  const int wanted = dst_dtype * kDTypeCount + src_dtype;
-  [&]<int... pair>(std::integer_sequence<int, pair...>) { (detail::call_for_pair<kDst, kSrc, pair>(wanted, f) || ...); }
-  (std::make_integer_sequence<int, kDTypeCount * kDTypeCount>{});
+  detail::with_dtype<kDst>(dst_dtype, [&]<DType dst>() {
+    detail::with_dtype<kSrc>(src_dtype, [&]<DType src>() {
+      if constexpr (dst != src && castable(dst, src)) f.template operator()<base::Storage<dst>, base::Storage<src>>();
+    });
+  });
 }
 
 /// The units of a 16-byte word of dst as they go there: moved, or converted between the two dtypes of `a`.
@@ -252,11 +278,32 @@ template <int kSrc, int kDst, bool kCast, class Args>
 __device__ inline uint4 finish_word(const Args& a, const Bits<kSrc> (&in)[16 / kDst]) {
   if constexpr (kCast) {
     uint4 out;
-    with_pair<kDst, kSrc>(a.dst_dtype, a.src_dtype, [&]<class Dst, class Src>() { out = convert_word<Dst, Src>(in); });
+    with_pair<kDst, kSrc>(a.dst_dtype, a.src_dtype, [&]<class Dst, class Src>() { out = convert_part<Dst, Src>(in); });
     return out;
   } else {
     return join<kDst, 16 / kDst>(in);
   }
+}
+
+/// Words of 4 / kSrc rows of dst, converted; in[j] holds the units that they take from row j of src.
+template <int kSrc, int kDst, class Args>
+__device__ inline void finish_block(const Args& a, const std::uint32_t (&in)[16 / kDst], uint4 (&out)[4 / kSrc]) {
+  constexpr int kAcross = 4 / kSrc, kUnits = 16 / kDst;
+  constexpr int kWords = (kUnits + kAcross - 1) / kAcross;
+  std::uint32_t words[kAcross][kWords];
+#pragma unroll
+  for (int w = 0; w < kWords; ++w) {
+    std::uint32_t block[kAcross] = {}, column[kAcross];
+#pragma unroll
+    for (int j = 0; j < kAcross && w * kAcross + j < kUnits; ++j) block[j] = in[w * kAcross + j];
+    transpose_words<kSrc>(block, column);
+#pragma unroll
+    for (int i = 0; i < kAcross; ++i) words[i][w] = column[i];
+  }
+  with_pair<kDst, kSrc>(a.dst_dtype, a.src_dtype, [&]<class Dst, class Src>() {
+#pragma unroll
+    for (int i = 0; i < kAcross; ++i) out[i] = convert_words<Dst, Src, kUnits>(words[i]);
+  });
 }
 
 }  // namespace restride::cuda

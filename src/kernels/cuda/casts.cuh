@@ -6,7 +6,6 @@
 
 #include "src/base/convert.h"
 #include "src/kernels/cuda/device.cuh"
-#include "src/plan/cuda_casts.h"
 
 namespace restride::cuda {
 

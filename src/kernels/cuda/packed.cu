@@ -7,7 +7,6 @@
 // Source        structs to arrays, pixel and qubit kernels, generalised. Bound by instructions and by the banks in
 // which
 //               lanes meet while they collect units one by one; measured rows in bench/results.
-#include "src/kernels/cuda/casts.cuh"
 #include "src/kernels/cuda/families.h"
 #include "src/kernels/cuda/packed_collect.cuh"
 #include "src/kernels/cuda/packed_tile.cuh"
@@ -199,10 +198,10 @@ int launch_small(const PackedArgs& a, void* dst, const void* src, CUstream_st* s
 int launch_packed(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
   const auto& a = std::get<PackedArgs>(args.args);
   if (args.key.cast) {
-#define RESTRIDE_X(d, s)                                                \
-  if (args.key.dst_dtype == DType::d && args.key.src_dtype == DType::s) \
-    return launch_cast<Cast<base::Storage<DType::d>, base::Storage<DType::s>>>(a, dst, src, stream);
-    RESTRIDE_CUDA_CASTS(RESTRIDE_X)
+#define RESTRIDE_X(kSrc, kDst)                                \
+  if (args.key.src_unit == kSrc && args.key.dst_unit == kDst) \
+    return launch_cast<Convert<kSrc, kDst>>(a, dst, src, stream);
+    RESTRIDE_CAST_SIZES(RESTRIDE_X)
 #undef RESTRIDE_X
     return static_cast<int>(cudaErrorInvalidValue);
   }

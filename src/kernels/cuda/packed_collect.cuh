@@ -2,6 +2,7 @@
 // an order of its own, and stores what belongs to the run.
 #pragma once
 
+#include "src/kernels/cuda/cast_units.cuh"
 #include "src/kernels/cuda/device.cuh"
 #include "src/kernels/cuda/packed_tile.cuh"
 
@@ -70,24 +71,49 @@ __device__ inline void turn_back(const maps::PackedTurn& turn_by, Part (&parts)[
   }
 }
 
-/// One word of dst, collected unit by unit; `base` is where entry 0 of the run lies.
-template <class Op, bool swizzled>
-__device__ inline Bits<16> collect(const PackedArgs& a, std::uint32_t base, const maps::PackedTurn& turn_by,
-                                   const std::uint32_t (&places)[Shape<Op>::kUnits]) {
+/// An operation that converts units of so many bytes; which dtypes they are, the arguments say.
+template <int src_bytes, int dst_bytes>
+struct Convert {
+  static constexpr int kSrc = src_bytes, kDst = dst_bytes;
+};
+
+/// One word of dst, collected unit by unit; `base` is where entry 0 of the run lies. `finish` makes the units of a part
+/// what they are in dst.
+template <class Op, bool swizzled, class Finish>
+__device__ inline Bits<16> collect_parts(const PackedArgs& a, std::uint32_t base, const maps::PackedTurn& turn_by,
+                                         const std::uint32_t (&places)[Shape<Op>::kUnits], Finish finish) {
   using S = Shape<Op>;
   Bits<Op::kDst * S::kPart> parts[S::kSteps];
 #pragma unroll
   for (int i = 0; i < S::kSteps; ++i) {
-    Bits<Op::kDst> units[S::kPart];
+    Bits<Op::kSrc> units[S::kPart];
 #pragma unroll
     for (int j = 0; j < S::kPart; ++j) {
       const std::uint32_t at = base + places[i * S::kPart + j];
-      units[j] = Op::apply(load_shared<Op::kSrc>(swizzled ? maps::packed_swizzle(at, a.swizzle_shift) : at));
+      units[j] = load_shared<Op::kSrc>(swizzled ? maps::packed_swizzle(at, a.swizzle_shift) : at);
     }
-    parts[i] = join<Op::kDst, S::kPart>(units);
+    parts[i] = finish(units);
   }
   turn_back(turn_by, parts);
   return join<Op::kDst * S::kPart, S::kSteps>(parts);
+}
+
+template <class Op, bool swizzled>
+__device__ inline Bits<16> collect(const PackedArgs& a, std::uint32_t base, const maps::PackedTurn& turn_by,
+                                   const std::uint32_t (&places)[Shape<Op>::kUnits]) {
+  constexpr int kPart = Shape<Op>::kPart;
+  using Units = Bits<Op::kSrc>[kPart];
+  if constexpr (std::is_same_v<Op, Move<Op::kDst>>) {
+    return collect_parts<Op, swizzled>(a, base, turn_by, places,
+                                       [](const Units& units) { return join<Op::kDst, kPart>(units); });
+  } else {
+    Bits<16> word;
+    with_pair<Op::kDst, Op::kSrc>(a.dst_dtype, a.src_dtype, [&]<class Dst, class Src>() {
+      word = collect_parts<Op, swizzled>(a, base, turn_by, places,
+                                         [](const Units& units) { return convert_part<Dst, Src, kPart>(units); });
+    });
+    return word;
+  }
 }
 
 template <class Op>

@@ -7,10 +7,9 @@
 // Traffic       every byte once each way, whole sectors; records off 16 bytes are read by two loads a word, of which
 //               the second hits L1.
 // Source        the transposition is byte permutes fixed at compile time; measured rows in bench/results.
-#include <utility>
-
 #include "src/kernels/cuda/device.cuh"
 #include "src/kernels/cuda/families.h"
+#include "src/kernels/cuda/records.cuh"
 #include "src/kernels/cuda/shift.cuh"
 #include "src/maps/records.h"
 
@@ -18,25 +17,6 @@ namespace restride::cuda {
 namespace {
 
 using maps::RecordsArgs;
-
-/// out word w = the bytes `from(4 w + b)` of `in`, b = 0 .. 3; units never straddle words.
-template <int kUnit, int kWords, class From>
-__device__ inline void permute(const std::uint32_t (&in)[kWords], std::uint32_t (&out)[kWords], From from) {
-#pragma unroll
-  for (int w = 0; w < kWords; ++w) {
-    const int at0 = from(4 * w), at2 = from(4 * w + 2);
-    if constexpr (kUnit >= 4) {
-      out[w] = in[at0 / 4];
-    } else if constexpr (kUnit == 2) {
-      out[w] = __byte_perm(in[at0 / 4], in[at2 / 4], (at0 % 4 == 0 ? 0x10 : 0x32) | (at2 % 4 == 0 ? 0x5400 : 0x7600));
-    } else {
-      const int at1 = from(4 * w + 1), at3 = from(4 * w + 3);
-      const std::uint32_t low = __byte_perm(in[at0 / 4], in[at1 / 4], (at0 % 4) | (4 + at1 % 4) << 4);
-      const std::uint32_t high = __byte_perm(in[at2 / 4], in[at3 / 4], (at2 % 4) | (4 + at3 % 4) << 4);
-      out[w] = __byte_perm(low, high, 0x5410);
-    }
-  }
-}
 
 /// Blocks of a multiprocessor: the registers that a thread's words take leave room for so many.
 template <int kFields>
@@ -69,12 +49,6 @@ __global__ void __launch_bounds__(maps::kRecordsThreads, kRecordsResident<kField
 
   uint4 words[kFields];
   std::uint32_t in[kFields * 4] = {}, out[kFields * 4] = {};
-  const auto unpack = [&] {
-#pragma unroll
-    for (int i = 0; i < kFields; ++i)
-      in[4 * i] = words[i].x, in[4 * i + 1] = words[i].y, in[4 * i + 2] = words[i].z, in[4 * i + 3] = words[i].w;
-  };
-  const auto pack = [&](int i) { return make_uint4(out[4 * i], out[4 * i + 1], out[4 * i + 2], out[4 * i + 3]); };
 
   if constexpr (kToPlanes) {
     const int shift = nibble(src);
@@ -102,21 +76,23 @@ __global__ void __launch_bounds__(maps::kRecordsThreads, kRecordsResident<kField
     __syncwarp();
 #pragma unroll
     for (int i = 0; i < kFields; ++i) words[i] = mine[maps::records_slot(lane * kFields + i, kFields)];
-    unpack();
+    unpack(words, in);
     permute<kUnit>(in, out, [](int byte) { return maps::records_record_byte(byte, kUnit, kFields); });
+    pack(out, words);
     if (!inside) return;
 #pragma unroll
     for (int i = 0; i < kFields; ++i)
-      if (i >= a.first && i < a.last) store<16>(dst + i * a.plane_stride + plane_byte, pack(i));
+      if (i >= a.first && i < a.last) store<16>(dst + i * a.plane_stride + plane_byte, words[i]);
   } else {
     if (inside) {
 #pragma unroll
       for (int i = 0; i < kFields; ++i) words[i] = load<16>(src + i * a.plane_stride + plane_byte);
     }
-    unpack();
+    unpack(words, in);
     permute<kUnit>(in, out, [](int byte) { return maps::records_plane_byte(byte, kUnit, kFields); });
+    pack(out, words);
 #pragma unroll
-    for (int i = 0; i < kFields; ++i) mine[maps::records_slot(lane * kFields + i, kFields)] = pack(i);
+    for (int i = 0; i < kFields; ++i) mine[maps::records_slot(lane * kFields + i, kFields)] = words[i];
     __syncwarp();
 #pragma unroll
     for (int i = 0; i < kFields; ++i)
@@ -149,6 +125,7 @@ int launch_unit(const RecordsArgs& a, void* dst, const void* src, CUstream_st* s
 }  // namespace
 
 int launch_packed_records(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
+  if (args.key.cast) return launch_records_cast(args, dst, src, stream);
   const auto& a = std::get<RecordsArgs>(args.args);
   switch (args.key.dst_unit) {
     case 1: return launch_unit<1>(a, dst, src, stream);

@@ -187,7 +187,7 @@ int launch_tile(const CudaArgs& args, void* dst, const void* src, CUstream_st* s
   if (args.key.cast) {
 #define RESTRIDE_X(kSrc, kDst) \
   if (args.key.src_unit == kSrc && args.key.dst_unit == kDst) return launch_cast<kSrc, kDst>(a, dst, src, stream);
-    RESTRIDE_TILE_CASTS(RESTRIDE_X)
+    RESTRIDE_CAST_SIZES(RESTRIDE_X)
 #undef RESTRIDE_X
     return static_cast<int>(cudaErrorInvalidValue);
   }

@@ -58,18 +58,15 @@ __device__ inline void write_tile(const maps::TileArgs& a, std::uint32_t stage, 
       std::uint32_t in[kUnits];
 #pragma unroll
       for (int j = 0; j < kUnits; ++j) in[j] = load_shared<4>(address + j * kRowsApart);
-#pragma unroll 1
-      for (int i = 0; i < kAcross && place.s + s + i < a.s_extent; ++i) {
-        Bits<Tile::kSrc> units[kUnits];
+      uint4 out[kAcross];
+      finish_block<Tile::kSrc, Tile::kDst>(a, in, out);
 #pragma unroll
-        for (int j = 0; j < kUnits; ++j) {
-          units[j] = static_cast<Bits<Tile::kSrc>>(in[j]);
-          in[j] >>= 8 * Tile::kSrc;
-        }
-        store_word<Tile::kDst>(row_of(s + i), d, a.d_extent, finish_word<Tile::kSrc, Tile::kDst, true>(a, units));
+      for (int i = 0; i < kAcross; ++i) {
+        if (place.s + s + i >= a.s_extent) break;
+        store_word<Tile::kDst>(row_of(s + i), d, a.d_extent, out[i]);
       }
     } else {
-      // The same, transposed in registers.
+      // The same, moved as it is.
       std::uint32_t out[kAcross][4];
 #pragma unroll
       for (int w = 0; w < 4; ++w) {
