@@ -8,7 +8,7 @@ namespace restride::bench {
 
 class CpuDevice final : public Device {
  public:
-  CpuDevice(int threads, Pages pages);
+  explicit CpuDevice(int threads, Pages pages = Pages::kSmall);
 
   DeviceKind kind() const override { return DeviceKind::kCpu; }
   nlohmann::json describe() const override;
