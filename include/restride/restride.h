@@ -1,10 +1,11 @@
 /* The C ABI of restride: copy a strided N-d tensor into any other layout at the speed of a plain copy.
  *
  * C99, no dependencies, callable from anything that calls C. Every structure starts with its own size, so that it
- * can grow without breaking callers: initialise with RESTRIDE_TENSOR_INIT / RESTRIDE_OPTIONS_INIT and set what you
- * need. No function lets an exception out. Functions that can fail return a restride_status; the words are in
- * restride_last_error(). NULL where a pointer is required, ranks and sizes out of range and unknown enum values are
- * answered by a status, never by a crash; the memory behind valid-looking pointers is the caller's promise.
+ * can grow without breaking callers: initialise with RESTRIDE_TENSOR_INIT / RESTRIDE_OPTIONS_INIT /
+ * RESTRIDE_EXECUTOR_INIT and set what you need. No function lets an exception out. Functions that can fail return a
+ * restride_status; the words are in restride_last_error(). NULL where a pointer is required, ranks and sizes out of
+ * range and unknown enum values are answered by a status, never by a crash; the memory behind valid-looking pointers
+ * is the caller's promise.
  *
  * Example: examples/c_example.c
  */
@@ -90,10 +91,14 @@ typedef struct restride_tensor {
 /* A thread pool of the caller's. `parallel(context, tasks, body, body_arg)` calls body(body_arg, i) once for every i
  * in [0, tasks), on any threads, and returns when all are done. It must not throw or longjmp. */
 typedef struct restride_executor {
+  size_t struct_size; /* sizeof(restride_executor) */
   void (*parallel)(void* context, int tasks, void (*body)(void* body_arg, int task), void* body_arg);
   void* context;
   int threads; /* how many tasks it runs side by side, >= 1 */
 } restride_executor;
+
+#define RESTRIDE_EXECUTOR_INIT \
+  { sizeof(restride_executor), NULL, NULL, 1 }
 
 /* How to plan and to run. NULL instead of options takes all defaults. */
 typedef struct restride_options {

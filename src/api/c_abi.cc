@@ -92,7 +92,7 @@ void check_struct_size(std::size_t size, std::size_t known, const char* what) {
     throw restride::UnsupportedError(std::string(what) + ".struct_size is " + sizes +
                                      ": the program was built with a newer restride.h; update the library");
   throw restride::ArgumentError(std::string(what) + ".struct_size is " + sizes + ": initialise the structure with " +
-                                "RESTRIDE_TENSOR_INIT or RESTRIDE_OPTIONS_INIT");
+                                "RESTRIDE_TENSOR_INIT, RESTRIDE_OPTIONS_INIT or RESTRIDE_EXECUTOR_INIT");
 }
 
 restride::Element element_of(const restride_tensor& t) {
@@ -147,6 +147,7 @@ restride::Options options_of(const restride_options* c, restride::Executor& exec
   options.stream = c->stream;
   if (c->family != nullptr) options.family = c->family;
   if (c->executor != nullptr) {
+    check_struct_size(c->executor->struct_size, sizeof(restride_executor), "options.executor");
     require(c->executor->parallel != nullptr, "options.executor->parallel is NULL");
     require(c->executor->threads >= 1, "options.executor->threads must be at least 1");
     executor = {c->executor->parallel, c->executor->context, c->executor->threads};
@@ -172,7 +173,7 @@ struct restride_plan {
   restride::Options options;    // how to run where the caller gives no options of its own
   restride::Plan plan;
 
-  explicit restride_plan(restride::Plan p) : plan(std::move(p)) {}
+  explicit restride_plan(restride::Plan p) : plan(std::move(p)) { options.threads = plan.threads(); }
   restride_plan(const restride_tensor* dst, const restride_tensor* src, const restride_options* o)
       : options(options_of(o, executor)), plan(layout_of(dst), layout_of(src), options, align_of(dst), align_of(src)) {
     options.family = {};  // the caller's text may go now

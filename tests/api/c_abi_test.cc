@@ -1,5 +1,7 @@
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -100,6 +102,29 @@ TEST(CAbi, ReplaysASerialisedPlan) {
   restride_plan_destroy(plan);
 }
 
+/// Threads of this process.
+std::ptrdiff_t live_threads() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+}
+
+TEST(CAbi, RunsASerialisedPlanOnTheThreadsThatItWasMadeWith) {
+  const Ints extents{1024, 1024}, src_strides{4, 4096};  // two threads would pay
+  std::vector<float> in(1024 * 1024), out(in.size());
+  const restride_tensor src = f32_tensor(in.data(), extents, &src_strides), dst = f32_tensor(out.data(), extents);
+  restride_options options = RESTRIDE_OPTIONS_INIT;
+  options.threads = 1;
+  restride_plan *plan = nullptr, *again = nullptr;
+  ASSERT_EQ(restride_plan_create(&plan, &dst, &src, &options), RESTRIDE_OK) << restride_last_error();
+  std::string json(4096, '\0');
+  ASSERT_EQ(restride_plan_serialize(plan, json.data(), json.size(), nullptr), RESTRIDE_OK);
+  ASSERT_EQ(restride_plan_deserialize(&again, json.c_str()), RESTRIDE_OK) << restride_last_error();
+  const std::ptrdiff_t before = live_threads();
+  ASSERT_EQ(restride_plan_run(again, out.data(), in.data(), nullptr), RESTRIDE_OK);
+  EXPECT_EQ(live_threads(), before);
+  restride_plan_destroy(again);
+  restride_plan_destroy(plan);
+}
+
 TEST(CAbi, RunsOnTheCallersPool) {
   struct Pool {
     int calls = 0;
@@ -117,7 +142,7 @@ TEST(CAbi, RunsOnTheCallersPool) {
   restride_plan* plan = nullptr;
   {
     // The structure may go after the plan is made: the plan keeps what it says.
-    const restride_executor executor = {&Pool::parallel, &pool, 2};
+    const restride_executor executor = {sizeof(restride_executor), &Pool::parallel, &pool, 2};
     restride_options options = RESTRIDE_OPTIONS_INIT;
     options.executor = &executor;
     options.threads = 2;
@@ -200,12 +225,14 @@ TEST(CAbi, RefusesOptionsItDoesNotKnow) {
     change(options);
     return restride_copy(&t.dst, &t.src, &options);
   };
-  const restride_executor empty = {nullptr, nullptr, 1};
+  const restride_executor empty = RESTRIDE_EXECUTOR_INIT;
+  const restride_executor unsized = {0, [](void*, int, void (*)(void*, int), void*) {}, nullptr, 1};
   EXPECT_EQ(status_with([](auto& o) { o.device = 3; }), RESTRIDE_INVALID_ARGUMENT);
   EXPECT_EQ(status_with([](auto& o) { o.threads = -1; }), RESTRIDE_INVALID_ARGUMENT);
   EXPECT_EQ(status_with([](auto& o) { o.cuda_device = -3; }), RESTRIDE_INVALID_ARGUMENT);
   EXPECT_EQ(status_with([](auto& o) { o.family = "teleport"; }), RESTRIDE_INVALID_ARGUMENT);
   EXPECT_EQ(status_with([&](auto& o) { o.executor = &empty; }), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(status_with([&](auto& o) { o.executor = &unsized; }), RESTRIDE_INVALID_ARGUMENT);
   EXPECT_EQ(status_with([](auto& o) { o.struct_size = 1; }), RESTRIDE_INVALID_ARGUMENT);
   EXPECT_EQ(status_with([](auto&) {}), RESTRIDE_OK);
 }
