@@ -172,7 +172,8 @@ Rearrangement rearrange(const Layout& l, std::string_view pattern,
   std::int64_t stride = l.element.size_bytes;
   for (std::size_t i = out.merged.size(); i-- > 0;) {
     out.merged[i].stride_bytes = stride;
-    stride *= out.merged[i].extent > 0 ? out.merged[i].extent : 1;
+    if (!checked_mul(stride, std::max<std::int64_t>(out.merged[i].extent, 1), &stride))
+      throw RangeError(fmt::format("rearrange '{}': the result's strides do not fit 63 bits", pattern));
   }
   return out;
 }

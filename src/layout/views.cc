@@ -143,7 +143,7 @@ Layout slice(const Layout& l, std::span<const std::string> slices) {
     if (index < 0 || index >= n)
       throw ShapeError(fmt::format("slice: index {} of mode {} in {}, which has {} elements there", *parts[0], mode,
                                    to_string(l), n));
-    out.offset_bytes += index * out.modes[static_cast<std::size_t>(mode)].stride_bytes;
+    if (l.elements() > 0) out.offset_bytes += index * out.modes[static_cast<std::size_t>(mode)].stride_bytes;
     out.modes.erase(static_cast<std::size_t>(mode));
   }
   return out;

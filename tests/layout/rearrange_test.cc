@@ -73,6 +73,11 @@ TEST(Rearrange, SaysWhatIsWrongWithAPattern) {
   EXPECT_TRUE(holds(message("a + -> a"), "'+' is no part"));
 }
 
+TEST(Rearrange, RefusesResultsWhoseStridesDoNotFit) {
+  const Layout empty = parse_layout("f32 (0,1099511627776,1099511627776):(0,0,0)");
+  EXPECT_THROW(rearrange(empty, "a b c -> a b c"), RangeError);
+}
+
 TEST(Rearrange, SaysWhatDoesNotFitTheLayout) {
   const auto message = [](const char* pattern, const Sizes& sizes = {}) {
     return message_of<ShapeError>([&] { rearrange(parse_layout("u8 (4,6)"), pattern, sizes); });

@@ -131,6 +131,8 @@ TEST(Views, OfEmptyTensorsKeepStridesThatWouldNotFit) {
   EXPECT_EQ(tail.modes[1], (Mode{1, INT64_MAX}));
   EXPECT_EQ(tail.offset_bytes, 0);
   EXPECT_EQ(flip(empty, 1).modes[1], (Mode{4, INT64_MAX}));
+  const std::string third = "3";
+  EXPECT_EQ(slice(strided(DType::kU8, Ints{4, 0}, Ints{INT64_MAX, 1}), {&third, 1}).offset_bytes, 0);
   EXPECT_THROW(merge(strided(DType::kU8, Ints{0, std::int64_t{1} << 62, 2}, Ints{1, 1, 1}), 1, 2), RangeError);
 }
 
