@@ -34,6 +34,14 @@ TEST(Plan, TakesNoMoreThreadsThanPay) {
   EXPECT_EQ(Plan(contiguous(DType::kU8, {512 << 20}), contiguous(DType::kU8, {512 << 20}), options).threads(), 8);
 }
 
+TEST(Plan, OfOneTaskIsOneThreads) {
+  Options options;
+  options.threads = 2;
+  options.family = "tile";
+  const Layout matrix = contiguous(DType::kF32, {300, 300});  // in the caches: not cut; two threads would pay
+  EXPECT_EQ(Plan(matrix, permute(matrix, {1, 0}), options).threads(), 1);
+}
+
 TEST(Plan, KeepsWhatItWasMadeFrom) {
   const Plan plan(parse_layout("f32 (4)"), parse_layout("f16 (4):(2)"));
   EXPECT_EQ(plan.dst(), parse_layout("f32 (4)"));

@@ -9,6 +9,10 @@
 #include <numeric>
 #include <vector>
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 namespace restride {
 namespace {
 
@@ -56,6 +60,22 @@ TEST(Team, SharesOneLongRow) {
     EXPECT_EQ(dst.back(), 0xee);
   }
 }
+
+#ifdef _OPENMP
+TEST(Team, StaysOneThreadInsideAParallelRegionOfTheCallers) {
+  omp_set_max_active_levels(2);  // so that nesting would not be refused for us
+  const Layout large = contiguous(DType::kF32, {1 << 20});
+  Options options;
+  options.threads = 2;
+  int threads = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+  threads = Plan(large, large, options).threads();
+  omp_set_max_active_levels(1);
+  EXPECT_EQ(threads, 1);
+  EXPECT_EQ(Plan(large, large, options).threads(), 2);
+}
+#endif
 
 /// Counts what it is given, and does it.
 void count_tasks(void* context, int tasks, void (*body)(void*, int), void* arg) {

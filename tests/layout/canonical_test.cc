@@ -123,6 +123,15 @@ TEST(Canonicalize, KeepsTwoSidesWhereShapesHaveNoCommonRefinement) {
   EXPECT_EQ(shown("b12 (2,3):(4,1)", "b12 (3,2):(4,1)"), "unit 4: dst (3,3,2):(4,12,48)b src (3,2,3):(4,12,48)b");
 }
 
+TEST(Canonicalize, OfTwoSidesWidensUnitsNoFurtherThanEithersStrides) {
+  const auto unit = [](std::string_view dst, std::string_view src) {
+    return canon(dst, src, UnitRule::kAligned, 16).dst_unit;
+  };
+  EXPECT_EQ(unit("f32 (2,3):(16,4)b", "f32 (3,2):(12,4)b"), 4);
+  EXPECT_EQ(unit("f32 (2,3):(16,4)b", "f32 (3,2):(10,4)b"), 2);
+  EXPECT_EQ(unit("f32 (2,3):(17,4)b", "f32 (3,2):(12,4)b"), 1);
+}
+
 TEST(Canonicalize, KeepsNegativeSourceStridesAndRepeats) {
   EXPECT_EQ(shown("f32 (2,4)", "f32 (2,4):(1,0)"), "unit 4: (4,2) dst (4,16)b src (0,4)b");
   EXPECT_EQ(shown("f32 (2,4)", "f32 (2,4):(0,0)"), "unit 4: (8) dst (4)b src (0)b");

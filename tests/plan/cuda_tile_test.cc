@@ -1,6 +1,7 @@
 // Which of tile's kernels the CUDA planner chooses, and that explain can show why not the other.
 #include <gtest/gtest.h>
 
+#include "src/plan/cuda_families.h"
 #include "src/plan/cuda_planner.h"
 #include "tests/maps/replay.h"
 
@@ -63,6 +64,16 @@ TEST(CudaTilePlan, BulkCopiesOfRowsThatStartOffSectorsGetARingWithFewTilesUnderW
   const plan::Candidate bulk = plan::bid_tile_bulk(canonical("u8 (8192,16400)", "u8 (8192,16400):(1,8192)"), {});
   EXPECT_EQ(bulk.get(plan::ParamId::kStages), 2);
   EXPECT_EQ(bulk.get(plan::ParamId::kBlocks), plan::CudaMachine{}.sm_count);
+}
+
+TEST(CudaTilePlan, BulkCopiesAreLeftOutWhereTheirDescriptorCannotSayTheSource) {
+  const auto by_bulk = [](const std::string& dst, const std::string& src, std::int64_t col_mode) {
+    return plan::tile_by_bulk(canonical(dst, src), col_mode);
+  };
+  EXPECT_TRUE(by_bulk("f32 (7,512,1024)", "f32 (7,512,1024):(524288,1,512)", 1));
+  EXPECT_FALSE(by_bulk("f32 (7,512,1024)", "f32 (7,512,1024):(0,1,512)", 1)) << "a repeated mode has no stride";
+  EXPECT_TRUE(by_bulk("u8 (2147483632,64)", "u8 (2147483632,64):(1,2147483632)", 1));
+  EXPECT_FALSE(by_bulk("u8 (2147483648,64)", "u8 (2147483648,64):(1,2147483648)", 1)) << "an extent of 31 bits";
 }
 
 TEST(CudaTilePlan, ShortRowsOfSrcGetTilesThatTheyFill) {
