@@ -15,7 +15,7 @@ function(run)
   set(run_output "${output}" PARENT_SCOPE)
 endfunction()
 
-file(REMOVE_RECURSE ${prefix} ${WORK}/consumer)
+file(REMOVE_RECURSE ${prefix} ${WORK}/consumer ${WORK}/c_only)
 set(configure ${CMAKE_COMMAND} -G ${GENERATOR} -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX}
     -DCMAKE_C_COMPILER_LAUNCHER=${LAUNCHER} -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
 
@@ -33,6 +33,22 @@ run(${configure} -S ${SOURCE}/tests/packaging/consumer -B ${WORK}/consumer -DCMA
 run(${CMAKE_COMMAND} --build ${WORK}/consumer)
 run(${WORK}/consumer/consumer_cc)
 run(${WORK}/consumer/consumer_c)
+
+# A project without C++ can link the shared library; of the static one it is told why not.
+file(WRITE ${WORK}/c_only/CMakeLists.txt "cmake_minimum_required(VERSION 3.22)
+project(c_only LANGUAGES C)
+find_package(restride REQUIRED)
+add_executable(c_only ${SOURCE}/tests/packaging/consumer/main.c)
+target_link_libraries(c_only PRIVATE restride::restride)
+")
+execute_process(COMMAND ${configure} -S ${WORK}/c_only -B ${WORK}/c_only/build -DCMAKE_PREFIX_PATH=${prefix}
+                RESULT_VARIABLE status ERROR_VARIABLE output OUTPUT_QUIET)
+if(KIND STREQUAL "shared")
+  run(${CMAKE_COMMAND} --build ${WORK}/c_only/build)
+  run(${WORK}/c_only/build/c_only)
+elseif(status EQUAL 0 OR NOT output MATCHES "enable CXX in")
+  message(FATAL_ERROR "a C project with the static library must be told to enable CXX; it got:\n${output}")
+endif()
 
 file(GLOB_RECURSE pc_file ${prefix}/*/restride.pc)
 cmake_path(GET pc_file PARENT_PATH pc_dir)
