@@ -102,9 +102,7 @@ bool take_tile(const plan::Candidate& k, const plan::TileSets& sets, std::int64_
   if (!sane) return false;
   a->chunk_rows =
       std::min(a->chunk_rows, std::max(a->rows, a->tile_rows));  // a plan from a file may say more than there are
-  const std::int64_t chunks = (a->rows + a->chunk_rows - 1) / a->chunk_rows;
-  const std::int64_t blocks = (a->cols + a->band_cols - 1) / a->band_cols;
-  a->tasks = a->nest.points() * chunks * blocks;
+  a->tasks = a->nest.points() * kernels::cpu::tile_chunks(*a) * kernels::cpu::tile_bands(*a);
   return true;
 }
 

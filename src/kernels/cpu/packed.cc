@@ -5,6 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/kernels/cpu/packed.cc"
 #include <hwy/foreach_target.h>
+#include "src/base/checked.h"
 #include "src/kernels/cpu/packed_asker-inl.h"
 #include "src/kernels/cpu/run_writers-inl.h"
 #include "src/kernels/cpu/shuffles-inl.h"
@@ -101,7 +102,7 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
         using Steps = Shuffles<kUnit>;
         std::int64_t step = 0;  // pieces come in order, and are whole steps
         leave_in_pieces(t, tile, writers, asker, leaving, [&](std::int64_t, std::int64_t n) RESTRIDE_INLINE_LAMBDA {
-          const std::int64_t steps = (n + Steps::kLanes - 1) / Steps::kLanes;
+          const std::int64_t steps = ceil_div(n, Steps::kLanes);
           t.shuffles().take(step, steps, stage, leaving);
           step += steps;
         });

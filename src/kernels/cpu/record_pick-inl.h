@@ -34,7 +34,7 @@ class RecordPick {
   explicit RecordPick(const CpuArgs& a) : record_(a.dst_unit), stride_(a.row_src_stride) {
     const std::int64_t cell = std::abs(stride_);
     at_once_ = (kVector - record_) / cell + 1;
-    fill_vector_ = (kVector - record_ + cell - 1) / cell + 1;
+    fill_vector_ = records_that_span(kVector, record_, cell);
     // Cells that go downwards are read from the end of the first record back, so that nothing behind it is touched.
     lead_ = stride_ < 0 ? record_ - kVector : 0;
     for (std::int64_t i = 0; i < kVector; ++i) {

@@ -31,7 +31,7 @@ class RecordSpread {
       : record_(a.dst_unit), from_stride_(a.row_src_stride), to_stride_(a.row_dst_stride) {
     const std::int64_t cell = std::abs(from_stride_);
     at_once_ = (kVector - record_) / std::max(cell, to_stride_) + 1;
-    fill_vector_ = (kVector - record_ + cell - 1) / cell + 1;
+    fill_vector_ = records_that_span(kVector, record_, cell);
     lead_ = from_stride_ < 0 ? record_ - kVector : 0;
     for (std::int64_t k = 0; k < at_once_; ++k)
       for (std::int64_t b = 0; b < record_; ++b) {

@@ -16,6 +16,7 @@
 #define RESTRIDE_KERNELS_CPU_RECORDS_INL_H_
 #endif
 
+#include "src/base/checked.h"
 #include "src/kernels/cpu/args.h"
 #include "src/kernels/cpu/transpose-inl.h"
 
@@ -28,6 +29,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 inline std::int64_t byte_in_cell(const CpuArgs& a, std::int64_t b) {
   if (!a.record_reversed) return b;
   return a.dst_unit - a.record_unit - b / a.record_unit * a.record_unit + b % a.record_unit;
+}
+
+/// Records of `record` bytes, `cell` bytes apart, that span `bytes` or more.
+inline std::int64_t records_that_span(std::int64_t bytes, std::int64_t record, std::int64_t cell) {
+  return ceil_div(bytes - record, cell) + 1;
 }
 
 #if HWY_TARGET != HWY_SCALAR

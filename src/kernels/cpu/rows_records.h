@@ -1,6 +1,5 @@
-// Moves: rows of records: runs of a few bytes that both sides share, dense in dst, in one stride in src: pixels of
-// which
-//   some channels are left out, or in another order (RGBA to RGB, BGR to RGB), rows mirrored, every second unit.
+// Moves: rows of records: runs of a few bytes that both sides share, dense in dst, in one stride in src: pixels with
+//   some channels left out or in another order (RGBA to RGB, BGR to RGB), rows mirrored, every second unit.
 // Applies when: as for rows.h, with records of up to 16 bytes for units, in src 64 bytes apart at most.
 // Task map: rows.h's.
 // Buffers: 2 KiB of dst on their way out, and an open line; none where stores go through the caches.

@@ -12,6 +12,7 @@
 // Source and measured: tile transposes as in HPTT and Intel's manual; the carried line is ours. bench/results.
 #pragma once
 
+#include "src/base/checked.h"
 #include "src/kernels/cpu/args.h"
 
 namespace restride::kernels::cpu {
@@ -24,6 +25,10 @@ inline constexpr std::int64_t kMaxBandCols = 2048;
 /// From staged row to staged row: a constant, so that a block's loads need no address arithmetic, and an odd number
 /// of lines, so that a column of blocks spreads over the cache's sets.
 inline constexpr std::int64_t kStagePitch = kMaxTileRowBytes + 64;
+
+/// Tasks of an outer position: chunks of rows times bands of columns.
+inline std::int64_t tile_chunks(const CpuArgs& a) noexcept { return ceil_div(a.rows, a.chunk_rows); }
+inline std::int64_t tile_bands(const CpuArgs& a) noexcept { return ceil_div(a.cols, a.band_cols); }
 
 /// Expects row_set, col_set, nest (the rest), tile_rows (a multiple of 64 / dst_unit when rows are split), tile_cols,
 /// chunk_rows (a multiple of tile_rows), stream, cast_run; or direct, then only the sets,

@@ -95,8 +95,7 @@ void tile_records(const CpuArgs& a, std::byte* dst_base, const std::byte* src_ba
     if (t.opens_band) columns.open(a, t, a.stream);
     const auto row_bytes = static_cast<std::size_t>((t.cols - 1) * a.src_unit + a.dst_unit);
     for (std::int64_t r = 0; r < t.rows; ++r) copy_bytes(stage + r * kStagePitch, t.src + t.row_offsets[r], row_bytes);
-    const std::int64_t blocks =
-        ((t.cols + Records::kCols - 1) / Records::kCols) * ((t.rows + Records::kRows - 1) / Records::kRows);
+    const std::int64_t blocks = ceil_div(t.cols, Records::kCols) * ceil_div(t.rows, Records::kRows);
     TileAsker asker(ahead, more, a.src_unit, blocks);
     for (std::int64_t c = 0; c < t.cols; c += Records::kCols) {
       sink.open(t, t.first_col + c, std::min(Records::kCols, t.cols - c));

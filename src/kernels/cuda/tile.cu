@@ -1,7 +1,6 @@
 // Moves         two modes, one contiguous in each side, batched over the others; tiles through shared memory; casts.
 // Applies when  dst's innermost mode and src's are different modes, both long; any pitch and alignment. Where all rows
-// lie
-//               on words, tile_aligned.cu or tile_bulk.cu have the same tiles faster.
+//               lie on words, tile_aligned.cu or tile_bulk.cu have the same tiles faster.
 // Thread map    256 threads a tile: load, 16 bytes a lane along src's rows; store, 16 bytes a lane, 8 x 4 lanes a warp.
 // Shared memory rows as they lie in src, pitch congruent to src's modulo 16; see src/maps/tile.h. No bank conflicts.
 // Traffic       every byte once each way, plus a halo of up to 31 bytes a row of dst when dst's rows are misaligned.

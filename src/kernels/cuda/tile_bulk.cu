@@ -1,4 +1,5 @@
-// Moves         what tile_aligned moves without a cast, its tiles brought in by bulk tensor copies (TMA).
+// Moves         what tile_aligned moves, casts that widen to at most 4 bytes among it, its tiles brought in by bulk
+//               tensor copies (TMA).
 // Applies when  sm_90 and later; rows on words, at most two outer modes, strides of src positive, whole groups of rows.
 // Thread map    one thread starts the copies; all 256 gather and store as in tile_aligned. A block moves several tiles,
 //               one after the other in the tiles' order, and has the next ones on their way meanwhile.

@@ -1,7 +1,6 @@
 // Moves         a matrix of pixels, batched over other modes: images transposed or turned by a quarter; and of bytes.
 // Applies when  dst's innermost mode is 3 units of 1 or 2 bytes that src holds side by side as well, in either order,
-// or
-//               a unit is a byte; the next mode of dst and another one of src have no gaps; any pitch and alignment.
+//               or a unit is a byte; the next mode of dst and another one of src have no gaps; any pitch and alignment.
 // Thread map    256 threads a tile: load, 16 bytes a lane along src's rows; a block of pixels a lane, from rows of src
 //               to rows of dst; store, 16 bytes a lane, 16 lanes a row.
 // Shared memory see src/maps/tile_pixels.h. No bank conflicts where src's rows start on 16 bytes.
