@@ -31,7 +31,7 @@ class Scratch {
   virtual std::uint64_t fingerprint(const Copy& copy) = 0;
 };
 
-/// Errors: std::bad_alloc; MemoryError and DeviceError on CUDA.
+/// Errors: MemoryError; DeviceError on CUDA.
 std::unique_ptr<Scratch> cpu_scratch(const ScratchSide& dst, const ScratchSide& src);
 std::unique_ptr<Scratch> cuda_scratch(int device, const ScratchSide& dst, const ScratchSide& src);
 

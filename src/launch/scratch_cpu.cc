@@ -3,6 +3,10 @@
 #include <cstring>
 #include <new>
 
+#include <fmt/format.h>
+
+#include <restride/error.hpp>
+
 #include "src/launch/scratch.h"
 
 namespace restride::launch {
@@ -16,7 +20,12 @@ struct Free {
 using Bytes = std::unique_ptr<std::byte, Free>;
 
 Bytes allocate(const ScratchSide& side) {
-  return Bytes(static_cast<std::byte*>(::operator new(static_cast<std::size_t>(side.last - side.first + 512), kAlign)));
+  const std::int64_t bytes = side.last - side.first + 512;
+  void* memory = ::operator new(static_cast<std::size_t>(bytes), kAlign, std::nothrow);
+  if (memory == nullptr)
+    throw MemoryError(fmt::format(
+        "no memory for {} bytes of a tensor while measuring; free some, or plan without measuring", bytes));
+  return Bytes(static_cast<std::byte*>(memory));
 }
 
 class CpuScratch final : public Scratch {

@@ -18,7 +18,7 @@ constexpr std::int64_t kPiece = 16 << 20;  // bytes hashed at a time
 void check(cudaError_t rc, const char* doing) {
   if (rc == cudaErrorMemoryAllocation)
     throw MemoryError(
-        fmt::format("no device memory for {} while measuring; free some, or plan without Options::measure", doing));
+        fmt::format("no device memory for {} while measuring; free some, or plan without measuring", doing));
   if (rc != cudaSuccess)
     throw DeviceError(fmt::format("CUDA failed at {} while measuring: {}", doing, cudaGetErrorString(rc)));
 }

@@ -160,6 +160,14 @@ TEST(Measurements, RefuseBrokenText) {
     EXPECT_THROW(Measurements::from_json(text), ParseError) << text;
 }
 
+TEST(Measuring, OfTensorsThatNoMemoryHoldsIsAMemoryErrorBeforeAnythingRuns) {
+  const Layout huge = contiguous(DType::kU8, {1 << 20, std::int64_t{1} << 38});
+  Measurements kept;
+  EXPECT_THROW(Plan(huge, permute(contiguous(DType::kU8, {std::int64_t{1} << 38, 1 << 20}), {1, 0}), with(&kept, true)),
+               MemoryError);
+  EXPECT_EQ(kept.size(), 0u);
+}
+
 TEST(Measurements, ServeCopiesThroughTheCache) {
   Measurements kept;
   std::vector<float> src(3500), dst(3500);
