@@ -23,8 +23,8 @@ Bytes allocate(const ScratchSide& side) {
   const std::int64_t bytes = side.last - side.first + 512;
   void* memory = ::operator new(static_cast<std::size_t>(bytes), kAlign, std::nothrow);
   if (memory == nullptr)
-    throw MemoryError(fmt::format(
-        "no memory for {} bytes of a tensor while measuring; free some, or plan without measuring", bytes));
+    throw MemoryError(
+        fmt::format("no memory for {} bytes of a tensor while measuring; free some, or plan without measuring", bytes));
   return Bytes(static_cast<std::byte*>(memory));
 }
 
