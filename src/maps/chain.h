@@ -68,4 +68,20 @@ RESTRIDE_HD constexpr std::int32_t chain_stage_byte(std::int32_t row, std::int32
   return byte / kLineBytes * (units * groups * kLineBytes) + line * kLineBytes + word * kWordBytes + byte % kWordBytes;
 }
 
+/// Finding where a row lies takes long, so the lanes of a warp share it. Of the rows of src that a warp loads in all
+/// its steps, `row_words` lanes a row, a lane finds this one, counted from the tile's first; what a lane wants in step
+/// i was found by lane i * (32 / row_words) + lane / row_words.
+RESTRIDE_HD constexpr std::int32_t chain_found_row(std::int32_t thread, std::int32_t threads, std::int32_t row_words) {
+  const std::int32_t rows = 32 / row_words, lane = thread % 32;
+  return thread / 32 * rows + lane % rows + lane / rows * (threads / row_words);
+}
+
+/// Of the rows of dst that a warp stores in a step, `across` a lane, a lane finds this one; what a lane wants was found
+/// by lane (lane >> log) * across and those behind it. The others are tile_line_store's.
+RESTRIDE_HD constexpr std::int32_t chain_found_store(std::int32_t step, std::int32_t thread, std::int32_t threads,
+                                                     std::int32_t log, std::int32_t rows, std::int32_t across) {
+  const std::int32_t lane = thread % 32, wants = thread - lane + (lane / across << log);
+  return tile_line_store(step, wants, threads, log, rows).s * across + lane % across;
+}
+
 }  // namespace restride::maps

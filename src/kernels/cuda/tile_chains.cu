@@ -25,8 +25,15 @@ struct ChainTile {
   static constexpr int kLoads = kD * kRowWords / kThreads, kStores = kGroups * kRows / kThreads;
   static constexpr int kBytes = kD * kS * kUnit;
   static_assert(kLoads * kThreads == kD * kRowWords && kStores * kThreads == kGroups * kRows);
+  static constexpr int kLanesRows = 32 / kRowWords;  ///< rows of src that a warp reads in a step
   static_assert(kRowWords % 8 == 0 && (kGroups % 8 == 0 || 8 % kGroups == 0) && kThreads % kRowWords == 0);
+  static_assert(32 % kRowWords == 0 && kLoads * kLanesRows <= 32 && (kGroups < 4 ? 16 : 8) * kAcross <= 32);
 };
+
+/// What lane `lane` of the warp has.
+__device__ inline std::int64_t from_lane(std::int64_t value, int lane) {
+  return __shfl_sync(~0u, static_cast<long long>(value), lane);
+}
 
 /// `together`: the rows of dst that a lane makes at once follow each other in one mode.
 template <class Tile, bool together>
@@ -42,12 +49,22 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   const int byte = threadIdx.x % Tile::kRowWords * 16, row = threadIdx.x / Tile::kRowWords;
   constexpr int kRowsAStep = Tile::kThreads / Tile::kRowWords;
   const char* const from = src + a.src_offset + batch.src + static_cast<std::int64_t>(place.s) * kUnit + byte;
+  // Finding a row takes long, so each lane finds one of those that its warp reads in all steps. Not for bytes: their
+  // many loads of short pieces only crowd each other when they come at once.
+  const int lane = threadIdx.x % 32;
+  std::int64_t found = 0;
+  if constexpr (kUnit > 1) {
+    const int mine = maps::chain_found_row(threadIdx.x, Tile::kThreads, Tile::kRowWords);
+    found = maps::chain_offset(c.src_rows, place.d + mine);
+  }
   uint4 words[Tile::kLoads];
 #pragma unroll
   for (int step = 0; step < Tile::kLoads; ++step) {
     const int d = place.d + row + step * kRowsAStep;
+    const std::int64_t offset = kUnit > 1 ? from_lane(found, step * Tile::kLanesRows + lane / Tile::kRowWords)
+                                          : maps::chain_offset(c.src_rows, d);
     if (byte >= row_bytes || d >= a.d_extent) continue;
-    words[step] = load_kept(from + maps::chain_offset(c.src_rows, d));
+    words[step] = load_kept(from + offset);
   }
 #pragma unroll
   for (int step = 0; step < Tile::kLoads; ++step)
@@ -61,15 +78,26 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   for (int step = 0; step < Tile::kStores; ++step) {
     const maps::TileStore at = maps::tile_line_store(step, threadIdx.x, Tile::kThreads, log, Tile::kRows);
     const int s = place.s + at.s * kAcross, d = place.d + at.word * kUnits;
+    std::int64_t offset = 0;
+    if constexpr (together) {
+      offset = maps::chain_offset(c.dst_rows, s);
+    } else {  // a lane finds one of the rows that its warp writes in this step
+      const int mine = maps::chain_found_store(step, threadIdx.x, Tile::kThreads, log, Tile::kRows, kAcross);
+      offset = maps::chain_offset(c.dst_rows, place.s + mine);
+    }
+    std::int64_t rows[kAcross];
+#pragma unroll
+    for (int i = 0; i < kAcross; ++i)
+      rows[i] = together ? offset + i * c.dst_rows.stride[0] : from_lane(offset, (lane >> log) * kAcross + i);
     if (d >= a.d_extent || s >= a.s_extent) continue;
     const std::uint32_t address =
         stage + maps::chain_stage_byte(at.word * kUnits, at.s * kAcross * kUnit, kUnits, Tile::kGroups);
-    char* word = to + maps::chain_offset(c.dst_rows, s) + static_cast<std::int64_t>(d) * kUnit;
+    char* const word = to + static_cast<std::int64_t>(d) * kUnit;
     if constexpr (kAcross == 1) {
       Bits<kUnit> units[kUnits];
 #pragma unroll
       for (int j = 0; j < kUnits; ++j) units[j] = load_shared<kUnit>(address + j * kRowsApart);
-      store<16>(word, join<kUnit, kUnits>(units));
+      store<16>(word + rows[0], join<kUnit, kUnits>(units));
     } else {
       std::uint32_t out[kAcross][4];
 #pragma unroll
@@ -82,12 +110,8 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
         for (int i = 0; i < kAcross; ++i) out[i][w] = column[i];
       }
 #pragma unroll
-      for (int i = 0; i < kAcross; ++i) {
-        if (i != 0 && together) word += c.dst_rows.stride[0];
-        if (i != 0 && !together)
-          word = to + maps::chain_offset(c.dst_rows, s + i) + static_cast<std::int64_t>(d) * kUnit;
-        store<16>(word, make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]));
-      }
+      for (int i = 0; i < kAcross; ++i)
+        store<16>(word + rows[i], make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]));
     }
   }
 }
