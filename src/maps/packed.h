@@ -11,19 +11,13 @@
 
 #include <cstdint>
 
+#include "src/maps/packed_lattice.h"
 #include "src/maps/walk.h"
 
 namespace restride::maps {
 
 inline constexpr int kMaxPackedModes = 20;
-inline constexpr int kPackedThreads = 256;
-inline constexpr std::int32_t kNoSwizzle = 31;
-
-/// Lanes collect the parts of their dst words in different orders, so that they meet in fewer banks; see packed_turn.
-struct PackedTurn {
-  std::int32_t factor = 1, shift = 5;  ///< 5: all lanes in one order
-  friend constexpr bool operator==(const PackedTurn&, const PackedTurn&) = default;
-};
+inline constexpr std::int32_t kNoSwizzle = 31, kNoPad = 31;
 
 /// Modes of one group, innermost first, and what a step along each adds.
 struct PackedModes {
@@ -41,15 +35,7 @@ enum class PackedKind : std::uint8_t {
   kLoose,   ///< runs start anywhere: a lane looks its place up for every word
   kFlat,    ///< the runs of a tile follow each other: words pass from one to the next, and only a tile has ends
   kBlock,   ///< units of 1 and 2 bytes: 4 bytes at a time, which are as many rows; transposed in registers
-};
-
-/// How a block's threads lie over the words of lines (rows, groups of rows, or pieces): `across` words of each of
-/// kPackedThreads / across lines. Steps are numbered along the lines first, so a thread seldom changes its words.
-struct PackedLattice {
-  base::FastDiv across;    ///< words side by side
-  std::int32_t lines = 1;  ///< lines a step takes
-  base::FastDiv blocks;    ///< steps along the lines
-  std::int32_t steps = 0;
+  kSorted,  ///< loose, but rows are sorted by where they start, so a lane keeps its place for all of its rows
 };
 
 struct PackedArgs {
@@ -74,12 +60,16 @@ struct PackedArgs {
   std::int32_t run_inside = 0;                 ///< bytes inside a piece at index 0, where modes of a run go backwards
   bool whole_pieces = false;                   ///< pieces of a shorter last tile are as long as all others
   std::int32_t piece_pitch = 0;                ///< bytes from piece to piece in shared memory, a multiple of 16
+  std::int32_t pad_shift = kNoPad;             ///< a word more after every 2^pad_shift pieces
+  std::int32_t threads = kPackedThreads;       ///< of a block
   std::int32_t swizzle_shift = kNoSwizzle;     ///< see packed_swizzle
   PackedTurn turn;
   PackedLattice load;             ///< over the words of pieces
   PackedLattice store;            ///< over the words of rows, or of groups of rows in blocks
   base::FastDiv flat_run;         ///< units of a run, where runs are flat
   std::int32_t flat_step = 0;     ///< bytes of src from run to run there
+  PackedCycles cycles;            ///< how threads lie over flat runs
+  std::int32_t start_step = 0;    ///< sorted rows start at multiples of so many bytes; 0: not sorted
   std::int32_t run_copies = 1;    ///< run tables, each shifted by a unit, so that four entries are one access
   std::int32_t tile_bytes = 0;    ///< shared memory of the pieces of one tile
   std::int32_t shared_bytes = 0;  ///< with the tables
@@ -143,8 +133,12 @@ RESTRIDE_HD constexpr PackedSum packed_sum(const PackedModes& modes, std::uint32
 /// Place in shared memory of a piece whose source lies `piece_src` bytes behind the tile's, less the low four bits of
 /// the tile's own address: congruent to its address modulo 16, so that aligned words stay aligned words.
 RESTRIDE_HD constexpr std::int32_t packed_piece_base(const PackedArgs& a, std::int32_t piece, std::int64_t piece_src) {
-  return piece * a.piece_pitch + static_cast<std::int32_t>(piece_src & 15);
+  return piece * a.piece_pitch + (piece >> a.pad_shift) * 16 + static_cast<std::int32_t>(piece_src & 15);
 }
+
+/// Sorted rows and flat runs of small units are kept out of each other's banks by padding, all others by a swizzle,
+/// which costs a little for every unit that is looked up.
+RESTRIDE_HD constexpr bool packed_pads(int dst_unit) { return dst_unit < 4; }
 
 /// Spreads what lies a power of two apart over the banks: exclusive-or of a 16-byte word's number among eight with the
 /// address bits from `shift` + 4 on.
@@ -152,26 +146,18 @@ RESTRIDE_HD constexpr std::uint32_t packed_swizzle(std::uint32_t address, std::i
   return address ^ (address >> shift & 0x70u);
 }
 
-struct PackedStep {
-  std::int32_t word = 0, line = 0;
-};
-
-/// What a thread moves in step `step`; some words and lines may lie outside, and those of threads without work do.
-RESTRIDE_HD constexpr PackedStep packed_step(const PackedLattice& l, std::uint32_t step, std::uint32_t thread) {
-  constexpr std::int32_t kOutside = 1 << 24;
-  const std::uint32_t group = l.blocks.quotient(step), block = step - group * l.blocks.divisor;
-  const std::uint32_t row = l.across.quotient(thread), column = thread - row * l.across.divisor;
-  const auto line = static_cast<std::int32_t>(row);
-  return {static_cast<std::int32_t>(group * l.across.divisor + column),
-          line < l.lines ? static_cast<std::int32_t>(block) * l.lines + line : kOutside};
+/// Where in the row table the row stands that is number `rank` of those that start at byte `start` of a word. The
+/// lattice's lines are dealt to the starts in turn, so that a lane's rows all start alike, and rows that follow each
+/// other are neighbouring lines'.
+RESTRIDE_HD constexpr std::int32_t packed_sorted_place(const PackedArgs& a, std::int32_t start, std::int32_t rank) {
+  const auto blocks = static_cast<std::int32_t>(a.store.blocks.divisor);
+  const auto turn = static_cast<std::int32_t>(a.store.blocks.quotient(static_cast<std::uint32_t>(rank)));
+  return (start / a.start_step + turn * (16 / a.start_step)) * blocks + rank - turn * blocks;
 }
 
-/// By how many parts a lane is ahead of the first.
-RESTRIDE_HD constexpr int packed_ahead(int lane, const PackedTurn& turn) { return lane * turn.factor >> turn.shift; }
-
-/// Which part of its dst word a lane collects at step i of `steps` (a power of two).
-RESTRIDE_HD constexpr int packed_turn(int lane, int i, int steps, const PackedTurn& turn) {
-  return (i + packed_ahead(lane, turn)) & (steps - 1);
+/// Entries of the row table.
+RESTRIDE_HD constexpr std::int32_t packed_row_table(const PackedArgs& a) {
+  return a.start_step != 0 ? a.store.lines * static_cast<std::int32_t>(a.store.blocks.divisor) : a.rows;
 }
 
 /// Entries of padding on both sides of a run table: what a word reaches beyond its run.
@@ -182,16 +168,28 @@ RESTRIDE_HD constexpr std::int32_t packed_run_table(std::int32_t run_units) {
   return (run_units + 2 * kRunPad + 7) / 8 * 8;
 }
 
-/// Entry p of the run table; flat runs go on into the next ones.
+/// Entry p of the run table; flat runs go on into the next ones. All of it lies within a tile, so 32 bits do.
 RESTRIDE_HD constexpr std::int32_t packed_run_entry(const PackedArgs& a, std::uint32_t p) {
-  std::int32_t next = 0;
+  std::int32_t inside = a.run_inside, piece = 0;
+  std::uint32_t piece_src = 0;  // of which the low four bits count
   if (a.kind == PackedKind::kFlat) {
     const std::uint32_t run = a.flat_run.quotient(p);
     p -= run * a.flat_run.divisor;
-    next = static_cast<std::int32_t>(run) * a.flat_step;
+    inside += static_cast<std::int32_t>(run) * a.flat_step;
   }
-  const PackedSum sum = packed_sum(a.run_modes, p);
-  return packed_piece_base(a, sum.piece, sum.piece_src) + sum.inside + a.run_inside + next;
+  const PackedModes& modes = a.run_modes;
+  for (int m = 0; m < modes.rank; ++m) {
+    const std::uint32_t rest = m + 1 < modes.rank ? modes.extent[m].quotient(p) : 0;
+    const std::uint32_t digit = p - rest * modes.extent[m].divisor;
+    p = rest;
+    const std::uint32_t src = digit * static_cast<std::uint32_t>(modes.src_stride[m]);
+    piece += static_cast<std::int32_t>(digit * modes.piece_step[m]);
+    if (modes.piece_step[m] != 0)
+      piece_src += src;
+    else
+      inside += static_cast<std::int32_t>(src);
+  }
+  return packed_piece_base(a, piece, piece_src) + inside;
 }
 
 /// Entry r of the row table.

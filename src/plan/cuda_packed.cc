@@ -1,6 +1,7 @@
 // The bid of packed on CUDA: the cheapest of its tiles.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "src/base/checked.h"
 #include "src/plan/cuda_packed.h"
@@ -56,6 +57,14 @@ class Choice {
   };
   static constexpr Target kMiddling{256, 256};
   static constexpr std::int64_t kMostTile = 44 << 10;  // bytes
+  static constexpr int kLargest = 32 << 10;
+
+  /// True where the runs of flat tiles repeat themselves, as words, so late that only a large tile has several cycles.
+  bool long_cycles(const Set& set) const {
+    const std::int64_t run_bytes = set.run_units * c_.dst_unit;
+    return c_.dst_unit == 1 && runs_of(c_, set).merged &&
+           run_bytes * 16 / std::gcd(run_bytes, std::int64_t{16}) >= 1536;
+  }
 
   Set tile(const Target& at) const {
     Set set;
@@ -85,8 +94,8 @@ class Choice {
       last_run = set.run_units;
       const std::int64_t starts = run_alignment(c_, set);
       std::int64_t last_tile = 0, same_pieces = 0;
-      for (const std::int64_t src_target : {64, 128, 192, 256, 384, 512, 768, 1024, 4096, 16384}) {
-        if (src_target <= same_pieces) continue;
+      for (const std::int64_t src_target : {64, 128, 192, 256, 384, 512, 768, 1024, 4096, 16384, kLargest}) {
+        if (src_target <= same_pieces || (src_target == kLargest && !long_cycles(set))) continue;
         same_pieces = take_pieces(c_, src_order_, src_target, set);
         if (set.tile_units == last_tile) continue;
         last_tile = set.tile_units;

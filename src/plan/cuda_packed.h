@@ -87,7 +87,21 @@ void finish(const layout::Canonical& c, const Set& set, maps::PackedArgs& a);
 // ---- cuda_packed_lanes.cc: which thread moves what ----
 
 /// Chooses the lattice over rows of `words` words, the swizzle and the turns so that a word of dst costs the fewest
-/// cycles.
+/// cycles; loose rows of small units may be sorted then.
 void spread(const layout::Canonical& c, maps::PackedArgs& a, std::int64_t words);
+
+// ---- cuda_packed_sorted.cc ----
+
+/// The same for loose rows that are sorted. Returns what a word costs, in cycles, and leaves `a` as it is, but for its
+/// kind, unless that is below `least`.
+double spread_sorted(const layout::Canonical& c, maps::PackedArgs& a, std::int64_t words, double least);
+
+// ---- cuda_packed_flat.cc ----
+
+/// Lays a block's threads over the cycles of a tile's flat runs, so that few are idle and places are looked up seldom.
+void lay_cycles(const layout::Canonical& c, maps::PackedArgs& a);
+
+/// The turn and the padding for flat runs: lanes collect words that follow each other, wherever their units lie.
+void spread_flat(const layout::Canonical& c, maps::PackedArgs& a);
 
 }  // namespace restride::plan::packed

@@ -196,12 +196,14 @@ void finish(const Canonical& c, const Set& set, PackedArgs& a) {
   } else if (!c.cast && starts_alike(a)) {
     a.kind = PackedKind::kFixed;
   }
+  const bool found = a.kind == PackedKind::kLoose || a.kind == PackedKind::kFlat;
+  if (found && maps::packed_pads(c.dst_unit)) a.tile_bytes += a.pieces / units * 16;
   a.tile_bytes += a.pieces * a.piece_pitch + 32;
   a.tile_bytes = (a.tile_bytes + 127) / 128 * 128;
-  const bool tables = a.kind == PackedKind::kLoose || a.kind == PackedKind::kFlat;
-  a.run_copies = tables ? std::max(1, 4 / c.dst_unit) : 1;
+  a.run_copies = found ? std::max(1, 4 / c.dst_unit) : 1;
   a.shared_bytes = a.tile_bytes + (a.pieces + (a.kind == PackedKind::kFlat ? 0 : a.rows)) * 16 +
-                   maps::packed_run_table(a.run_units) * 2 * a.run_copies;
+                   maps::packed_run_table(a.run_units) * 2 * a.run_copies +
+                   (a.kind == PackedKind::kLoose ? a.rows * 2 : 0);
 }
 
 }  // namespace packed
@@ -209,9 +211,16 @@ void finish(const Canonical& c, const Set& set, PackedArgs& a) {
 maps::PackedArgs packed_args(const Canonical& c, const Candidate& chosen) {
   const packed::Set set = packed::set_of(c, chosen);
   PackedArgs a = packed::geometry(c, set);
-  a.load = packed::load_lattice(packed::piece_words(a), a.pieces);
+  const std::int64_t words = packed::piece_words(a);  // before pieces are moved apart
   packed::finish(c, set, a);
-  packed::spread(c, a, packed::run_words(c, set, a));
+  if (a.kind == PackedKind::kFlat) {
+    packed::lay_cycles(c, a);
+    packed::spread_flat(c, a);
+  } else {
+    packed::spread(c, a, packed::run_words(c, set, a));
+  }
+  a.load = packed::load_lattice(words, a.pieces, a.threads);
+  if (a.kind == PackedKind::kSorted) a.shared_bytes += (maps::packed_row_table(a) - a.rows) * 16;
   a.blocks = static_cast<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
   return a;
 }

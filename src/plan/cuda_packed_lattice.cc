@@ -7,21 +7,21 @@
 
 namespace restride::plan::packed {
 
-std::int64_t steps_of(std::int64_t words, std::int64_t lines, std::int64_t across) {
-  return ceil_div(words, across) * ceil_div(lines, maps::kPackedThreads / across);
+std::int64_t steps_of(std::int64_t words, std::int64_t lines, std::int64_t across, std::int64_t threads) {
+  return ceil_div(words, across) * ceil_div(lines, threads / across);
 }
 
-maps::PackedLattice lattice(std::int64_t words, std::int64_t lines, std::int64_t across) {
+maps::PackedLattice lattice(std::int64_t words, std::int64_t lines, std::int64_t across, std::int64_t threads) {
   maps::PackedLattice l;
   l.across = base::FastDiv(across);
-  l.lines = static_cast<std::int32_t>(maps::kPackedThreads / across);
+  l.lines = static_cast<std::int32_t>(threads / across);
   l.blocks = base::FastDiv(ceil_div(lines, l.lines));
-  l.steps = static_cast<std::int32_t>(steps_of(words, lines, across));
+  l.steps = static_cast<std::int32_t>(steps_of(words, lines, across, threads));
   return l;
 }
 
-Across::Across(std::int64_t line_words)
-    : words_(line_words), most_groups_(std::clamp<std::int64_t>(ceil_div(line_words, 8), 1, 64)) {
+Across::Across(std::int64_t line_words, std::int64_t threads)
+    : words_(line_words), threads_(threads), most_groups_(std::clamp<std::int64_t>(ceil_div(line_words, 8), 1, 64)) {
   step();
 }
 
@@ -34,7 +34,7 @@ std::int64_t Across::next() {
 std::int64_t Across::best(std::int64_t lines, std::int64_t narrowest) {
   std::int64_t best = 0, best_steps = 0;
   for (; across_ >= narrowest && across_ != 0; step()) {
-    const std::int64_t steps = steps_of(words_, lines, across_);
+    const std::int64_t steps = steps_of(words_, lines, across_, threads_);
     if (best != 0 && steps >= best_steps) continue;
     best = across_;
     best_steps = steps;
@@ -45,7 +45,7 @@ std::int64_t Across::best(std::int64_t lines, std::int64_t narrowest) {
 void Across::step() {
   for (; groups_ <= most_groups_; ++groups_) {
     across_ = groups_ == 1 ? words_ : (ceil_div(words_, groups_) + 7) / 8 * 8;
-    if (across_ > maps::kPackedThreads || (groups_ > 1 && ceil_div(words_, across_) != groups_)) continue;
+    if (across_ > threads_ || (groups_ > 1 && ceil_div(words_, across_) != groups_)) continue;
     if (groups_ > 1 && across_ >= words_) break;
     ++groups_;
     return;
@@ -54,9 +54,9 @@ void Across::step() {
   groups_ = most_groups_ + 1;
 }
 
-maps::PackedLattice load_lattice(std::int64_t words, std::int64_t pieces) {
-  const std::int64_t across = Across(words).best(pieces, 1);
-  return across != 0 ? lattice(words, pieces, across) : maps::PackedLattice{};
+maps::PackedLattice load_lattice(std::int64_t words, std::int64_t pieces, std::int64_t threads) {
+  const std::int64_t across = Across(words, threads).best(pieces, 1);
+  return across != 0 ? lattice(words, pieces, across, threads) : maps::PackedLattice{};
 }
 
 }  // namespace restride::plan::packed

@@ -18,7 +18,10 @@ std::int32_t chunk_of(std::int64_t extent, std::int64_t need, std::int64_t run_b
   std::int64_t chunk = ceil_div(extent, ceil_div(extent, need));
   std::int64_t step = 32;
   while (step > 1 && run_bytes * step / 2 % 32 == 0) step /= 2;
-  if (chunk >= 4 * step) chunk = ceil_div(chunk, step) * step;
+  if (chunk >= 4 * step)
+    chunk = ceil_div(chunk, step) * step;
+  else if (step == 32 && chunk >= 48)  // whole words
+    chunk = ceil_div(chunk, 16) * 16;
   return static_cast<std::int32_t>(std::min(chunk, extent));
 }
 

@@ -1,9 +1,12 @@
 // Replays src/maps/packed.h and src/maps/records.h for every block, thread and step.
 #include "src/maps/packed.h"
 
+#include <array>
 #include <map>
+#include <vector>
 
 #include "src/maps/records.h"
+#include "src/plan/cuda_packed.h"
 #include "tests/maps/replay.h"
 
 namespace restride {
@@ -15,10 +18,24 @@ using maps_test::Written;
 
 /// Calls `move` for every step of every thread.
 template <class Move>
-void every_step(const maps::PackedLattice& l, Move move) {
+void every_step(const maps::PackedLattice& l, std::int32_t threads, Move move) {
   for (std::int32_t step = 0; step < l.steps; ++step)
-    for (std::uint32_t thread = 0; thread < maps::kPackedThreads; ++thread)
+    for (std::uint32_t thread = 0; thread < static_cast<std::uint32_t>(threads); ++thread)
       move(maps::packed_step(l, static_cast<std::uint32_t>(step), thread));
+}
+
+/// The row table's entries, as numbers of rows: sorted where the kernel sorts them, -1 where there is none.
+std::vector<std::int32_t> row_table(const maps::PackedArgs& a) {
+  std::vector<std::int32_t> table(static_cast<std::size_t>(maps::packed_row_table(a)), -1);
+  std::array<std::int32_t, 16> count{};
+  for (std::int32_t r = 0; r < a.rows; ++r) {
+    const auto start = static_cast<std::size_t>(maps::packed_row_entry(a, static_cast<std::uint32_t>(r)).dst & 15);
+    const std::int32_t at =
+        a.start_step == 0 ? r : maps::packed_sorted_place(a, static_cast<std::int32_t>(start), count[start]++);
+    EXPECT_EQ(table.at(static_cast<std::size_t>(at)), -1) << "two rows in one place";
+    table.at(static_cast<std::size_t>(at)) = r;
+  }
+  return table;
 }
 
 void replay(const std::string& dst, const std::string& src, std::int64_t align = 128) {
@@ -30,12 +47,15 @@ void replay(const std::string& dst, const std::string& src, std::int64_t align =
   const int unit = copy.c.dst_unit, units = 16 / unit;
   const bool flat = a.kind == maps::PackedKind::kFlat;
   const int across = a.kind == maps::PackedKind::kBlock ? 4 / unit : 1;
+  ASSERT_LE(a.threads, maps::kPackedThreads);
+  ASSERT_LE(a.shared_bytes, plan::packed::kMostShared);
+  const std::vector<std::int32_t> table = row_table(a);
   Written written(copy);
   for (std::uint32_t tile = 0; tile < a.tiles; ++tile) {
     const maps::PackedPlace place = maps::packed_place(a, tile);
     const std::int64_t low = place.src & 15;
     std::map<std::uint32_t, std::int64_t> shared;  // byte of shared memory -> source byte
-    every_step(a.load, [&](const maps::PackedStep& step) {
+    every_step(a.load, a.threads, [&](const maps::PackedStep& step) {
       if (step.line >= place.pieces) return;
       const maps::PackedSum sum = maps::packed_sum(a.piece_modes, static_cast<std::uint32_t>(step.line));
       const std::int64_t at = place.src + sum.src;
@@ -55,20 +75,57 @@ void replay(const std::string& dst, const std::string& src, std::int64_t align =
       written.unit(to + p * unit, shared[byte], unit);
     };
     if (flat) {
-      for (std::int32_t p = 0; p < place.rows * a.run_units && !testing::Test::HasFatalFailure(); ++p) {
-        const std::uint32_t run = a.flat_run.quotient(static_cast<std::uint32_t>(p / units * units));
-        const auto rest = static_cast<std::uint32_t>(p) - run * a.flat_run.divisor;
-        collect(place.dst, p, low + maps::packed_run_entry(a, rest) + static_cast<std::int64_t>(run) * a.flat_step);
+      const std::int32_t all = place.rows * a.run_units, skew = static_cast<std::int32_t>(place.dst & 15) / unit;
+      const std::int32_t cycle = a.cycles.runs * a.run_units;
+      const std::uint32_t items = static_cast<std::uint32_t>(a.cycles.together) * a.cycles.words.divisor;
+      for (std::uint32_t item = 0; item < items && !testing::Test::HasFatalFailure(); ++item) {
+        const maps::PackedStep at = maps::packed_cycle_word(a.cycles, item);
+        const std::int32_t first = at.word * units - skew;
+        for (std::int32_t c = at.line; first + c * cycle < all; c += a.cycles.together) {
+          // The first word of a tile that starts off a word is looked up anew in each cycle.
+          const std::int32_t known = first < 0 ? first + c * cycle : first;
+          const std::int32_t behind = first < 0 ? 0 : c * a.cycles.runs * a.flat_step;
+          const std::uint32_t run = a.flat_run.quotient(static_cast<std::uint32_t>(std::max(known, 0)));
+          const std::int32_t in_run = known - static_cast<std::int32_t>(run * a.flat_run.divisor);
+          for (std::int32_t j = 0; j < units; ++j) {
+            const std::int32_t p = first + c * cycle + j;
+            if (p < 0 || p >= all) continue;
+            collect(place.dst, p,
+                    low + behind + maps::packed_run_entry(a, static_cast<std::uint32_t>(in_run + j)) +
+                        static_cast<std::int64_t>(run) * a.flat_step);
+          }
+        }
       }
       continue;
     }
-    every_step(a.store, [&](const maps::PackedStep& step) {
+    if (a.kind == maps::PackedKind::kSorted) {
+      const auto blocks = static_cast<std::int32_t>(a.store.blocks.divisor);
+      for (std::int32_t step = 0; step < a.store.steps; step += blocks)
+        for (std::int32_t thread = 0; thread < a.threads && !testing::Test::HasFatalFailure(); ++thread) {
+          const maps::PackedStep at =
+              maps::packed_step(a.store, static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(thread));
+          if (at.line >= a.store.lines) continue;
+          for (std::int32_t line = at.line * blocks; line < (at.line + 1) * blocks; ++line) {
+            const std::int32_t row = table.at(static_cast<std::size_t>(line));
+            if (row < 0 || row >= place.rows) continue;
+            const maps::PackedSum entry = maps::packed_row_entry(a, static_cast<std::uint32_t>(row));
+            const std::int64_t to = place.dst + entry.dst;
+            for (std::int32_t j = 0; j < units; ++j) {
+              const auto p = static_cast<std::int32_t>(at.word * units - (to & 15) / unit + j);
+              if (p < 0 || p >= place.run_units) continue;
+              collect(to, p, low + maps::packed_run_entry(a, static_cast<std::uint32_t>(p)) + entry.inside);
+            }
+          }
+        }
+      continue;
+    }
+    every_step(a.store, a.threads, [&](const maps::PackedStep& step) {
       for (int i = 0; i < across; ++i) {
         const std::int32_t row = step.line * across + i;
         if (row >= place.rows) continue;
         const maps::PackedSum entry = maps::packed_row_entry(a, static_cast<std::uint32_t>(row));
-        const std::int64_t to = place.dst + entry.dst;
         // Lanes of a tile whose runs start alike take the tile's own start.
+        const std::int64_t to = place.dst + entry.dst;
         const std::int64_t start = a.kind == maps::PackedKind::kLoose ? to : place.dst;
         for (int j = 0; j < units; ++j) {
           const auto p = static_cast<std::int32_t>(step.word * units - (start & 15) / unit + j);
@@ -134,6 +191,18 @@ TEST(PackedMap, RunsThatFollowEachOtherAreOneFlatRun) {
       for (const int align : {128, dtype == "u8" ? 1 : dtype == "f16" ? 2 : 4})
         replay(layout(dtype, 400), layout(dtype, 400) + strides, align);
   }
+}
+
+TEST(PackedMap, SortsLooseRowsByWhereTheyStart) {
+  const std::string dst = "u8 (7,15,11,43,10,18)", src = "u8 (7,15,11,43,10,18):(473,595980,1,11,59598,3311)";
+  const Copy copy(dst, src);
+  const maps::PackedArgs a = plan::packed_args(copy.c, plan::bid_packed(copy.c, {}));
+  EXPECT_EQ(a.kind, maps::PackedKind::kSorted);
+  EXPECT_EQ(a.start_step, 4);
+  replay(dst, src);
+  replay(dst, src, 1);
+  replay("f16 (12,19,11,9,15,2)", "f16 (12,19,11,9,15,2):(1,51480,4680,978120,24,12)", 2);
+  replay("f16 (5,84,15)", "f16 (5,84,15):(1260,1,84)");
 }
 
 TEST(PackedMap, FollowsPitchesFlipsAndPointersOffTheirWords) {

@@ -40,6 +40,12 @@ struct Move {
   __device__ static Bits<bytes> apply(Bits<bytes> unit) { return unit; }
 };
 
+/// True for those.
+template <class Op>
+inline constexpr bool kMoves = false;
+template <int bytes>
+inline constexpr bool kMoves<Move<bytes>> = true;
+
 /// Four words moved on by `by` places: out[i] = in[(i - by) mod 4].
 __device__ inline void rotate_words(std::uint32_t (&v)[4], int by) {
   const bool by1 = (by & 1) != 0, by2 = (by & 2) != 0;

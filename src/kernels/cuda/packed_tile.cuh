@@ -12,11 +12,14 @@ using maps::PackedKind;
 struct alignas(16) RowEntry {
   std::int64_t dst;
   std::int32_t shared;
+  std::int32_t row;  ///< its number: sorted rows are not in their order
 };
 struct alignas(16) PieceEntry {
   std::int64_t src;
-  std::int32_t shared;
+  std::int32_t shared, unused;
 };
+
+inline constexpr int kNoRow = 1 << 30;
 
 /// The tables, behind the tile in shared memory.
 struct Tables {
@@ -24,43 +27,59 @@ struct Tables {
   PieceEntry* pieces;
   std::uint16_t* run;  // a.run_copies tables of `run_size` entries
   int run_size;
+  std::uint16_t* rank;  // of a row among those that start like it, where rows are sorted
 
   __device__ Tables(const PackedArgs& a, char* shared) {
     char* at = shared + a.tile_bytes;
     pieces = reinterpret_cast<PieceEntry*>(at);
     at += a.pieces * sizeof(PieceEntry);
     rows = reinterpret_cast<RowEntry*>(at);
-    if (a.kind != PackedKind::kFlat) at += a.rows * sizeof(RowEntry);
+    if (a.kind != PackedKind::kFlat) at += maps::packed_row_table(a) * sizeof(RowEntry);
     run = reinterpret_cast<std::uint16_t*>(at);
     run_size = maps::packed_run_table(a.run_units);
+    rank = run + run_size * a.run_copies;
+  }
+
+  /// Counts the rows by where they start in a word; `starts` has 16 places, all 0.
+  __device__ void count_rows(const PackedArgs& a, int* starts) const {
+    const int entries = maps::packed_row_table(a);
+#pragma unroll 1
+    for (int i = threadIdx.x; i < entries; i += blockDim.x) {
+      rows[i].row = kNoRow;
+      if (i < a.rows)
+        rank[i] = static_cast<std::uint16_t>(atomicAdd(&starts[maps::packed_row_entry(a, i).dst & 15], 1));
+    }
   }
 
   /// What loading needs.
   __device__ void fill_pieces(const PackedArgs& a) const {
 #pragma unroll 1
-    for (int i = threadIdx.x; i < a.pieces; i += maps::kPackedThreads) {
+    for (int i = threadIdx.x; i < a.pieces; i += blockDim.x) {
       const maps::PackedSum sum = maps::packed_sum(a.piece_modes, i);
-      pieces[i] = {sum.src, maps::packed_piece_base(a, i, sum.src)};
+      pieces[i] = {sum.src, maps::packed_piece_base(a, i, sum.src), 0};
     }
   }
 
   /// What storing needs.
-  template <PackedKind kind>
+  template <PackedKind kind, int copies>
   __device__ void fill_runs(const PackedArgs& a) const {
     if constexpr (kind != PackedKind::kFlat) {
 #pragma unroll 1
-      for (int i = threadIdx.x; i < a.rows; i += maps::kPackedThreads) {
+      for (int i = threadIdx.x; i < a.rows; i += blockDim.x) {
         const maps::PackedSum sum = maps::packed_row_entry(a, i);
-        rows[i] = {sum.dst, sum.inside};
+        int at = i;
+        if constexpr (kind == PackedKind::kSorted)
+          at = maps::packed_sorted_place(a, static_cast<int>(sum.dst & 15), rank[i]);
+        rows[at] = {sum.dst, sum.inside, i};
       }
     }
     const int known = a.run_units + (kind == PackedKind::kFlat ? maps::kRunPad : 0);
 #pragma unroll 1
-    for (int i = threadIdx.x; i < run_size; i += maps::kPackedThreads) {
+    for (int i = threadIdx.x; i < run_size; i += blockDim.x) {
       const int unit = i - maps::kRunPad;
       const auto entry = static_cast<std::uint16_t>(unit >= 0 && unit < known ? maps::packed_run_entry(a, unit) : 0);
-#pragma unroll 1
-      for (int copy = 0; copy < a.run_copies; ++copy)
+#pragma unroll
+      for (int copy = 0; copy < copies; ++copy)
         if (i >= copy) run[copy * run_size + i - copy] = entry;
     }
   }
@@ -120,7 +139,8 @@ __device__ inline T* settled(T* p) {
 template <class Entry>
 __device__ inline Entry look(const Entry* table, int i) {
   const uint4 v = reinterpret_cast<const uint4*>(table)[i];
-  return {static_cast<std::int64_t>(static_cast<std::uint64_t>(v.y) << 32 | v.x), static_cast<std::int32_t>(v.z)};
+  return {static_cast<std::int64_t>(static_cast<std::uint64_t>(v.y) << 32 | v.x), static_cast<std::int32_t>(v.z),
+          static_cast<std::int32_t>(v.w)};
 }
 
 template <bool swizzled, bool inside>
