@@ -138,7 +138,8 @@ maps::TileArgs tile_pixels_args(const Canonical& c, const Candidate& chosen) {
   const Pixels p = pixels_of(c);
   const CopyMode &d_mode = c.modes[static_cast<std::size_t>(p.d)], &s_mode = c.modes[static_cast<std::size_t>(p.s)];
   const int pixel = p.bytes;
-  maps::TileArgs a = tiles_over(c, chosen, p.inside(), {d_mode.extent, s_mode.extent}, ceil_div(most_skew(c, p), pixel));
+  maps::TileArgs a =
+      tiles_over(c, chosen, p.inside(), {d_mode.extent, s_mode.extent}, ceil_div(most_skew(c, p), pixel));
   set_pitches(a, d_mode, s_mode);
   a.src_offset = first_byte(c, p);
   a.skew_mask = kSector - 1;
