@@ -70,10 +70,11 @@ struct TileShape {
 // X(bytes of src's unit, of dst's, units along d, units along s): where bulk tensor copies pay for a cast.
 #define RESTRIDE_BULK_CASTS(X) X(1, 2, 128, 128) X(1, 4, 64, 128) X(2, 4, 64, 64)
 
-/// The shape of the kernels that convert: rows of 128 or 256 bytes on both sides.
+/// The shape of the kernels that convert: rows of 128 to 512 bytes on both sides.
 RESTRIDE_HD constexpr TileShape tile_cast_shape(int dst_unit, int src_unit) {
-  const int words = dst_unit == 1 ? 8 : 16;
-  return {words * kWordBytes / dst_unit, src_unit <= 2 ? 128 : src_unit == 4 ? 64 : src_unit == 8 ? 32 : 16};
+  const int words = dst_unit == 1 || (dst_unit == 2 && src_unit == 2) ? 8 : 16;
+  const int along_s = src_unit <= 2 ? 128 : src_unit == 4 || dst_unit == 16 ? 64 : src_unit == 8 ? 32 : 16;
+  return {words * kWordBytes / dst_unit, along_s};
 }
 
 /// Where a block's tile lies: first unit of each mode (d before the skew) and the batch number.

@@ -2,7 +2,7 @@
 // an order of its own, and stores what belongs to the run.
 #pragma once
 
-#include "src/kernels/cuda/cast_units.cuh"
+#include "src/kernels/cuda/cast_pairs.cuh"
 #include "src/kernels/cuda/device.cuh"
 #include "src/kernels/cuda/packed_tile.cuh"
 
@@ -108,7 +108,7 @@ __device__ inline Bits<16> collect(const PackedArgs& a, std::uint32_t base, cons
                                        [](const Units& units) { return join<Op::kDst, kPart>(units); });
   } else {
     Bits<16> word;
-    with_pair<Op::kDst, Op::kSrc>(a.dst_dtype, a.src_dtype, [&]<class Dst, class Src>() {
+    with_each<Op::kDst, Op::kSrc>(a.dst_dtype, a.src_dtype, [&]<class Dst, class Src>() {
       word = collect_parts<Op, swizzled>(a, base, turn_by, places,
                                          [](const Units& units) { return convert_part<Dst, Src, kPart>(units); });
     });

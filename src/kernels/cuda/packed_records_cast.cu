@@ -4,7 +4,7 @@
 // Shared memory units change hands while they are narrow, in the warp's own part, without barriers of the block.
 // Traffic       every byte once each way, 16 bytes a lane and whole sectors on both sides.
 // Source        packed_records.cu; measured rows in bench/results.
-#include "src/kernels/cuda/cast_units.cuh"
+#include "src/kernels/cuda/cast_pairs.cuh"
 #include "src/kernels/cuda/families.h"
 #include "src/kernels/cuda/records.cuh"
 #include "src/maps/records.h"

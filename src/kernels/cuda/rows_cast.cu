@@ -4,7 +4,7 @@
 // Shared memory none.
 // Traffic       every byte once each way; 16 bytes a lane on the wider side, one or two words a thread.
 // Source        the seeds' copy kernels with a cast; measured rows in bench/results.
-#include "src/kernels/cuda/cast_units.cuh"
+#include "src/kernels/cuda/cast_pairs.cuh"
 #include "src/kernels/cuda/families.h"
 #include "src/maps/rows.h"
 

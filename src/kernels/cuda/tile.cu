@@ -5,7 +5,7 @@
 // Shared memory rows as they lie in src, pitch congruent to src's modulo 16; see src/maps/tile.h. No bank conflicts.
 // Traffic       every byte once each way, plus a halo of up to 31 bytes a row of dst when dst's rows are misaligned.
 // Source        the seeds' operator-transpose ladder; measured rows in bench/results.
-#include "src/kernels/cuda/cast_units.cuh"
+#include "src/kernels/cuda/cast_pairs.cuh"
 #include "src/kernels/cuda/device.cuh"
 #include "src/kernels/cuda/families.h"
 #include "src/maps/tile.h"

@@ -2,7 +2,7 @@
 // (src/maps/tile.h) to whole words.
 #pragma once
 
-#include "src/kernels/cuda/cast_units.cuh"
+#include "src/kernels/cuda/cast_pairs.cuh"
 #include "src/kernels/cuda/device.cuh"
 #include "src/maps/tile.h"
 
