@@ -330,6 +330,12 @@ def test_a_member_that_would_be_unpacked_outside_its_archive_is_refused(restride
     assert os.listdir(tmp_path) == ["in.npy"]
 
 
+@pytest.mark.parametrize("out", [b"out.npz:\xff", b"out.safetensors:\xff"])
+def test_a_member_whose_name_is_no_utf8_is_refused(restride, tmp_path, array, out):
+    assert "no valid UTF-8" in restride("copy", "in.npy", os.fsdecode(out), code=2).err
+    assert os.listdir(tmp_path) == ["in.npy"]
+
+
 def test_a_file_name_that_is_too_long_is_refused_before_the_copy(restride, tmp_path, array):
     result = restride("copy", "in.npy", "x" * 300 + ".npy", code=1)
     assert "too long" in result.err.lower()

@@ -1,10 +1,6 @@
 #include "tools/io/array_entry.h"
 
-#include <string_view>
-
 #include <fmt/format.h>
-
-#include "tools/io/byte_source.h"
 
 namespace restride::io {
 
@@ -28,19 +24,6 @@ void require_within(const Layout& layout, std::uint64_t total_bytes, const std::
   if (static_cast<std::uint64_t>(last) > total_bytes)
     throw ParseError(fmt::format("{}: {} needs {} bytes, but there are {}; it is truncated or the shape is wrong", what,
                                  to_string(layout), last, total_bytes));
-}
-
-std::string printable(std::string_view text) {
-  std::string out;
-  for (const char c : text.substr(0, 60)) {
-    const auto u = static_cast<unsigned char>(c);
-    if (u >= 0x20 && u < 0x7f)
-      out += c;
-    else
-      out += fmt::format("\\x{:02x}", u);
-  }
-  if (text.size() > 60) out += "...";
-  return out;
 }
 
 }  // namespace restride::io

@@ -76,7 +76,4 @@ inline void append_le(std::string& out, std::uint64_t v, int bytes) {
   for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>((v >> (8 * i)) & 0xff));
 }
 
-/// Text of a file as it may appear in a message: printable ASCII, the rest as \xNN, cut after 60 characters.
-std::string printable(std::string_view text);
-
 }  // namespace restride::io

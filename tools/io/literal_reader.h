@@ -8,7 +8,7 @@
 
 #include <restride/error.hpp>
 
-#include "tools/io/byte_source.h"
+#include "tools/io/text.h"
 
 namespace restride::io {
 

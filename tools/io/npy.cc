@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "tools/io/literal_reader.h"
+#include "tools/io/text.h"
 
 namespace restride::io {
 namespace {
@@ -75,6 +76,30 @@ Header read_header(std::string_view text) {
   return header;
 }
 
+/// "[ns]", "[25us]": what stands behind dates and durations.
+bool is_time_unit(std::string_view text) {
+  if (text.size() < 3 || text.front() != '[' || text.back() != ']') return false;
+  text = text.substr(1, text.size() - 2);
+  text.remove_prefix(std::min(text.find_first_not_of("0123456789"), text.size()));
+  static constexpr std::string_view kUnits[] = {"Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"};
+  return std::find(std::begin(kUnits), std::end(kUnits), text) != std::end(kUnits);
+}
+
+/// Whether NumPy has elements of this kind and number that nothing converts: text, bytes, dates, wide floats.
+bool moves(char kind, std::int64_t size) {
+  switch (kind) {
+    case 'S':
+    case 'a':
+    case 'V':
+    case 'U': return true;
+    case 'M':
+    case 'm': return size == 8;
+    case 'f': return size == 10 || size == 12 || size == 16;
+    case 'c': return size == 20 || size == 24 || size == 32;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 NpyDtype parse_npy_dtype(std::string_view descr) {
@@ -99,7 +124,7 @@ NpyDtype parse_npy_dtype(std::string_view descr) {
   std::int64_t size = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
   const std::string_view unit = rest.substr(static_cast<std::size_t>(end - rest.data()));
-  if (error != std::errc{} || (!unit.empty() && kind != 'M' && kind != 'm')) throw unknown();
+  if (error != std::errc{} || !(unit.empty() || ((kind == 'M' || kind == 'm') && is_time_unit(unit)))) throw unknown();
   if (size < 0 || size > INT32_MAX / 4) throw unknown();
 
   static constexpr struct {
@@ -116,7 +141,7 @@ NpyDtype parse_npy_dtype(std::string_view descr) {
       return {row.dtype, order == '>' && word > 1 ? word : 0, false};
     }
   // Everything else moves untouched, its byte order with it: the output carries the same dtype string.
-  if (std::string_view("SaVUMmfc").find(kind) == std::string_view::npos) throw unknown();
+  if (!moves(kind, size)) throw unknown();
   const std::int64_t bytes = kind == 'U' ? 4 * size : size;
   if (bytes == 0) throw UnsupportedError(fmt::format("elements of dtype '{}' have no bytes", printable(descr)));
   return {Element::bytes(bytes), 0, true};
@@ -128,8 +153,8 @@ std::string npy_dtype(const Element& element) {
     case DType::kU8: return "|u1";
     case DType::kI8: return "|i1";
     case DType::kBF16: return "<V2";
-    case DType::kF8E4M3: return "<V1";
-    case DType::kF8E5M2: return "<f1";
+    case DType::kF8E4M3:
+    case DType::kF8E5M2: return "<V1";  // np.save writes "<f1" for e5m2, which np.load refuses
     case DType::kBytes: return fmt::format("|V{}", element.size_bytes);
     default: break;
   }

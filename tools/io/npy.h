@@ -21,7 +21,7 @@ struct NpyDtype {
 /// Errors: ParseError (no dtype at all), UnsupportedError (Python objects, zero-sized elements).
 NpyDtype parse_npy_dtype(std::string_view descr);
 
-/// NumPy's dtype string for an element; bf16 and f8 as np.save writes ml_dtypes' types ("<V2", "<V1", "<f1").
+/// NumPy's dtype string for an element; bf16 and f8, which it has no name for, as bytes ("<V2", "<V1").
 std::string npy_dtype(const Element& element);
 
 /// Reads the header and checks that the data lie within the source.

@@ -9,6 +9,7 @@
 
 #include "tools/io/npy.h"
 #include "tools/io/safetensors.h"
+#include "tools/io/text.h"
 #include "tools/io/zip.h"
 
 namespace restride::io {
@@ -40,7 +41,7 @@ const Entry& choose(const std::vector<Entry>& entries, const std::string& wanted
   if (found.size() == 1) return *found[0];
   if (entries.empty()) throw ArgumentError(path + " holds no arrays");
   if (found.size() > 1 && !wanted.empty())
-    throw ParseError(fmt::format("{} holds '{}' more than once", path, printable(wanted)));
+    throw ParseError(fmt::format("it holds '{}' more than once", printable(wanted)));
   std::string names;
   for (std::size_t i = 0; i < std::min<std::size_t>(entries.size(), 12); ++i)
     names += (i ? ", " : "") + printable(entries[i].name);
@@ -50,13 +51,30 @@ const Entry& choose(const std::vector<Entry>& entries, const std::string& wanted
                                      : fmt::format("{} holds no '{}'; it has {}", path, printable(wanted), names));
 }
 
+/// What `parse` makes of a file or a member; errors of its content begin with its name.
+template <class Parse>
+auto naming(const std::string& what, Parse&& parse) -> decltype(parse()) {
+  try {
+    return parse();
+  } catch (const ParseError& e) {
+    throw ParseError(what + ": " + e.what());
+  } catch (const UnsupportedError& e) {
+    throw UnsupportedError(what + ": " + e.what());
+  } catch (const RangeError& e) {  // a shape whose bytes nothing can address
+    throw RangeError(what + ": " + e.what());
+  }
+}
+
 OpenArray open_npz(InputFile file, const std::string& wanted) {
   const std::vector<ZipMember> members = read_zip_directory(file);
   const ZipMember& member = choose(members, wanted, ".npy", file.path());
   const std::string shown = file.path() + ":" + member.name;
   const std::uint64_t data = zip_member_data(file, member);
+  const auto parse = [&](const ByteSource& source) {
+    return naming("member '" + printable(member.name) + "'", [&] { return parse_npy(source); });
+  };
   if (!member.deflated) {
-    ArrayEntry entry = parse_npy(SubSource(file, data, member.bytes));
+    ArrayEntry entry = parse(SubSource(file, data, member.bytes));
     entry.layout.offset_bytes += static_cast<std::int64_t>(data);
     entry.name = member.name;
     return {std::move(file), std::move(entry), shown};
@@ -68,7 +86,7 @@ OpenArray open_npz(InputFile file, const std::string& wanted) {
     at += piece.size();
   });
   InputFile plain(std::move(unpacked), shown);
-  ArrayEntry entry = parse_npy(plain);
+  ArrayEntry entry = parse(plain);
   entry.name = member.name;
   return {std::move(plain), std::move(entry), shown};
 }
@@ -107,7 +125,7 @@ OpenArray open_by_content(const PathAndMember& where, const OpenOptions& options
   if (head.starts_with("PK\3\4") || head.starts_with("PK\5\6")) return open_npz(std::move(file), where.member);
   if (where.path.ends_with(".safetensors")) return open_safetensors(std::move(file), where.member);
   if (where.path.ends_with(".npy") || where.path.ends_with(".npz"))
-    throw ParseError(where.path + " is damaged: it does not begin as its name says");
+    throw ParseError("it is damaged: it does not begin as its name says");
   throw ArgumentError(where.path +
                       " is no .npy, .npz or .safetensors file; say how its bytes lie: --in-layout 'f32 (480,640,3)'");
 }
@@ -126,17 +144,7 @@ PathAndMember split_spec(const std::string& spec) {
 
 OpenArray open_array(const std::string& spec, const OpenOptions& options) {
   const PathAndMember where = split_spec(spec);
-  OpenArray array = [&] {
-    try {
-      return open_by_content(where, options);
-    } catch (const ParseError& e) {
-      throw ParseError(where.path + ": " + e.what());
-    } catch (const UnsupportedError& e) {
-      throw UnsupportedError(where.path + ": " + e.what());
-    } catch (const RangeError& e) {  // a shape whose bytes nothing can address
-      throw RangeError(where.path + ": " + e.what());
-    }
-  }();
+  OpenArray array = naming(where.path, [&] { return open_by_content(where, options); });
   if (options.reinterpret) {
     array.entry.layout = reinterpret(array.entry.layout, *options.reinterpret);
     array.entry.npy_descr.clear();

@@ -78,24 +78,31 @@ OutputFile::OutputFile(const std::string& path, bool overwrite)
   if (!fd_) {
     if (errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == EROFS || errno == ENOSPC || errno == EDQUOT)
       throw IoError(errno_message("write to directory", directory_));
-    open_named();
+    // What replaces a file that few may read is never open to more of them.
+    open_named(exists ? 0600 : mode);
   }
   if (exists) ::fchmod(fd_.get(), mode);
 }
 
-void OutputFile::open_named() {
+void OutputFile::take_temporary_name(const std::string& doing, const std::function<bool(const char*)>& take) {
   for (int attempt = 0; attempt < 100; ++attempt) {
     temporary_ = target_ + ".restride-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
     set_temporary(temporary_);
-    fd_ = Fd(::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666));
-    if (fd_) return;
-    clear_temporary();
+    if (take(temporary_.c_str())) return;
     const int reason = errno;
+    clear_temporary();
     temporary_.clear();
     errno = reason;
-    if (reason != EEXIST) throw IoError(errno_message("write", path_));
+    if (reason != EEXIST) throw IoError(errno_message(doing, path_));
   }
-  throw IoError("cannot write " + path_ + ": no free temporary name beside it");
+  throw IoError("cannot " + doing + " " + path_ + ": no free temporary name beside it");
+}
+
+void OutputFile::open_named(mode_t mode) {
+  take_temporary_name("write", [&](const char* name) {
+    fd_ = Fd(::open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode));
+    return static_cast<bool>(fd_);
+  });
 }
 
 OutputFile::~OutputFile() {
@@ -143,13 +150,9 @@ void OutputFile::publish_new() {
 void OutputFile::publish_over() {
   if (temporary_.empty()) {  // linkat replaces nothing, so the file gets a temporary name first
     const std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
-    const std::string name = target_ + ".restride-" + std::to_string(::getpid());
-    set_temporary(name);
-    if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
-      clear_temporary();
-      throw IoError(errno_message("give the output its name", path_));
-    }
-    temporary_ = name;
+    take_temporary_name("give the output its name", [&](const char* name) {
+      return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+    });
   }
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) throw IoError(errno_message("replace", path_));
 }

@@ -1,7 +1,10 @@
 // A file that appears whole or not at all.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "tools/io/file.h"
@@ -28,7 +31,9 @@ class OutputFile {
   void commit(bool sync = true);
 
  private:
-  void open_named();
+  /// Calls `take` with names beside the target until it is true; it fails by errno, EEXIST asks for another name.
+  void take_temporary_name(const std::string& doing, const std::function<bool(const char*)>& take);
+  void open_named(mode_t mode);
   void publish_new();
   void publish_over();
   std::string path_;    // as the user wrote it, for messages

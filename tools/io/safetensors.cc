@@ -1,11 +1,14 @@
 #include "tools/io/safetensors.h"
 
-#include <map>
+#include <algorithm>
+#include <array>
 #include <set>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "tools/io/text.h"
 
 namespace restride::io {
 namespace {
@@ -26,11 +29,14 @@ constexpr struct {
 [[noreturn]] void fail(const std::string& problem) { throw ParseError("safetensors header: " + problem); }
 
 json parse_json(const std::vector<std::uint8_t>& text) {
-  std::set<std::string> names;
+  std::array<std::set<std::string>, kMaxDepth + 2> names;  // of the object open at each depth
   const auto watch = [&](int depth, json::parse_event_t event, json& value) {
     if (depth > kMaxDepth) fail(fmt::format("nested deeper than {} levels", kMaxDepth));
-    if (event == json::parse_event_t::key && depth == 1 && !names.insert(value.get<std::string>()).second)
-      fail(fmt::format("tensor '{}' appears twice", printable(value.get<std::string>())));
+    if (event != json::parse_event_t::key) return true;
+    const auto at = static_cast<std::size_t>(depth);
+    names[at + 1].clear();
+    if (!names[at].insert(value.get<std::string>()).second)
+      fail(fmt::format("'{}' appears twice in one object", printable(value.get<std::string>())));
     return true;
   };
   try {
@@ -106,6 +112,7 @@ std::vector<ArrayEntry> parse_safetensors(const ByteSource& source) {
 }
 
 std::string safetensors_header(const std::string& name, const Element& element, Extents extents) {
+  require_utf8(name, "the tensor's name");
   const auto* row =
       std::find_if(std::begin(kDtypes), std::end(kDtypes), [&](const auto& r) { return r.dtype == element.dtype; });
   if (row == std::end(kDtypes))
@@ -116,12 +123,7 @@ std::string safetensors_header(const std::string& name, const Element& element, 
   tensor["dtype"] = row->name;
   tensor["shape"] = json(std::vector<std::int64_t>(extents.begin(), extents.end()));
   tensor["data_offsets"] = {0, layout.bytes()};
-  std::string text;
-  try {
-    text = nlohmann::ordered_json{{name, tensor}}.dump();
-  } catch (const json::exception&) {
-    throw ArgumentError("the tensor's name '" + printable(name) + "' is no valid UTF-8");
-  }
+  std::string text = nlohmann::ordered_json{{name, tensor}}.dump();
   text.append((8 - text.size() % 8) % 8, ' ');
   std::string out;
   append_le(out, text.size(), 8);

@@ -10,6 +10,7 @@
 #include "tools/io/npy.h"
 #include "tools/io/open_array.h"
 #include "tools/io/safetensors.h"
+#include "tools/io/text.h"
 #include "tools/io/zip.h"
 
 namespace restride::io {
@@ -27,6 +28,7 @@ std::string npy_head(const ArraySpec& a, Extents extents) {
 
 /// A name that other programs can unpack below the folder they were told: relative, and nowhere upwards.
 void require_member_name(const std::string& name) {
+  require_utf8(name, "the member's name");
   if (name.size() > 0xffff) throw ArgumentError("the member's name is longer than 65535 bytes");
   bool outside = name.starts_with('/') || name.find('\\') != std::string::npos || name.find('\0') != std::string::npos;
   for (std::string_view rest = name; !rest.empty();) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include "tools/io/text.h"
 #include "tools/io/zip.h"
 
 namespace restride::io {

@@ -45,8 +45,9 @@ TEST(Npy, NamesEveryDtypeAsNumpyDoesAndReadsItBack) {
     const NpyDtype back = parse_npy_dtype(npy_dtype(element));
     EXPECT_EQ(back.element.size_bytes, element.size_bytes);
     EXPECT_EQ(back.swap_bytes, 0);
-    // NumPy has no name for these two; they come back as bytes.
-    const bool nameless = element.dtype == DType::kBF16 || element.dtype == DType::kF8E4M3;
+    // NumPy has no name for these; they come back as bytes.
+    const bool nameless =
+        element.dtype == DType::kBF16 || element.dtype == DType::kF8E4M3 || element.dtype == DType::kF8E5M2;
     EXPECT_EQ(back.element, nameless ? Element::bytes(element.size_bytes) : element);
   }
   EXPECT_EQ(parse_npy_dtype("bfloat16").element, Element(DType::kBF16));
@@ -60,6 +61,14 @@ TEST(Npy, MovesDtypesItCannotConvertAsBytesUnderTheirOwnName) {
   EXPECT_EQ(parse_npy_dtype("<M8[25us]").element, Element::bytes(8));
   EXPECT_EQ(parse_npy_dtype("<f16").element, Element::bytes(16));
   EXPECT_EQ(parse_npy(source_of(npy("{'descr': '<U5', 'fortran_order': False, 'shape': (3,)}"))).npy_descr, "<U5");
+}
+
+TEST(Npy, TakesDatesAndWideFloatsOnlyAsNumpyHasThem) {
+  for (const char* descr : {"<M8", "<m8[D]", ">M8[ns]", "<M8[25us]", "|S7", "|V3", "<f12", "<c32"})
+    EXPECT_TRUE(parse_npy_dtype(descr).opaque) << descr;
+  for (const char* descr : {"<f3", "<f32", "<c4", "<i3", "|b2", "<M3", "<M8garbage", "<M8[", "<M8[]", "<M8[xs]",
+                            "<M8[s]\n", "<M8[\x1b[0m]", "<f4\n", "<U5\x1b"})
+    EXPECT_THROW(parse_npy_dtype(descr), ParseError) << descr;
 }
 
 TEST(Npy, WritesHeadersThatItReadsBack) {

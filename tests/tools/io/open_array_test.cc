@@ -4,6 +4,7 @@
 #include "tools/io/npy.h"
 #include "tools/io/safetensors.h"
 #include "tools/io/save_array.h"
+#include "tools/io/zip.h"
 
 namespace restride::io {
 namespace {
@@ -75,6 +76,17 @@ TEST(OpenArray, SaysWhatThereIsWhenAMemberIsMissing) {
   EXPECT_THROW(open_array(folder / "a.npy:x"), ArgumentError);
 }
 
+TEST(OpenArray, NamesTheMemberThatIsNoArray) {
+  TemporaryFolder folder;
+  const std::string text = "hello";
+  write_file(folder / "a.npz",
+             zip_local_header("größe.txt", text.size()) + text + zip_end("größe.txt", text.size(), 0));
+  EXPECT_NE(message_of<ParseError>([&] { open_array(folder / "a.npz"); }).find("a.npz: member 'größe.txt': "),
+            std::string::npos);
+  EXPECT_NE(message_of<ArgumentError>([&] { open_array(folder / "a.npz:x"); }).find("it has größe.txt"),
+            std::string::npos);
+}
+
 TEST(OpenArray, ReadsNumpysBytesAsWhatTheyAre) {
   TemporaryFolder folder;
   write_file(folder / "a.npy", npy_header("<V2", std::vector<std::int64_t>{2}, false) + "1234");
@@ -90,7 +102,8 @@ TEST(OpenArray, RefusesWhatIsNoArrayFile) {
   write_file(folder / "a.txt", "text");
   EXPECT_NE(message_of<ArgumentError>([&] { open_array(folder / "a.txt"); }).find("--in-layout"), std::string::npos);
   write_file(folder / "a.npy", "text");
-  EXPECT_NE(message_of<ParseError>([&] { open_array(folder / "a.npy"); }).find("damaged"), std::string::npos);
+  EXPECT_EQ(message_of<ParseError>([&] { open_array(folder / "a.npy"); }),
+            folder / "a.npy" + ": it is damaged: it does not begin as its name says");
   EXPECT_NE(message_of<IoError>([&] { open_array(folder / ""); }).find("directory"), std::string::npos);
   EXPECT_NE(message_of<IoError>([&] { open_array(folder / "none.npy"); }).find("No such file"), std::string::npos);
   EXPECT_NE(message_of<IoError>([&] { open_array("/dev/null"); }).find("no regular file"), std::string::npos);
@@ -117,6 +130,8 @@ TEST(ArrayWriter, SaysWhichNamesItUnderstands) {
     });
   };
   EXPECT_NE(message("a.txt").find(".safetensors"), std::string::npos);
+  for (const char* name : {"a.npz:\xff", "a.safetensors:\xff"})
+    EXPECT_NE(message(name).find("'\\xff' is no valid UTF-8"), std::string::npos) << message(name);
   EXPECT_NE(message("a.safetensors", true).find("--order F"), std::string::npos);
   EXPECT_EQ(folder.files(), 0u);
 }

@@ -64,6 +64,34 @@ TEST(OutputFile, KeepsTheModeOfTheFileItReplacesAndFollowsLinks) {
   EXPECT_EQ(std::filesystem::status(folder / "real").permissions(), std::filesystem::perms(0640));
 }
 
+TEST(OutputFile, KeepsAModeThatTheUmaskWouldCut) {
+  TemporaryFolder folder;
+  write_file(folder / "out", "old");
+  ::chmod((folder / "out").c_str(), 0666);
+  const mode_t before = ::umask(022);
+  {
+    OutputFile file(folder / "out", true);
+    file.commit();
+  }
+  ::umask(before);
+  EXPECT_EQ(std::filesystem::status(folder / "out").permissions(), std::filesystem::perms(0666));
+}
+
+TEST(OutputFile, PassesOverTemporaryNamesThatAKilledProcessLeft) {
+  TemporaryFolder folder;
+  write_file(folder / "out", "old");
+  const std::string stale = folder / ("out.restride-" + std::to_string(::getpid()));
+  for (const char* end : {"", "-0", "-1"}) write_file(stale + end, "stale");
+  {
+    OutputFile file(folder / "out", true);
+    file.write(0, bytes_of("new"));
+    file.commit();
+  }
+  EXPECT_EQ(read_file(folder / "out"), "new");
+  EXPECT_EQ(read_file(stale + "-0"), "stale");
+  EXPECT_EQ(folder.files(), 4u);
+}
+
 TEST(OutputFile, FollowsALinkWhoseFileDoesNotExistYet) {
   TemporaryFolder folder;
   std::filesystem::create_directory(folder / "sub");

@@ -67,6 +67,7 @@ TEST(Safetensors, RefusesHostileHeadersWithAReason) {
       {"a million brackets", file_of(std::string(1'000'000, '[')), "nested deeper"},
       {"nested objects", file_of(R"({"a":{"b":{"c":{"d":{}}}}})"), "nested deeper"},
       {"name twice", file_of(R"({"a":{},"a":{}})"), "twice"},
+      {"key twice", tensor(R"("dtype":"F32","dtype":"U8","shape":[1],"data_offsets":[0,4])"), "'dtype' appears twice"},
       {"tensor is a number", file_of(R"({"t":1})"), "no object"},
       {"no dtype", tensor(R"("shape":[1],"data_offsets":[0,4])"), "has no 'dtype'"},
       {"offsets of three", tensor(f32 + R"("shape":[1],"data_offsets":[0,4,8])"), "two data_offsets"},
@@ -89,6 +90,12 @@ TEST(Safetensors, RefusesHostileHeadersWithAReason) {
   for (const Hostile& h : table)
     EXPECT_NE(message_of<ParseError>([&] { parse_safetensors(source_of(h.file)); }).find(h.message), std::string::npos)
         << h.name << ": " << h.message;
+}
+
+TEST(Safetensors, LetsEveryTensorHaveTheSameKeys) {
+  const std::string file = file_of(R"({"shape":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
+                                   R"("dtype":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})");
+  EXPECT_EQ(parse_safetensors(source_of(file)).size(), 2u);
 }
 
 TEST(Safetensors, RefusesByteCountsThatOverflow) {

@@ -79,6 +79,14 @@ TEST(Zip, ReadsSizesOfTheSixtyFourBitField) {
   EXPECT_EQ(read_zip_directory(source_of(file)).at(0).bytes, m.data.size());
 }
 
+TEST(Zip, TellsTheTwoSizesOfTheSixtyFourBitFieldApart) {
+  Member m(true);
+  ASSERT_NE(m.bytes, m.packed);
+  m.extra = le(1, 2) + le(16, 2) + le(m.bytes, 8) + le(m.packed, 8);
+  m.bytes = m.packed = 0xffffffff;
+  EXPECT_EQ(unpacked(m.file()), m.data);
+}
+
 TEST(Zip, ReadsBackWhatItWritesAlsoBeyondFourGigabytes) {
   const std::string data = "some bytes";
   std::string file = zip_local_header("a.npy", data.size());

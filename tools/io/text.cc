@@ -1,0 +1,74 @@
+#include "tools/io/text.h"
+
+#include <cstddef>
+#include <cstdint>
+
+#include <fmt/format.h>
+#include <restride/error.hpp>
+
+namespace restride::io {
+namespace {
+
+/// Bytes of the UTF-8 character that `text` begins with; 0: none does. RFC 3629: no overlong forms, no surrogates.
+std::size_t character_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  const std::size_t n = byte(0) < 0x80   ? 1
+                        : byte(0) < 0xc2 ? 0
+                        : byte(0) < 0xe0 ? 2
+                        : byte(0) < 0xf0 ? 3
+                        : byte(0) < 0xf5 ? 4
+                                         : 0;
+  if (n == 0 || n > text.size()) return 0;
+  for (std::size_t i = 1; i < n; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  const bool overlong = (byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xf0 && byte(1) < 0x90);
+  const bool surrogate = byte(0) == 0xed && byte(1) > 0x9f;
+  const bool beyond = byte(0) == 0xf4 && byte(1) > 0x8f;
+  return overlong || surrogate || beyond ? 0 : n;
+}
+
+/// C0, DEL and C1, which terminals obey.
+bool is_control(std::string_view character) {
+  const auto first = static_cast<std::uint8_t>(character[0]);
+  return first < 0x20 || first == 0x7f || (first == 0xc2 && static_cast<std::uint8_t>(character[1]) < 0xa0);
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t n = character_bytes(text);
+    if (n == 0) return false;
+    text.remove_prefix(n);
+  }
+  return true;
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t n = character_bytes(text);
+    if (n > 0 && !is_control(text.substr(0, n))) {
+      out += text.substr(0, n);
+      text.remove_prefix(n);
+    } else {
+      out += fmt::format("\\x{:02x}", static_cast<std::uint8_t>(text[0]));
+      text.remove_prefix(1);
+    }
+  }
+  return out;
+}
+
+std::string printable(std::string_view text) {
+  constexpr std::size_t kMost = 60;
+  if (text.size() <= kMost) return escaped(text);
+  std::size_t cut = kMost;
+  while (cut > kMost - 4 && (static_cast<std::uint8_t>(text[cut]) & 0xc0) == 0x80) --cut;
+  return escaped(text.substr(0, cut)) + "...";
+}
+
+void require_utf8(std::string_view name, std::string_view what) {
+  if (!is_utf8(name)) throw ArgumentError(fmt::format("{} '{}' is no valid UTF-8", what, printable(name)));
+}
+
+}  // namespace restride::io

@@ -1,0 +1,21 @@
+// Text that came from a file or a command line, on its way into a message or a report.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace restride::io {
+
+/// True when all of `text` is UTF-8.
+bool is_utf8(std::string_view text);
+
+/// Text that is safe on a terminal: UTF-8 as it is, control characters and other bytes as \xNN.
+std::string escaped(std::string_view text);
+
+/// The same of a text that may be long: cut after 60 bytes, between characters.
+std::string printable(std::string_view text);
+
+/// Errors: ArgumentError unless `name` is UTF-8, as the formats that hold names want it; `what` says whose it is.
+void require_utf8(std::string_view name, std::string_view what);
+
+}  // namespace restride::io
