@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <string>
 
 #include <fmt/format.h>
@@ -9,10 +10,12 @@
 #include <restride/restride.hpp>
 
 #include "tools/commands.h"
+#include "tools/io/json_text.h"
 #include "tools/io/open_array.h"
 #include "tools/io/save_array.h"
 #include "tools/io/signals.h"
 #include "tools/io/stream_copy.h"
+#include "tools/io/text.h"
 #include "tools/progress.h"
 #include "tools/run_options.h"
 #include "tools/view_options.h"
@@ -71,7 +74,7 @@ void print_report(const CopyArguments& a, const io::OpenArray& in, const CopyReq
                   const io::StreamReport& done, double seconds) {
   const std::int64_t bytes = request.src.bytes() + request.dst.bytes();
   if (!a.json) {
-    fmt::print("{}: {} -> {}\n", a.out, to_string(in.entry.layout), to_string(request.result));
+    fmt::print("{}: {} -> {}\n", io::escaped(a.out), to_string(in.entry.layout), to_string(request.result));
     fmt::print("{} read and written by {} in {:.3f} s, {:.2f} GB/s\n", in_megabytes(bytes), plan.family(), seconds,
                static_cast<double>(bytes) / seconds / 1e9);
     return;
@@ -93,7 +96,7 @@ void print_report(const CopyArguments& a, const io::OpenArray& in, const CopyReq
   report["write_seconds"] = done.write_seconds;
   report["pieces"] = done.pieces;
   report["buffer_bytes"] = done.buffer_bytes;
-  fmt::print("{}\n", report.dump(2));
+  fmt::print("{}\n", io::json_text(report));
 }
 
 /// Neither side can be a stream: the input is read in whatever order the output asks for, and the output is renamed
@@ -181,7 +184,13 @@ void add_copy_command(CLI::App& app) {
       ->group(output);
   sub->add_flag("--json", a->json, "Report as JSON")->group(output);
   sub->add_flag("--quiet,-q", a->quiet, "No report, no progress bar")->group(output);
-  sub->callback([a] { run_copy(*a); });
+  sub->callback([a] {
+    try {
+      run_copy(*a);
+    } catch (const std::bad_alloc&) {
+      throw MemoryError("out of memory; give a smaller --buffer-mib or raise the memory limit");
+    }
+  });
 }
 
 }  // namespace restride::tools

@@ -10,6 +10,7 @@
 
 #include "src/api/plan_impl.h"
 #include "tools/commands.h"
+#include "tools/io/json_text.h"
 #include "tools/io/open_array.h"
 #include "tools/run_options.h"
 #include "tools/view_options.h"
@@ -52,18 +53,6 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-std::vector<std::int64_t> parse_axes(std::string_view text) {
-  std::vector<std::int64_t> axes;
-  std::string inner(text.substr(1, text.size() - 2));
-  for (const std::string& word : CLI::detail::split(inner, ',')) {
-    std::int64_t axis = 0;
-    if (!CLI::detail::lexical_cast(std::string(trim(word)), axis))
-      throw UsageError(fmt::format("'{}' is no list of axes; write the like of (0,3,1,2)", text));
-    axes.push_back(axis);
-  }
-  return axes;
-}
-
 Layout layout_named(std::string_view text) {
   return from_command_line<ParseError>([&] { return parse_layout(text); });
 }
@@ -80,7 +69,8 @@ Sides parse_arrow(const std::string& what, std::size_t arrow, const ExplainArgum
   }
   if (right.size() >= 2 && right.front() == '(' && right.back() == ')' && right.find(':') == std::string_view::npos) {
     ViewOptions view;
-    view.axes = parse_axes(right);
+    const std::string_view axes = trim(right.substr(1, right.size() - 2));
+    if (!axes.empty()) view.axes = parse_numbers("axes", std::string(axes));
     if (view.axes.size() != static_cast<std::size_t>(src.rank()))
       throw ShapeError(fmt::format("{} has {} modes, but {} names {}; to reshape, write a dtype in front: '{} {}'",
                                    to_string(src), src.rank(), right, view.axes.size(), to_string(src.element), right));
@@ -131,7 +121,7 @@ void print_json(const Plan& plan) {
   out["others"] = nlohmann::ordered_json::array();
   for (const plan::Candidate& k : decision.others) out["others"].push_back(candidate_json(k));
   out["plan"] = nlohmann::ordered_json::parse(plan.serialize());
-  fmt::print("{}\n", out.dump(2));
+  fmt::print("{}\n", io::json_text(out));
 }
 
 void run_explain(ExplainArguments& a) {

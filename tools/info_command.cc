@@ -7,7 +7,9 @@
 #include <restride/restride.hpp>
 
 #include "tools/commands.h"
+#include "tools/io/json_text.h"
 #include "tools/machine.h"
+#include "tools/run_options.h"
 
 namespace restride::tools {
 namespace {
@@ -47,28 +49,39 @@ nlohmann::ordered_json cuda_json(const CudaStatus& cuda) {
   return out;
 }
 
-void print_text(const Machine& m) {
+/// What a large copy takes by default, and who says so.
+struct Threads {
+  int count = 1;
+  std::string from;
+};
+
+Threads default_threads(const Machine& m) {
+  if (const int wanted = threads_from_environment(); wanted > 0) return {wanted, "RESTRIDE_NUM_THREADS"};
+  return {m.usable_cores, "the cores this process may use"};
+}
+
+void print_text(const Machine& m, const Threads& threads, const CudaStatus& cuda) {
   fmt::print("restride     {}\n", restride::version());
   fmt::print("processor    {}\n", m.processor);
   fmt::print("cores        {} usable of {}, {} NUMA node{}\n", m.usable_cores, m.cores, m.numa_nodes,
              m.numa_nodes == 1 ? "" : "s");
-  fmt::print("threads      {} at most, by {}\n", m.threads, m.threads_from);
+  fmt::print("threads      {} at most, by {}\n", threads.count, threads.from);
   fmt::print("kernels for  {}; this machine runs {}\n", fmt::join(m.built_isas, ", "), m.chosen_isa);
   for (const Cache& c : m.caches)
     fmt::print("cache        L{} {}, {}, {} byte lines, shared by {} core{}\n", c.level, c.type, in_units(c.bytes),
                c.line_bytes, c.shared_by, c.shared_by == 1 ? "" : "s");
   fmt::print("memory       {}\n", in_units(m.memory_bytes));
-  print_cuda(m.cuda);
+  print_cuda(cuda);
 }
 
-void print_json(const Machine& m) {
+void print_json(const Machine& m, const Threads& threads, const CudaStatus& cuda) {
   nlohmann::ordered_json out;
   out["version"] = restride::version();
   out["processor"] = m.processor;
   out["cores"] = m.cores;
   out["usable_cores"] = m.usable_cores;
   out["numa_nodes"] = m.numa_nodes;
-  out["threads"] = m.threads;
+  out["threads"] = threads.count;
   out["isas_built"] = m.built_isas;
   out["isa"] = m.chosen_isa;
   out["caches"] = nlohmann::ordered_json::array();
@@ -79,8 +92,8 @@ void print_json(const Machine& m) {
                              {"line_bytes", c.line_bytes},
                              {"shared_by", c.shared_by}});
   out["memory_bytes"] = m.memory_bytes;
-  out["cuda"] = cuda_json(m.cuda);
-  fmt::print("{}\n", out.dump(2));
+  out["cuda"] = cuda_json(cuda);
+  fmt::print("{}\n", io::json_text(out));
 }
 
 }  // namespace
@@ -92,7 +105,9 @@ void add_info_command(CLI::App& app) {
   sub->footer("\nExamples:\n  restride info\n  restride info --json | python3 -m json.tool");
   sub->callback([json] {
     const Machine m = describe_machine();
-    *json ? print_json(m) : print_text(m);
+    const Threads threads = default_threads(m);
+    const CudaStatus cuda = cuda_status();
+    *json ? print_json(m, threads, cuda) : print_text(m, threads, cuda);
   });
 }
 

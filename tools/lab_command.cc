@@ -11,6 +11,7 @@
 #include "lab/report.h"
 #include "tools/bench/machine.h"
 #include "tools/commands.h"
+#include "tools/io/json_text.h"
 #include "tools/io/report_file.h"
 
 namespace restride::tools {
@@ -103,7 +104,7 @@ void run_lab(const LabOptions& options) {
                                    {"commit", bench::commit()},
                                    {"command", bench::command_line()},
                                    {"rows", std::move(all)}};
-    io::write_report(options.json, result.dump(1) + '\n');
+    io::write_report(options.json, io::json_text(result, 1) + '\n');
   }
   if (!right) throw Exit{kFailure};
 }

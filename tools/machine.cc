@@ -6,17 +6,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <thread>
-
-#include <fmt/format.h>
-
-#include "tools/commands.h"
 
 namespace restride::tools {
 namespace {
@@ -90,40 +83,31 @@ void read_isas(Machine& m) {
   m.chosen_isa = best ? hwy::TargetName(*best) : "portable code";
 }
 
-void read_threads(Machine& m) {
-  cpu_set_t set;
-  m.cores = std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
-  m.usable_cores = ::sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : m.cores;
-  m.threads = m.usable_cores;
-  m.threads_from = "the cores this process may use";
-  const int wanted = threads_from_environment();
-  if (wanted == 0) return;
-  m.threads = wanted;
-  m.threads_from = "RESTRIDE_NUM_THREADS";
-}
+int online_cores() { return std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN))); }
 
 }  // namespace
 
-int threads_from_environment() {
-  const char* text = std::getenv("RESTRIDE_NUM_THREADS");
-  if (text == nullptr || *text == '\0') return 0;
-  const char* end = text + std::strlen(text);
-  int n = 0;
-  const auto [stop, error] = std::from_chars(text, end, n);
-  if (error != std::errc() || stop != end || n < 1 || n > 4096)
-    throw UsageError(fmt::format("RESTRIDE_NUM_THREADS is '{}'; set it to a number from 1 to 4096, or unset it", text));
-  return n;
+int usable_cores() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
+  return online_cores();
+}
+
+std::int64_t last_level_cache_bytes() {
+  std::int64_t largest = 0;
+  for (const Cache& c : read_caches()) largest = std::max(largest, c.bytes);
+  return largest > 0 ? largest : 32 << 20;
 }
 
 Machine describe_machine() {
   Machine m;
   m.processor = processor_name();
-  read_threads(m);
+  m.cores = online_cores();
+  m.usable_cores = usable_cores();
   m.numa_nodes = count_numa_nodes();
   read_isas(m);
   m.caches = read_caches();
   m.memory_bytes = static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
-  m.cuda = cuda_status();
   return m;
 }
 

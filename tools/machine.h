@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include <restride/device.hpp>
-
 namespace restride::tools {
 
 struct Cache {
@@ -22,18 +20,17 @@ struct Machine {
   int cores = 1;         ///< hardware threads that are online
   int usable_cores = 1;  ///< those this process may run on
   int numa_nodes = 1;
-  int threads = 1;  ///< what a large copy takes by default
-  std::string threads_from;
   std::vector<std::string> built_isas;  ///< worst first
-  std::string chosen_isa;
+  std::string chosen_isa;               ///< the one whose kernels run here
   std::vector<Cache> caches;
   std::int64_t memory_bytes = 0;
-  CudaStatus cuda;
 };
 
-/// What RESTRIDE_NUM_THREADS asks for; 0 when it is not set. The library ignores what is no number of threads; the
-/// command refuses it. Errors: UsageError.
-int threads_from_environment();
+/// Cores that this process may run on.
+int usable_cores();
+
+/// Bytes of the largest cache that a core sees; 32 MiB where the system does not say.
+std::int64_t last_level_cache_bytes();
 
 Machine describe_machine();
 

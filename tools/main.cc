@@ -12,7 +12,7 @@
 #include <restride/restride.hpp>
 
 #include "tools/commands.h"
-#include "tools/machine.h"
+#include "tools/io/text.h"
 
 namespace {
 
@@ -30,8 +30,9 @@ Examples:
 Exit codes: 0 done; 1 the data or the machine said no; 2 the command line was wrong, whatever the
 data; 128 + N when signal N ended it. `man restride` tells more.)";
 
+// A message quotes what files and the command line hold, so nothing of it may reach the terminal as a command.
 int fail(const char* message, int code) {
-  std::fprintf(stderr, "restride: error: %s\n", message);
+  std::fprintf(stderr, "restride: error: %s\n", restride::io::escaped(message).c_str());
   return code;
 }
 
@@ -93,7 +94,6 @@ int run(int argc, char** argv) {
   if (argc < 2) return list_commands(app);
   refuse_empty_words(argc, argv);
   require_known_command(app, argv[1]);
-  restride::tools::threads_from_environment();  // refuses what the library would ignore
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version
@@ -116,7 +116,7 @@ int run_or_explain(int argc, char** argv) {
   } catch (const UsageError& e) {
     return fail(e.what(), kUsage);
   } catch (const std::bad_alloc&) {
-    return fail("out of memory; give a smaller --buffer-mib or raise the memory limit", kFailure);
+    return fail("out of memory; raise the memory limit", kFailure);
   } catch (const std::exception& e) {
     return fail(e.what(), kFailure);
   }

@@ -1,6 +1,9 @@
 #include "tools/run_options.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -44,12 +47,24 @@ void add_run_options(CLI::App& sub, RunOptions& o) {
       ->group(group);
 }
 
+int threads_from_environment() {
+  const char* text = std::getenv("RESTRIDE_NUM_THREADS");
+  if (text == nullptr || *text == '\0') return 0;
+  const char* end = text + std::strlen(text);
+  int n = 0;
+  const auto [stop, error] = std::from_chars(text, end, n);
+  if (error != std::errc() || stop != end || n < 1 || n > 4096)
+    throw UsageError(fmt::format("RESTRIDE_NUM_THREADS is '{}'; set it to a number from 1 to 4096, or unset it", text));
+  return n;
+}
+
 void save_measurements(const RunOptions& o) {
   if (o.measure && !o.measurements.empty()) o.kept.save(o.measurements);
 }
 
 Options to_options(RunOptions& o) {
   require_family(o.family);
+  if (o.threads == 0) threads_from_environment();  // refuses what the library would ignore
   Options options;
   if (!o.measurements.empty()) {
     if (o.measure) io::OutputFile(o.measurements, true);  // found out before the work; uncommitted it leaves nothing

@@ -26,6 +26,10 @@ Options to_options(RunOptions& options);
 /// Writes measurements back to their file, when any may have been made.
 void save_measurements(const RunOptions& options);
 
+/// What RESTRIDE_NUM_THREADS asks for; 0 when it is not set. The library ignores what is no number of threads; the
+/// command refuses it. Errors: UsageError.
+int threads_from_environment();
+
 /// The families of kernels that --family takes.
 std::vector<std::string> family_names();
 

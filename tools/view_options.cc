@@ -39,19 +39,6 @@ bool parse_number(std::string_view text, std::int64_t& value) {
   return error == std::errc() && end == last;
 }
 
-// CLI11 would read an empty word as 0 and leave out what a comma at the end announces.
-std::vector<std::int64_t> parse_numbers(const std::string& option, const std::string& text) {
-  std::vector<std::int64_t> out;
-  for (std::string word : split_commas(text)) {
-    CLI::detail::trim(word);
-    std::int64_t value = 0;
-    if (!parse_number(word, value))
-      throw UsageError(fmt::format("{} '{}': write whole numbers between commas, as in 0,3,1,2", option, text));
-    out.push_back(value);
-  }
-  return out;
-}
-
 std::vector<std::pair<std::string, std::int64_t>> parse_sizes(const std::vector<std::string>& texts) {
   std::vector<std::pair<std::string, std::int64_t>> sizes;
   for (const std::string& text : texts) {
@@ -80,6 +67,16 @@ void require_names(const std::vector<std::pair<std::string, std::int64_t>>& size
     }
     if (!found) throw UsageError(fmt::format("--size {}={}: '{}' does not name a mode so", name, value, pattern));
   }
+}
+
+// What is wrong with axes and extents whatever the array; -1 may be the same axis as another number or not.
+void require_possible(const ViewOptions& o) {
+  std::vector<std::int64_t> sorted = o.axes;
+  std::sort(sorted.begin(), sorted.end());
+  if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
+    throw UsageError(fmt::format("axes ({}) name mode {} twice; give each mode once", fmt::join(o.axes, ","), *twice));
+  if (std::any_of(o.broadcast.begin(), o.broadcast.end(), [](std::int64_t e) { return e < 0; }))
+    throw UsageError(fmt::format("--broadcast ({}): extents are 0 or more", fmt::join(o.broadcast, ",")));
 }
 
 // -1 among the extents takes what is left.
@@ -133,6 +130,19 @@ Element element_named(const std::string& name) {
   throw UsageError(fmt::format("there is no dtype '{}'; there are {}and bN for N opaque bytes", name, known));
 }
 
+// CLI11 would read an empty word as 0 and leave out what a comma at the end announces.
+std::vector<std::int64_t> parse_numbers(const std::string& option, const std::string& text) {
+  std::vector<std::int64_t> out;
+  for (std::string word : split_commas(text)) {
+    CLI::detail::trim(word);
+    std::int64_t value = 0;
+    if (!parse_number(word, value))
+      throw UsageError(fmt::format("{} '{}': write whole numbers between commas, as in 0,3,1,2", option, text));
+    out.push_back(value);
+  }
+  return out;
+}
+
 void add_view_options(CLI::App& sub, ViewOptions& o) {
   const std::string group = "What becomes of it (applied in this order)";
   const auto text = [&](const std::string& name, std::string& value, const char* type, const char* help) {
@@ -168,6 +178,7 @@ bool any(const ViewOptions& o) {
 }
 
 CopyRequest apply(const ViewOptions& o, const Layout& input) {
+  require_possible(o);
   CopyRequest request;
   Layout src = input;
   if (!o.slice.empty())

@@ -50,7 +50,9 @@ std::vector<Group> parse_side(std::string_view pattern, std::string_view side) {
         fail(pattern, fmt::format("'{}' is neither a name nor 1", word));
       groups.back().push_back(word);
     } else {
-      fail(pattern, fmt::format("'{}' is no part of the notation", c));
+      std::size_t end = at + 1;  // a character of UTF-8 is quoted whole
+      while (end < side.size() && (static_cast<unsigned char>(side[end]) & 0xc0) == 0x80) ++end;
+      fail(pattern, fmt::format("'{}' is no part of the notation", side.substr(at, end - at)));
     }
   }
   if (inside) fail(pattern, "a '(' without its ')'");
@@ -127,7 +129,13 @@ Rearrangement rearrange(const Layout& l, std::string_view pattern,
     Layout one = l;
     one.modes.clear();
     one.modes.push_back(l.modes[g]);
-    const Layout parts = split(one, 0, extents);
+    const Layout parts = [&] {
+      try {
+        return split(one, 0, extents);
+      } catch (const ShapeError& e) {
+        throw ShapeError(fmt::format("rearrange '{}': mode {} of {}: {}", pattern, g, to_string(l), e.what()));
+      }
+    }();
     for (std::size_t k = 0; k < extents.size(); ++k) named[named.size() - extents.size() + k].mode = parts.modes[k];
   }
   for (const auto& [key, value] : sizes) {

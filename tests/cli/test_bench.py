@@ -1,6 +1,7 @@
 """restride bench: its result file, and what it refuses before it measures."""
 import json
 import os
+import shlex
 import stat
 import subprocess
 import threading
@@ -80,6 +81,37 @@ def test_standard_output_gets_the_table_and_then_the_result(tmp_path, cases):
 def test_names_and_sizes_that_do_not_exist_are_refused_before_measuring(restride, cases, args, words):
     result = restride(*cases, *args, code=2)
     assert words in result.err and len(result.err) < 300 and result.out == ""
+
+
+def test_a_case_that_cannot_be_read_stops_only_those_who_ask_for_it(restride, tmp_path):
+    (tmp_path / "mixed.json").write_text(json.dumps({"cases": [{"name": "bad", "shape": [2.5]}, {"name": "good", "shape": [64, 32]}]}))
+    bench = ("bench", "--cases", "mixed.json", "--reps", "1", "--threads", "1")
+    assert "good" in restride(*bench, "--only", "good").out
+    assert 'case bad: "shape"' in restride(*bench, code=1).err
+
+
+@pytest.mark.parametrize("name, words", [(".", "directory"), ("empty.json", "byte 1"), ("broken.json", "byte 12"), ("/dev/null", "JSON")])
+def test_a_file_that_holds_no_json_is_named_as_it_was_given(restride, tmp_path, name, words):
+    (tmp_path / "empty.json").write_text("")
+    (tmp_path / "broken.json").write_text('{"cases": [')
+    err = restride("bench", "--cases", name, code=1).err
+    assert f"case file {name}: " in err and words in err and "exception" not in err
+
+
+def test_names_of_cases_cannot_command_the_terminal(restride, tmp_path):
+    case = {"name": "\x1b[31mred", "class": "\x1b]0;x\x07", "shape": [4], "slice": ["\x1b[2J"], "\x1b[1m": 0}
+    (tmp_path / "cases.json").write_text(json.dumps({"cases": [case | {"slice": []}, {"name": "bad", "shape": [4], "slice": ["\x1b[2J"]}]}))
+    for words in (["--only", "red", "--list"], ["--only", "red", "--reps", "1"], ["--only", "bad"]):
+        result = restride("bench", "--cases", "cases.json", *words, code=int(words[1] == "bad"))
+        assert "\x1b" not in result.out + result.err and "\\x1b" in result.out + result.err
+
+
+def test_the_machine_and_the_command_are_told_as_info_and_a_shell_tell_them(restride, tmp_path, cases):
+    restride(*cases, "--only", "sm*ll", "--json", "out.json")
+    result = json.loads((tmp_path / "out.json").read_text())
+    assert result["machine"]["isa"] == restride("info", "--json").json()["isa"]
+    assert shlex.split(result["command"])[1:] == [*cases, "--only", "sm*ll", "--json", "out.json"]
+    assert "'sm*ll'" in result["command"]
 
 
 def test_a_file_without_cases_is_named_as_that(restride, tmp_path):

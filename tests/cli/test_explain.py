@@ -16,6 +16,7 @@ def test_explain_takes_axes_dtypes_layouts_and_files(restride, numbered, tmp_pat
         (["f32 (64,32,3) -> f16"], "f16 (64,32,3):(96,3,1)"),
         (["f32 (64,32,3) -> f32 (6144)"], "f32 (6144):(1)"),
         (["f32 (4,4):(1,4)->f32 (4,4):(8,2)"], "f32 (4,4):(8,2)"),
+        (["f32 () -> ()"], "f32 ():()"),
         (["f32 (64,32,3)", "--axes", "2,0,1"], "f32 (3,64,32):(2048,32,1)"),
         (["in.npy", "--axes", "2,0,1", "--dtype", "u8"], "u8 (3,64,32):(2048,32,1)"),
     ):
@@ -35,7 +36,9 @@ def test_explain_says_what_is_wrong(restride, what, words):
 
 
 @pytest.mark.parametrize("what, words", [
-    ("f99 (4,4) -> (1,0)", "f99"), ("f32 (64,64", "expected ')'"), ("f32 (4) -> f99", "f99"), ("f32 (4,4) -> (0,x)", "list of axes"),
+    ("f99 (4,4) -> (1,0)", "f99"), ("f32 (64,64", "expected ')'"), ("f32 (4) -> f99", "f99"), ("f32 (4,4) -> (0,x)", "whole numbers"),
+    ("f32 (4,4) -> (0x1,0)", "whole numbers"), ("f32 (4,4) -> (+1,0)", "whole numbers"), ("f32 (4,4) -> (1,99999999999999999999)", "whole numbers"),
+    ("f32 (4,4) -> (1,1)", "twice"),
 ])
 def test_explain_exits_with_2_where_it_cannot_read_the_words(restride, what, words):
     assert words in restride("explain", what, code=2).err

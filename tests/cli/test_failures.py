@@ -21,7 +21,7 @@ def array(tmp_path, numbered):
 
 @pytest.mark.parametrize("args, words", [
     (["--axes", "0,1"], ["axes", "(4,5,6)"]),
-    (["--axes", "0,1,1"], ["twice"]),
+    (["--axes", "0,1,-2"], ["twice"]),
     (["--axes", "0,1,3"], ["3"]),
     (["--slice", "1,2,3,4"], ["slice"]),
     (["--slice", "9"], ["9"]),
@@ -31,6 +31,7 @@ def array(tmp_path, numbered):
     (["--broadcast", "3,5,6"], ["3"]),
     (["--rearrange", "a b -> b a"], ["a b"]),
     (["--rearrange", "a (b c) d -> a b c d"], ["b"]),
+    (["--rearrange", "a (b c) d -> a b c d", "--size", "c=2"], ["'a (b c) d -> a b c d'", "mode 1"]),
     (["--in-dtype", "f16"], ["size"]),
     (["--family", "run", "--axes", "2,1,0"], ["run"]),
 ])
@@ -62,6 +63,9 @@ def test_a_wrong_command_line_exits_with_2(restride, tmp_path, array, args):
 @pytest.mark.parametrize("args, words", [
     (["--slice", "a"], ["slice 'a'"]),
     (["--slice", "::0"], ["step"]),
+    (["--axes", "0,1,1"], ["mode 1 twice"]),
+    (["--broadcast", "5,-1,3,4"], ["(5,-1,3,4)", "0 or more"]),
+    (["--rearrange", "ä b c -> b c ä"], ["'ä' is no part"]),
     (["--reshape", "0,-1"], ["-1", "write it out"]),
     (["--reshape", "-5,-24"], ["non-negative"]),
     (["--rearrange", "(a x) b c -> a b c x", "--size", "x=2", "--size", "x=4"], ["'x'", "twice"]),
@@ -131,6 +135,8 @@ def test_streams_are_refused_in_words(restride, tmp_path, array, args, words):
 def test_a_senseless_number_of_threads_in_the_environment_is_refused(restride, tmp_path, array, value):
     err = restride("copy", "in.npy", "out.npy", code=2, env={"RESTRIDE_NUM_THREADS": value}).err
     assert "RESTRIDE_NUM_THREADS" in err and value in err
+    for words in (["--help"], ["--version"], ["copy", "in.npy", "one.npy", "--threads", 1]):  # nobody asks it
+        restride(*words, env={"RESTRIDE_NUM_THREADS": value})
     restride("copy", "in.npy", "out.npy", env={"RESTRIDE_NUM_THREADS": ""})
 
 
@@ -179,6 +185,13 @@ def test_cuda_copies_or_says_why_it_cannot(restride, tmp_path, array):
         return
     assert cuda["reason"] in restride("copy", "in.npy", "out.npy", "--device", "cuda", code=1).err
     assert os.listdir(tmp_path) == ["in.npy"]
+
+
+def test_a_path_that_is_no_utf8_is_reported_and_printed(restride, tmp_path, array):
+    name = os.fsdecode(b"caf\xe9.npy")
+    report = restride("copy", "in.npy", name, "--json").json()
+    assert report["output"] == "caf\ufffd.npy" and (tmp_path / name).exists()
+    assert "caf\\xe9.npy exists" in restride("copy", "in.npy", name, code=1).err
 
 
 def test_nothing_is_overwritten_without_force(restride, tmp_path, array):

@@ -12,7 +12,9 @@
 #include "tools/bench/machine.h"
 #include "tools/bench/report.h"
 #include "tools/bench/shipped.h"
+#include "tools/io/json_text.h"
 #include "tools/io/report_file.h"
+#include "tools/machine.h"
 
 namespace restride::bench {
 namespace {
@@ -86,7 +88,7 @@ int list(const std::vector<Case>& cases) {
 }
 
 void write_results(const Settings& settings, const std::vector<CaseResult>& results, const nlohmann::json& machine) {
-  io::write_report(settings.json_path, to_json(results, machine, commit(), command_line()).dump(1) + "\n");
+  io::write_report(settings.json_path, io::json_text(to_json(results, machine, commit(), command_line()), 1) + "\n");
 }
 
 }  // namespace
@@ -102,6 +104,7 @@ std::vector<Case> select_cases(const Settings& settings, std::vector<std::string
   for (const CaseSpec& loaded : load(files_of(settings), warnings)) {
     for (const CaseSpec& spec : variants(loaded, elements)) {
       if (!matches(loaded, settings.only) && !matches(spec, settings.only)) continue;
+      if (!spec.unreadable.empty()) throw ParseError(spec.unreadable);
       const CaseSpec sized =
           settings.max_mib > 0 ? scale_to(spec, static_cast<std::int64_t>(settings.max_mib * 1048576)) : spec;
       Case c = build_case(sized);
@@ -122,7 +125,7 @@ int run(const Settings& settings) {
   const bool to_file = !settings.json_path.empty() && !io::is_stream(settings.json_path);
   if (!settings.json_path.empty()) io::require_report(settings.json_path);
   const std::vector<int> threads = settings.device == "cuda"  ? std::vector<int>{1}
-                                   : settings.threads.empty() ? std::vector<int>{usable_cores()}
+                                   : settings.threads.empty() ? std::vector<int>{tools::usable_cores()}
                                                               : settings.threads;
   std::vector<CaseResult> results;
   nlohmann::json machine;

@@ -29,7 +29,6 @@ Layout source_view(const CaseSpec& spec) {
   return view;
 }
 
-/// `narrow` lets a destination slice be longer than the (scaled) source.
 Layout destination_view(const CaseSpec& spec, const Layout& src) {
   const std::vector<std::int64_t> extents = extents_of(src);
   if (spec.dst_slice_of.empty()) {

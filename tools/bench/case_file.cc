@@ -10,6 +10,8 @@
 
 #include <restride/error.hpp>
 
+#include "tools/io/text.h"
+
 namespace restride::bench {
 namespace {
 
@@ -70,31 +72,33 @@ class CaseReader {
 };
 
 std::string name_of(const json& object, std::string_view stem, std::size_t index) {
-  if (!object.is_object()) throw ParseError(fmt::format("case {} of {} must be an object", index, stem));
   if (object.contains("name")) {
     if (!object["name"].is_string() || object["name"].get<std::string>().empty())
       throw ParseError(fmt::format("case {} of {}: \"name\" must be text", index, stem));
-    return object["name"].get<std::string>();
+    return io::escaped(object["name"].get<std::string>());
   }
   if (!object.contains("id")) return fmt::format("{}_{}", stem, index);
   const json& id = object["id"];
   if (id.is_number_integer()) return fmt::format("{}_{}", stem, id.get<std::int64_t>());
-  if (id.is_string()) return fmt::format("{}_{}", stem, id.get<std::string>());
+  if (id.is_string()) return fmt::format("{}_{}", stem, io::escaped(id.get<std::string>()));
   throw ParseError(fmt::format("case {} of {}: \"id\" must be an integer or text", index, stem));
 }
 
-CaseSpec parse_case(const json& object, std::string_view stem, std::size_t index, std::vector<std::string>& warnings) {
-  CaseSpec spec;
+// What is read before something is wrong stays in `spec`: --only still knows the case.
+void parse_case(const json& object, std::string_view stem, std::size_t index, CaseSpec& spec,
+                std::vector<std::string>& warnings) {
+  if (!object.is_object()) throw ParseError(fmt::format("case {} of {} must be an object", index, stem));
   spec.name = name_of(object, stem, index);
   const CaseReader read(object, spec.name);
-  for (const auto& [key, value] : object.items())
-    if (!kKnownKeys.contains(key))
-      warnings.push_back(fmt::format("case {}: key \"{}\" is not part of the format and is read over", spec.name, key));
-  if (!object.contains("shape")) read.fail("shape", "is missing");
   if (object.contains("class")) {
     if (!object["class"].is_string()) read.fail("class", "must be text");
-    spec.case_class = object["class"].get<std::string>();
+    spec.case_class = io::escaped(object["class"].get<std::string>());
   }
+  for (const auto& [key, value] : object.items())
+    if (!kKnownKeys.contains(key))
+      warnings.push_back(
+          fmt::format("case {}: key \"{}\" is not part of the format and is read over", spec.name, io::printable(key)));
+  if (!object.contains("shape")) read.fail("shape", "is missing");
   spec.shape = read.integers("shape");
   spec.strides_bytes = read.integers("strides_bytes");
   spec.slice = read.strings("slice");
@@ -114,37 +118,48 @@ CaseSpec parse_case(const json& object, std::string_view stem, std::size_t index
     read.fail("dst_slice", "and \"dst_slice_of\" go together: the slice, and the shape it is taken from");
   if (object.contains("dst_slice") && object.contains("dst_shape"))
     read.fail("dst_shape", "and \"dst_slice\" exclude each other");
-  return spec;
 }
 
 }  // namespace
 
-CaseFile parse_case_file(std::string_view text, std::string_view stem) {
+CaseFile parse_case_file(std::string_view text, const std::string& path) {
   json root;
   try {
     root = json::parse(text);
-  } catch (const json::exception& e) {
-    throw ParseError(fmt::format("case file {}: {}", stem, e.what()));
+  } catch (const json::parse_error& e) {
+    throw ParseError(fmt::format("case file {}: no valid JSON: it ends or goes wrong at byte {}", path, e.byte));
+  } catch (const json::out_of_range&) {
+    throw ParseError(fmt::format("case file {}: a number in it is beyond all ranges", path));
   }
   if (!root.is_object() || !root.contains("cases") || !root["cases"].is_array())
-    throw ParseError(fmt::format("case file {}: must be an object with a list \"cases\"", stem));
+    throw ParseError(fmt::format("case file {}: must be an object with a list \"cases\"", path));
+  const std::string stem = io::escaped(std::filesystem::path(path).stem().string());
   CaseFile file;
   std::set<std::string> seen;
   for (std::size_t i = 0; i < root["cases"].size(); ++i) {
-    file.cases.push_back(parse_case(root["cases"][i], stem, i, file.warnings));
-    if (!seen.insert(file.cases.back().name).second)
-      throw ParseError(
-          fmt::format("case file {}: two cases are called {}; names must differ", stem, file.cases.back().name));
+    CaseSpec spec;
+    spec.name = fmt::format("{}_{}", stem, i);
+    try {
+      parse_case(root["cases"][i], stem, i, spec, file.warnings);
+    } catch (const ParseError& e) {
+      spec.unreadable = e.what();
+    }
+    if (!seen.insert(spec.name).second)
+      throw ParseError(fmt::format("case file {}: two cases are called {}; names must differ", path, spec.name));
+    file.cases.push_back(std::move(spec));
   }
   return file;
 }
 
 CaseFile load_case_file(const std::string& path) {
+  std::error_code unknown;  // whatever it is, opening it will tell
+  if (std::filesystem::is_directory(path, unknown))
+    throw IoError(fmt::format("cannot read the case file {}: it is a directory; name a file in it", path));
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
   if (in) text << in.rdbuf();
   if (!in || in.bad()) throw IoError(fmt::format("cannot read the case file {}; is the path right?", path));
-  return parse_case_file(text.str(), std::filesystem::path(path).stem().string());
+  return parse_case_file(text.str(), path);
 }
 
 std::string to_json(const CaseSpec& spec) {

@@ -33,6 +33,7 @@ struct CaseSpec {
   std::vector<std::string> dst_slice;
   Element src = DType::kF32;
   Element dst = DType::kF32;
+  std::string unreadable;  ///< what is wrong with it; the others beside it can still be run
 };
 
 /// Cases of a file, and what was read over: keys that the format does not know.
@@ -41,9 +42,10 @@ struct CaseFile {
   std::vector<std::string> warnings;
 };
 
-/// Reads a case file's text; `stem` names the cases that only carry an id.
-/// Errors: ParseError, which names the case and the key.
-CaseFile parse_case_file(std::string_view text, std::string_view stem);
+/// Reads a case file's text. `path` is for messages, and its stem names the cases that only carry an id. Names and
+/// classes are made safe to print. A case that cannot be read says so in `unreadable`, naming itself and the key.
+/// Errors: ParseError, when the text is no list of cases.
+CaseFile parse_case_file(std::string_view text, const std::string& path);
 
 /// Reads a case file from disk. Errors: IoError, ParseError.
 CaseFile load_case_file(const std::string& path);

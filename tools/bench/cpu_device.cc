@@ -8,6 +8,7 @@
 #include "tools/bench/machine.h"
 #include "tools/bench/plain_copy.h"
 #include "tools/bench/timing.h"
+#include "tools/machine.h"
 
 namespace restride::bench {
 namespace {
@@ -26,7 +27,7 @@ void copy_stream(void* dst, const void* src, std::int64_t bytes) { copy_streamin
 }  // namespace
 
 CpuDevice::CpuDevice(int threads, Pages pages)
-    : team_(threads), pages_(pages), cache_bytes_(last_level_cache_bytes()), src_(pages), dst_(pages) {}
+    : team_(threads), pages_(pages), cache_bytes_(tools::last_level_cache_bytes()), src_(pages), dst_(pages) {}
 
 nlohmann::json CpuDevice::describe() const {
   nlohmann::json out = describe_cpu();

@@ -1,11 +1,11 @@
 #include "tools/bench/machine.h"
 
-#include <sched.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <string>
@@ -13,69 +13,36 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/bench/commit.h"
+#include "tools/machine.h"
 
 namespace restride::bench {
 namespace {
 
-std::string first_line(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
+bool is_plain(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("-_./:,=+@%", c) != nullptr;
 }
 
-/// The value behind `key` in a file of "key : value" lines.
-std::string value_in(const std::string& path, const std::string& key) {
-  std::ifstream in(path);
-  for (std::string line; std::getline(in, line);) {
-    if (line.rfind(key, 0) != 0) continue;
-    const auto start = line.find_first_not_of(" \t", line.find(':') + 1);
-    return start == std::string::npos ? "" : line.substr(start);
+/// A word as a shell reads it back.
+std::string shell_word(const std::string& word) {
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
+  std::string out(1, '\'');
+  for (const char c : word) {
+    if (c == '\'') out.append("'\\'");  // ends the quotes, is a quote, begins them again
+    out.push_back(c);
   }
-  return "";
-}
-
-std::string isa() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512bw")) return "avx512";
-  if (__builtin_cpu_supports("avx2")) return "avx2";
-  return "x86-64";
-#elif defined(__aarch64__)
-  return "neon";
-#else
-  return "unknown";
-#endif
+  out.push_back('\'');
+  return out;
 }
 
 }  // namespace
 
-std::int64_t last_level_cache_bytes() {
-  std::int64_t largest = 0;
-  for (int index = 0; index < 8; ++index) {
-    const std::string text = first_line("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size");
-    if (text.empty()) break;
-    std::int64_t bytes = std::strtoll(text.c_str(), nullptr, 10);
-    if (text.back() == 'K') bytes <<= 10;
-    if (text.back() == 'M') bytes <<= 20;
-    largest = std::max(largest, bytes);
-  }
-  return largest > 0 ? largest : 32 << 20;
-}
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
-  return static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-}
-
 nlohmann::json describe_cpu() {
-  return {{"cpu", value_in("/proc/cpuinfo", "model name")},
-          {"cores", usable_cores()},
-          {"isa", isa()},
-          {"cache_bytes", last_level_cache_bytes()},
-          {"memory_bytes", static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE)}};
+  const tools::Machine m = tools::describe_machine();
+  return {{"cpu", m.processor},
+          {"cores", m.usable_cores},
+          {"isa", m.chosen_isa},
+          {"cache_bytes", tools::last_level_cache_bytes()},
+          {"memory_bytes", m.memory_bytes}};
 }
 
 nlohmann::json describe_run() {
@@ -102,7 +69,7 @@ std::string commit() {
 std::string command_line() {
   std::ifstream in("/proc/self/cmdline", std::ios::binary);
   std::string out, argument;
-  while (std::getline(in, argument, '\0')) out += (out.empty() ? "" : " ") + argument;
+  while (std::getline(in, argument, '\0')) out.append(out.empty() ? "" : " ").append(shell_word(argument));
   return out;
 }
 

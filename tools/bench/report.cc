@@ -105,9 +105,12 @@ std::vector<ClassSummary> summarize_classes(const std::vector<CaseResult>& resul
 std::string summary_table(const std::vector<ClassSummary>& summaries) {
   std::string out =
       fmt::format("{:<30} {:>3} {:>6} {:>9} {:>7}  {}", "class", "thr", "cases", "geo.mean", "worst", "worst case");
+  const auto ratio = [](const ClassSummary& s, double value) {
+    return s.cases > 0 ? fmt::format("{:.3f}", value) : "-";
+  };
   for (const ClassSummary& s : summaries) {
-    out += fmt::format("\n{:<30} {:>3} {:>6} {:>9.3f} {:>7.3f}  {}", s.case_class, s.threads, s.cases, s.geometric_mean,
-                       s.worst, s.worst_case);
+    out += fmt::format("\n{:<30} {:>3} {:>6} {:>9} {:>7}  {}", s.case_class, s.threads, s.cases,
+                       ratio(s, s.geometric_mean), ratio(s, s.worst), s.worst_case);
     if (s.failed > 0) out += fmt::format("  ({} FAILED)", s.failed);
   }
   return out;

@@ -11,7 +11,9 @@ namespace {
 
 std::string message_of(std::string_view text) {
   try {
-    parse_case_file(text, "file");
+    const CaseFile file = parse_case_file(text, "file");
+    for (const CaseSpec& spec : file.cases)
+      if (!spec.unreadable.empty()) return spec.unreadable;
   } catch (const ParseError& e) {
     return e.what();
   }
@@ -70,6 +72,26 @@ TEST(CaseFile, RefusesWhatItCannotReadAndNamesCaseAndKey) {
   EXPECT_NE(message_of(R"({"cases": [{"name": "a", "shape": [2]}, {"name": "a", "shape": [3]}]})").find("two cases"),
             std::string::npos);
   EXPECT_THROW(load_case_file("/nonexistent/cases.json"), IoError);
+}
+
+TEST(CaseFile, ReadsTheOthersBesideACaseThatCannotBeRead) {
+  const CaseFile file = parse_case_file(
+      R"({"cases": [3, {"name": "bad", "class": "c", "shape": [2.5]}, {"name": "good", "shape": [2]}]})",
+      "dir/file.json");
+  ASSERT_EQ(file.cases.size(), 3u);
+  EXPECT_EQ(file.cases[0].name, "file_0");
+  EXPECT_NE(file.cases[0].unreadable, "");
+  EXPECT_EQ(file.cases[1].name, "bad");
+  EXPECT_EQ(file.cases[1].case_class, "c");
+  EXPECT_NE(file.cases[1].unreadable, "");
+  EXPECT_EQ(file.cases[2].unreadable, "");
+}
+
+TEST(CaseFile, MakesNamesSafeToPrint) {
+  const CaseFile file =
+      parse_case_file(R"({"cases": [{"name": "\u001b[31mré", "class": "\n", "shape": [2]}]})", "file");
+  EXPECT_EQ(file.cases.at(0).name, "\\x1b[31mré");
+  EXPECT_EQ(file.cases.at(0).case_class, "\\x0a");
 }
 
 TEST(CaseFile, SurvivesTheWayThroughJsonForPeersInOtherProcesses) {

@@ -51,6 +51,15 @@ TEST(ClassSummary, GivesGeometricMeanAndWorstByClassAndThreads) {
   EXPECT_EQ(s[3].cases, 3);
 }
 
+TEST(ClassSummary, HasNoRatioWhereNothingWasMeasured) {
+  CaseResult r = result_of("a", "x", 0.5);
+  r.error = "declined";
+  r.skipped = true;
+  const std::string table = summary_table(summarize_classes({r}));
+  EXPECT_EQ(table.find("0.000"), std::string::npos) << table;
+  EXPECT_NE(table.find(" - "), std::string::npos) << table;
+}
+
 TEST(ResultFile, HasTheFieldsThatItsReadersRelyOn) {
   CaseResult r = result_of("a", "x", 0.5);
   r.src = "f32 (4):(1)";

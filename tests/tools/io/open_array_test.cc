@@ -131,7 +131,7 @@ TEST(ArrayWriter, SaysWhichNamesItUnderstands) {
   };
   EXPECT_NE(message("a.txt").find(".safetensors"), std::string::npos);
   for (const char* name : {"a.npz:\xff", "a.safetensors:\xff"})
-    EXPECT_NE(message(name).find("'\\xff' is no valid UTF-8"), std::string::npos) << message(name);
+    EXPECT_NE(message(name).find("is no valid UTF-8"), std::string::npos) << message(name);
   EXPECT_NE(message("a.safetensors", true).find("--order F"), std::string::npos);
   EXPECT_EQ(folder.files(), 0u);
 }

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "tools/bench/machine.h"
 #include "tools/bench/peers/peers.h"
+#include "tools/machine.h"
 
 namespace restride::bench {
 namespace {
@@ -105,7 +105,7 @@ void add_numpy_peer(std::vector<Peer>& out, const Case& c) {
   peer.measures_itself = true;
   peer.time_itself_ns = [json = to_json(c.spec)] {
     const std::string command = python() + " -c " + quoted(kScript) + " " + quoted(json) + " " +
-                                std::to_string(last_level_cache_bytes()) + " 5 2>/dev/null";
+                                std::to_string(tools::last_level_cache_bytes()) + " 5 2>/dev/null";
     const std::string printed = output_of(command);
     return printed.empty() ? -1.0 : std::strtod(printed.c_str(), nullptr);
   };
