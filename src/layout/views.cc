@@ -120,6 +120,9 @@ Layout slice(const Layout& l, std::span<const std::string> slices) {
         std::int64_t v = 0;
         const char* begin = text.data() + at + (text[at] == '+' ? 1 : 0);
         const auto [end, error] = std::from_chars(begin, text.data() + text.size(), v);
+        if (error == std::errc::result_out_of_range)
+          throw ParseError(
+              fmt::format("slice '{}': a number there does not fit 63 bits; leave it out to mean the end", text));
         if (error != std::errc{}) throw malformed();
         value = v;
         at = static_cast<std::size_t>(end - text.data());

@@ -56,6 +56,8 @@ TEST(Slice, ReadsOneTextAMode) {
   EXPECT_EQ(slice(of("f32 (4,5)"), std::vector<std::string>{}), of("f32 (4,5)"));
   for (const char* bad : {"", "a", "1:2:3:4", "1 2", "1:b", "--1"})
     EXPECT_THROW(slice(of("f32 (4)"), std::vector<std::string>{bad}), ParseError) << bad;
+  const auto too_large = [] { slice(of("f32 (4)"), std::vector<std::string>{"99999999999999999999:"}); };
+  EXPECT_TRUE(holds(message_of<ParseError>(too_large), "does not fit 63 bits"));
   EXPECT_THROW(slice(of("f32 (4)"), std::vector<std::string>{"4"}), ShapeError);
   EXPECT_THROW(slice(of("f32 (4)"), std::vector<std::string>{":", ":"}), ShapeError);
   EXPECT_THROW(slice(of("f32 (4)"), std::vector<std::string>{"::0"}), ArgumentError);
