@@ -17,6 +17,8 @@
 #include "src/kernels/cpu/tile.h"
 #include "src/kernels/cpu/tile_records.h"
 #include "src/launch/cpu_block.h"
+#include "src/launch/cpu_order.h"
+#include "src/launch/cpu_packed.h"
 #include "src/plan/cpu_buffered.h"
 #include "src/plan/cpu_channels.h"
 #include "src/plan/cpu_records.h"
@@ -51,14 +53,6 @@ CpuArgs prepare_run(const Canonical& c, const plan::Candidate& k) {
   a.align_tasks = 128;
   a.stream = k.get(ParamId::kStream) != 0;
   return a;
-}
-
-/// Walks a mode the other way round, so that src ascends.
-void turn(layout::CopyMode* mode, CpuArgs* a) {
-  a->dst_shift += (mode->extent - 1) * mode->dst_stride;
-  a->src_shift += (mode->extent - 1) * mode->src_stride;
-  mode->dst_stride = -mode->dst_stride;
-  mode->src_stride = -mode->src_stride;
 }
 
 /// Puts canonical modes of a set into a nest and the others into the outer nest.
@@ -146,46 +140,6 @@ CpuArgs prepare_tile(const Canonical& c, const plan::Candidate& k) {
   return a;
 }
 
-/// The largest divisor of n in [lo, hi], or 1.
-std::int64_t divisor_between(std::int64_t n, std::int64_t lo, std::int64_t hi) {
-  for (std::int64_t d = hi; d >= lo; --d)
-    if (n % d == 0) return d;
-  return 1;
-}
-
-/// How many rows of dst's next mode come before src's own next mode has its turn. Where rows are short, as few as make
-/// whole lines of dst: the fewer places src is read from in turn, the better the prefetcher follows them. 1: all.
-std::int64_t rows_in_turn(const Canonical& c) {
-  const std::int64_t extent = c.modes[1].extent;
-  const std::int64_t row_bytes = c.modes[0].extent * c.dst_unit;
-  if (row_bytes < 512 && c.modes[1].dst_stride == row_bytes)
-    for (std::int64_t rows = 8; rows <= std::min<std::int64_t>(64, extent / 2); ++rows)
-      if (extent % rows == 0 && rows * row_bytes % 64 == 0) return rows;
-  return extent > 128 ? divisor_between(extent, 16, 128) : 1;
-}
-
-/// The order of rows: dst's, unless that jumps a page a row in src; then some rows of dst's next mode alternate with
-/// src's own next mode, so that pages on both sides are used up while the TLB has them.
-void order_rows(const Canonical& c, kernels::cpu::Nest* nest) {
-  constexpr std::int64_t kPage = 4096;
-  std::size_t near = 1;  // the outer mode that moves least in src
-  for (std::size_t i = 2; i < c.modes.size(); ++i)
-    if (magnitude(c.modes[i].src_stride) < magnitude(c.modes[near].src_stride)) near = i;
-  std::int64_t block = 1;
-  if (c.modes.size() > 2 && near != 1 && static_cast<std::int64_t>(magnitude(c.modes[1].src_stride)) >= kPage / 2)
-    block = rows_in_turn(c);
-  if (block == 1) {
-    for (std::size_t i = 1; i < c.modes.size(); ++i) nest->push(c.modes[i]);
-    return;
-  }
-  const layout::CopyMode& x = c.modes[1];
-  nest->push({block, x.dst_stride, x.src_stride});
-  nest->push(c.modes[near]);
-  nest->push({x.extent / block, x.dst_stride * block, x.src_stride * block});
-  for (std::size_t i = 2; i < c.modes.size(); ++i)
-    if (i != near) nest->push(c.modes[i]);
-}
-
 /// Rows of `c`, whose units are canonical ones or records.
 CpuArgs rows_args(const Canonical& c) {
   CpuArgs a = common(c);
@@ -233,32 +187,7 @@ CpuArgs prepare_packed(const Canonical& c, const plan::Candidate& k) {
   CpuArgs a = common(c);
   a.kernel = kernels::cpu::packed_kernel(c.dst_unit);
   a.stream = k.get(ParamId::kStream) != 0;
-  kernels::cpu::Packed& p = a.packed;
-  int place[layout::kMaxCopyModes];  // of a canonical mode among the tile's, -1 outside
-  for (std::size_t m = 0; m < c.modes.size(); ++m) {
-    layout::CopyMode mode = c.modes[m];
-    if (mode.src_stride < 0 && sets.in_src_run(static_cast<std::uint8_t>(m))) turn(&mode, &a);
-    const std::int64_t points = sets.points[m];
-    place[m] = -1;
-    if (points > 1) {
-      place[m] = p.rank;
-      p.modes[p.rank] = {mode.extent, points, mode.dst_stride, mode.src_stride, -1};
-      if (static_cast<int>(m) < sets.dst_run) p.dst_run_modes = p.rank + 1;
-      if (points < mode.extent) p.modes[p.rank].outer = a.nest.rank;
-      ++p.rank;
-    }
-    if (points < mode.extent)
-      a.nest.push({ceil_div(mode.extent, points), mode.dst_stride * points, mode.src_stride * points});
-  }
-  int placed = 0;
-  for (std::uint8_t m : sets.src_run)
-    if (place[m] >= 0) p.src_order[placed++] = static_cast<std::uint8_t>(place[m]);
-  p.src_run_modes = placed;
-  for (std::uint8_t m : layout::modes_by_src_stride(c)) {
-    bool there = place[m] < 0;
-    for (int i = 0; i < placed; ++i) there |= p.src_order[i] == place[m];
-    if (!there) p.src_order[placed++] = static_cast<std::uint8_t>(place[m]);
-  }
+  fill_packed(c, sets, &a);
   a.tasks = a.nest.points();
   return a;
 }
