@@ -62,7 +62,7 @@ struct Sorted {
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
       const maps::PackedStep at = maps::packed_step(a.store, 0, lane);
       if (at.line >= a.store.lines) continue;
-      const auto start = static_cast<std::size_t>(at.line % starts * step);
+      const auto start = static_cast<std::size_t>(at.line % starts) * static_cast<std::size_t>(step);
       const int number = first[start] + at.line / starts * blocks;
       if (number >= first[start + 1]) continue;
       const Row& r = row[order[static_cast<std::size_t>(number)]];
