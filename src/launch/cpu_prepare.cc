@@ -147,7 +147,6 @@ CpuArgs rows_args(const Canonical& c) {
   a.units = c.modes[0].extent;
   a.row_src_stride = c.modes[0].src_stride;
   a.row_dst_stride = c.modes[0].dst_stride;
-  // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a unit is at least a byte
   const std::int64_t piece = kernels::cpu::kRowPieceBytes / c.dst_unit;
   if (a.units >= 2 * piece) {  // so that threads can share even one row
     const std::int64_t pieces = ceil_div(a.units, piece);
