@@ -114,6 +114,7 @@ void encode(std::byte* p, DType t, Wide value) noexcept {
   }
   with_type(t, [p, value](auto out) {
     using T = decltype(out);
+    // NOLINTNEXTLINE(bugprone-branch-clone): the last branch is the same for another reason, that it fits
     if constexpr (std::is_floating_point_v<T>) {
       out = static_cast<T>(value);
     } else if (std::isnan(value)) {

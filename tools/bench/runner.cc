@@ -182,6 +182,7 @@ void measure(const Case& c, Device& device, const RunSettings& settings, CaseRes
   const std::vector<Contender> ceilings = device.ceilings(ceiling_bytes);
   const Contender nothing = device.nothing();
   std::vector<Samples> all;
+  all.reserve(ceilings.size() + peers.size() + 3);
   for (const Contender& contender : ceilings) all.push_back({&contender});
   all.push_back({&ours});
   if (small) all.push_back({&through_copy});
