@@ -48,18 +48,20 @@ __global__ void __launch_bounds__(maps::kPackedThreads, kPackedResident<Op>)
     }
     wait_copies();
     __syncthreads();
+    const std::uint32_t base = buffer + nibble(src + place.src);
+    char* const to = settled(dst + place.dst);
     if constexpr (kind == PackedKind::kFlat && kMoves<Op>)
-      store_cycles<Op>(a, tables, place, buffer, dst, src);
+      store_cycles<Op>(a, tables, place, base, to);
     else if constexpr (kind == PackedKind::kFlat)
-      store_flat<Op>(a, tables, place, buffer, dst, src);
+      store_flat<Op>(a, tables, place, base, to);
     else if constexpr (kind == PackedKind::kLoose)
-      store_loose<Op>(a, tables, place, buffer, dst, src);
+      store_loose<Op>(a, tables, place, base, to);
     else if constexpr (kind == PackedKind::kSorted)
-      store_sorted<Op>(a, tables, place, buffer, dst, src);
+      store_sorted<Op>(a, tables, place, base, to);
     else if constexpr (kind == PackedKind::kBlock)
-      store_blocks<Op::kDst>(a, tables, place, buffer, dst, src);
+      store_blocks<Op::kDst>(a, tables, place, base, to);
     else
-      store_fixed<Op, kSwizzled>(a, tables, place, buffer, dst, src);
+      store_fixed<Op, kSwizzled>(a, tables, place, base, to);
     __syncthreads();
   }
 }

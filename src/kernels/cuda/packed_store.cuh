@@ -1,4 +1,5 @@
-// A tile of packed on its way into dst, by how its runs start: see maps::PackedKind.
+// A tile of packed on its way into dst, by how its runs start: see maps::PackedKind. `base` is where its first piece
+// lies in shared memory, `to` where its first run goes.
 #pragma once
 
 #include "src/kernels/cuda/packed_collect.cuh"
@@ -9,10 +10,8 @@ namespace restride::cuda {
 /// A tile whose runs all start alike: a lane's places in its run serve all its rows.
 template <class Op, bool swizzled>
 __device__ inline void store_fixed(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
-                                   std::uint32_t buffer, char* dst, const char* src) {
+                                   std::uint32_t base, char* to) {
   constexpr int kUnits = Shape<Op>::kUnits;
-  const std::uint32_t base = buffer + nibble(src + place.src);
-  char* const to = settled(dst + place.dst);
   const int run_units = place.run_units, rows = place.rows;
   const maps::PackedTurn turn_by = swizzled ? a.turn : maps::PackedTurn{};
   int unit = 0;
@@ -36,10 +35,8 @@ __device__ inline void store_fixed(const PackedArgs& a, const Tables& tables, co
 /// A tile whose runs start anywhere.
 template <class Op>
 __device__ inline void store_loose(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
-                                   std::uint32_t buffer, char* dst, const char* src) {
+                                   std::uint32_t base, char* to) {
   constexpr int kUnits = Shape<Op>::kUnits;
-  const std::uint32_t base = buffer + nibble(src + place.src);
-  char* const to = settled(dst + place.dst);
   const int run_units = place.run_units, rows = place.rows;
   int start = 0;
   walk(
@@ -59,10 +56,8 @@ __device__ inline void store_loose(const PackedArgs& a, const Tables& tables, co
 /// A tile whose runs start anywhere, its rows sorted by where: a lane's rows all start alike.
 template <class Op>
 __device__ inline void store_sorted(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
-                                    std::uint32_t buffer, char* dst, const char* src) {
+                                    std::uint32_t base, char* to) {
   constexpr int kUnits = Shape<Op>::kUnits;
-  const std::uint32_t base = buffer + nibble(src + place.src);
-  char* const to = settled(dst + place.dst);
   const int run_units = place.run_units, rows = place.rows;
   const maps::PackedStep at = maps::packed_step(a.store, 0, threadIdx.x);
   if (at.line >= a.store.lines) return;
@@ -90,10 +85,8 @@ __device__ inline void store_sorted(const PackedArgs& a, const Tables& tables, c
 /// A tile whose runs follow each other; of words that are converted.
 template <class Op>
 __device__ inline void store_flat(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
-                                  std::uint32_t buffer, char* dst, const char* src) {
+                                  std::uint32_t base, char* to) {
   constexpr int kUnits = Shape<Op>::kUnits;
-  const std::uint32_t base = buffer + nibble(src + place.src);
-  char* const to = settled(dst + place.dst);
   const int units = place.rows * a.run_units;
 #pragma unroll 2
   for (int unit = static_cast<int>(threadIdx.x) * kUnits - nibble(to) / Op::kDst; unit < units;
@@ -109,10 +102,8 @@ __device__ inline void store_flat(const PackedArgs& a, const Tables& tables, con
 /// The same for words that are only moved: a lane's places serve for its word of all cycles.
 template <class Op>
 __device__ inline void store_cycles(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
-                                    std::uint32_t buffer, char* dst, const char* src) {
+                                    std::uint32_t base, char* to) {
   constexpr int kUnits = Shape<Op>::kUnits;
-  const std::uint32_t base = buffer + nibble(src + place.src);
-  char* const to = settled(dst + place.dst);
   const int units = place.rows * a.run_units;
   const int cycle_units = a.cycles.runs * a.run_units, cycle_step = a.cycles.runs * a.flat_step;
   const int items = a.cycles.together * static_cast<int>(a.cycles.words.divisor);
@@ -142,11 +133,9 @@ __device__ inline void store_cycles(const PackedArgs& a, const Tables& tables, c
 /// 4 / kUnit rows at once, which lie side by side in every piece and start alike in dst.
 template <int kUnit>
 __device__ inline void store_blocks(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
-                                    std::uint32_t buffer, char* dst, const char* src) {
+                                    std::uint32_t base, char* to) {
   constexpr int kUnits = 16 / kUnit;
   constexpr int kAcross = 4 / kUnit;
-  const std::uint32_t base = buffer + nibble(src + place.src);
-  char* const to = settled(dst + place.dst);
   const int run_units = place.run_units, rows = place.rows;
   int unit = 0;
   char* mine = to;
