@@ -48,6 +48,16 @@ RESTRIDE_HD constexpr bool has_record_cast(int dst_unit, int src_unit, std::int6
   return false;
 }
 
+/// Where a warp works: its item of the batch, and its first word of every plane.
+struct RecordsPlace {
+  Offsets at;
+  std::uint32_t first = 0;
+};
+RESTRIDE_HD constexpr RecordsPlace records_place(const RecordsArgs& a, std::uint32_t warp) {
+  const std::uint32_t item = a.chunks.quotient(warp);
+  return {offsets(a.batch, item), (warp - item * a.chunks.divisor) * 32};
+}
+
 /// Where a warp's word `i * 32 + lane` lies in its part of shared memory, in words: lanes then find the words of
 /// their records, `fields` apart, in different banks.
 RESTRIDE_HD constexpr int records_slot(int word, int fields) { return fields % 2 == 0 ? word + word / fields : word; }

@@ -243,6 +243,20 @@ TEST(RecordsMap, EveryByteOfRecordsIsOneByteOfPlanes) {
       }
 }
 
+TEST(RecordsMap, WarpsTakeEveryWordOfEveryPlaneOnce) {
+  // Five rows of 1600 structures, with room between the rows of src.
+  const layout::Canonical c = canonical("f32 (5,3,1600)", "f32 (5,3,1600):(6000,1,3)");
+  const maps::RecordsArgs a = plan::records_args(c, plan::plan_cuda(c, {}, "packed").chosen);
+  std::set<std::pair<std::int64_t, std::uint32_t>> words;
+  for (std::uint32_t warp = 0; warp < a.warps; ++warp) {
+    const auto [at, first] = maps::records_place(a, warp);
+    for (std::uint32_t word = first; word < std::min(first + 32, a.plane_words); ++word)
+      EXPECT_TRUE(words.insert({at.dst, word}).second) << warp;
+  }
+  EXPECT_EQ(a.plane_words, 400u);
+  EXPECT_EQ(words.size(), 5u * 400);
+}
+
 TEST(RecordsMap, LanesMeetTheirRecordsWithoutBankConflicts) {
   for (int fields = 2; fields <= maps::kMostFields; ++fields)
     for (int i = 0; i < fields; ++i)

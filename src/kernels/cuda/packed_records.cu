@@ -35,9 +35,7 @@ __global__ void __launch_bounds__(maps::kRecordsThreads, kRecordsResident<kField
 
   const std::uint32_t warp = blockIdx.x * (maps::kRecordsThreads / 32) + threadIdx.x / 32;
   if (warp >= a.warps) return;
-  const std::uint32_t item = a.chunks.quotient(warp);
-  const maps::Offsets at = maps::offsets(a.batch, item);
-  const std::uint32_t first = (warp - item * a.chunks.divisor) * 32;  // the warp's first plane word
+  const auto [at, first] = maps::records_place(a, warp);
   const bool inside = first + lane < a.plane_words;
   const std::int64_t record_words = static_cast<std::int64_t>(a.plane_words) * kFields;
   const std::int64_t record_word = static_cast<std::int64_t>(first) * kFields + lane;

@@ -56,9 +56,7 @@ __global__ void __launch_bounds__(maps::kRecordsThreads, 5)
 
   const std::uint32_t warp = blockIdx.x * (maps::kRecordsThreads / 32) + threadIdx.x / 32;
   if (warp >= a.warps) return;
-  const std::uint32_t item = a.chunks.quotient(warp);
-  const maps::Offsets at = maps::offsets(a.batch, item);
-  const std::uint32_t first = (warp - item * a.chunks.divisor) * 32;  // the warp's first plane word
+  const auto [at, first] = maps::records_place(a, warp);
   const From from(a, first);
   const To to(a, first);
   src += a.src_offset + at.src;
