@@ -55,6 +55,16 @@ struct ByteRange {
 };
 ByteRange source_range(const layout::Canonical& c);
 
+/// Where both sides start, and which bytes of the source a kernel may read whole words of.
+template <class Args>
+void set_sides(Args& a, const layout::Canonical& c) {
+  const ByteRange range = source_range(c);
+  a.dst_offset = c.dst_offset;
+  a.src_offset = c.src_offset;
+  a.src_first = range.first;
+  a.src_last = range.last;
+}
+
 /// True when both sides' units lie at multiples of their size, which only a cast can break.
 bool units_aligned(const layout::Canonical& c);
 

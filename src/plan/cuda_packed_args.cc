@@ -93,11 +93,7 @@ PackedArgs geometry(const Canonical& c, const Set& set) {
   outer_walk(c, inside, &a.batch, &batch);
   const Order src_order = by_src_stride(c);
   neighbours_first(c, set, src_order, a.batch);
-  const ByteRange range = source_range(c);
-  a.src_first = range.first;
-  a.src_last = range.last;
-  a.dst_offset = c.dst_offset;
-  a.src_offset = c.src_offset;
+  set_sides(a, c);
   a.same_cut = set.d_cut != kNone && set.d_cut == set.s_cut;
 
   const auto in = [](std::uint64_t mask, std::size_t m) { return (mask >> m & 1) != 0; };

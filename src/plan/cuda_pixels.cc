@@ -151,11 +151,7 @@ PixelsArgs pixels_args(const Canonical& c) {
   fill_phases(c, row, a);
   std::int64_t rows = 0;
   outer_walk(c, row.mask, &a.rows, &rows);
-  const ByteRange range = source_range(c);
-  a.dst_offset = c.dst_offset;
-  a.src_offset = c.src_offset;
-  a.src_first = range.first;
-  a.src_last = range.last;
+  set_sides(a, c);
   a.pixel_step = row.step;
   a.row_units = row.units;
   a.pixel = base::FastDiv(row.pixel);

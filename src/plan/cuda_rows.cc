@@ -153,11 +153,7 @@ maps::RowsArgs rows_args(const Canonical& c, const Candidate& chosen) {
   maps::RowsArgs a;
   std::int64_t rows = 0;
   outer_walk(c, kRow, &a.rows, &rows);
-  const ByteRange range = source_range(c);
-  a.dst_offset = c.dst_offset;
-  a.src_offset = c.src_offset;
-  a.src_first = range.first;
-  a.src_last = range.last;
+  set_sides(a, c);
   a.src_step = src_step(c);
   a.fetch_ends = sectors_in_part(c) != 0;
   // The forward kernel moves bytes: shifting a word does not depend on the unit.

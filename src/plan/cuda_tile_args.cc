@@ -51,11 +51,7 @@ maps::TileArgs tiles_over(const Canonical& c, const Candidate& chosen, std::uint
   maps::TileArgs a;
   std::int64_t batch = 0;
   outer_walk(c, inside, &a.batch, &batch);
-  const ByteRange range = source_range(c);
-  a.src_first = range.first;
-  a.src_last = range.last;
-  a.dst_offset = c.dst_offset;
-  a.src_offset = c.src_offset;
+  set_sides(a, c);
   a.d_extent = static_cast<std::int32_t>(extent.d);
   a.s_extent = static_cast<std::int32_t>(extent.s);
   a.tile_d = static_cast<std::int32_t>(chosen.get(ParamId::kTileRows));
