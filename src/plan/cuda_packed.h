@@ -92,9 +92,18 @@ void spread(const layout::Canonical& c, maps::PackedArgs& a, std::int64_t words)
 
 // ---- cuda_packed_sorted.cc ----
 
-/// The same for loose rows that are sorted. Returns what a word costs, in cycles, and leaves `a` as it is, but for its
-/// kind, unless that is below `least`.
-double spread_sorted(const layout::Canonical& c, maps::PackedArgs& a, std::int64_t words, double least);
+/// One way to collect loose rows that are sorted.
+struct SortedWay {
+  double cost = 1e9;  ///< of a word, in cycles; that of none
+  std::int32_t pad_shift = maps::kNoPad, threads = maps::kPackedThreads, start_step = 0;
+  maps::PackedLattice store;
+  maps::PackedTurn turn;
+};
+
+/// The cheapest of them.
+SortedWay best_sorted(const layout::Canonical& c, const maps::PackedArgs& a, std::int64_t words);
+
+void set_sorted(maps::PackedArgs& a, const SortedWay& way);
 
 // ---- cuda_packed_flat.cc ----
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <span>
 
 #include "src/base/checked.h"
 #include "src/plan/cuda_packed.h"
@@ -17,63 +18,69 @@ using maps::PackedKind;
 inline constexpr double kTurnCost = 2.5;  // cycles
 inline constexpr maps::PackedTurn kNoTurn{};
 
-/// Calls visit(n, sum) for the first `count` index tuples of a group, in their order.
-template <class Visit>
-void for_each_sum(const maps::PackedModes& modes, int count, Visit visit) {
-  std::array<std::uint32_t, maps::kMaxPackedModes> digits{};
-  maps::PackedSum sum;
-  const auto step = [&](std::size_t m, std::int64_t times) {
-    // Steps past the last index may leave 63 bits on their way back.
-    sum.dst =
-        static_cast<std::int64_t>(static_cast<std::uint64_t>(sum.dst) +
-                                  static_cast<std::uint64_t>(times) * static_cast<std::uint64_t>(modes.dst_stride[m]));
-    const std::uint64_t src = static_cast<std::uint64_t>(times) * static_cast<std::uint64_t>(modes.src_stride[m]);
-    sum.piece += static_cast<std::int32_t>(times) * static_cast<std::int32_t>(modes.piece_step[m]);
-    if (modes.piece_step[m] != 0)
-      sum.piece_src = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum.piece_src) + src);
-    else
-      sum.inside += static_cast<std::int32_t>(src);
-  };
-  for (int n = 0; n < count; ++n) {
-    visit(static_cast<std::size_t>(n), sum);
-    for (std::size_t m = 0; m < static_cast<std::size_t>(modes.rank); ++m) {
-      step(m, 1);
-      if (++digits[m] < modes.extent[m].divisor) break;
-      step(m, -static_cast<std::int64_t>(digits[m]));
-      digits[m] = 0;
-    }
+/// Fills `sums` with what the first index tuples of a group add up to, in their order; step_of(m) is what a step along
+/// mode m adds. Sums are modular: T is unsigned.
+template <class T, class StepOf>
+void fill_sums(const maps::PackedModes& modes, std::span<T> sums, StepOf step_of) {
+  if (sums.empty()) return;
+  sums[0] = 0;
+  std::size_t tuples = 1;  // of the modes so far
+  for (std::size_t m = 0; m < static_cast<std::size_t>(modes.rank); ++m) {
+    const T step = static_cast<T>(step_of(m));
+    const std::size_t end = std::min(sums.size(), tuples * modes.extent[m].divisor);
+    for (std::size_t n = tuples; n < end; ++n) sums[n] = sums[n - tuples] + step;
+    tuples *= modes.extent[m].divisor;
   }
 }
 
 /// The entries of the run table and the row table that one warp looks up: made once, for every lattice that is tried.
 struct Entries {
   // Units of 32 words and what they reach beyond a run; rows. Only what is looked up is filled.
-  static constexpr int kRun = 32 * 16 + 16, kRows = 32 * 4;
+  static constexpr std::size_t kRun = 32 * 16 + 16, kRows = 32 * 4;
   std::array<std::uint32_t, kRun> run;
   std::array<std::uint32_t, kRows> row;
 
-  Entries(const PackedArgs& a, int run_entries, int row_entries) {
-    for_each_sum(a.run_modes, std::min(run_entries, a.run_units), [&](std::size_t p, const maps::PackedSum& sum) {
-      run[p] =
-          static_cast<std::uint32_t>(maps::packed_piece_base(a, sum.piece, sum.piece_src) + sum.inside + a.run_inside);
-    });
+  Entries(const PackedArgs& a, int run_entries, int row_entries)
+      : runs_(static_cast<std::size_t>(std::min(run_entries, a.run_units))) {
+    const maps::PackedModes& modes = a.run_modes;
+    fill_sums(modes, std::span(piece_).first(runs_), [&](std::size_t m) { return modes.piece_step[m]; });
+    fill_sums(modes, std::span(piece_src_).first(runs_),
+              [&](std::size_t m) { return modes.piece_step[m] != 0 ? modes.src_stride[m] : 0; });
+    fill_sums(modes, std::span(inside_).first(runs_),
+              [&](std::size_t m) { return modes.piece_step[m] != 0 ? 0 : modes.src_stride[m]; });
     if (a.kind == PackedKind::kFlat)  // flat runs go on into the next ones
-      for (int p = a.run_units; p < run_entries; ++p)
-        run[static_cast<std::size_t>(p)] =
-            run[static_cast<std::size_t>(p - a.run_units)] + static_cast<std::uint32_t>(a.flat_step);
-    for_each_sum(a.row_modes, std::min(row_entries, a.rows),
-                 [&](std::size_t r, const maps::PackedSum& sum) { row[r] = static_cast<std::uint32_t>(sum.inside); });
+      for (; runs_ < static_cast<std::size_t>(run_entries); ++runs_) {
+        const std::size_t before = runs_ - static_cast<std::size_t>(a.run_units);
+        piece_[runs_] = piece_[before];
+        piece_src_[runs_] = piece_src_[before];
+        inside_[runs_] = inside_[before] + static_cast<std::uint32_t>(a.flat_step);
+      }
+    place(a);
+    fill_sums(a.row_modes, std::span(row).first(static_cast<std::size_t>(std::min(row_entries, a.rows))),
+              [&](std::size_t m) { return a.row_modes.src_stride[m]; });
   }
+
+  /// Makes `run` again for another padding of `a`.
+  void place(const PackedArgs& a) {
+    for (std::size_t p = 0; p < runs_; ++p)
+      run[p] = static_cast<std::uint32_t>(
+                   maps::packed_piece_base(a, static_cast<std::int32_t>(piece_[p]), piece_src_[p]) + a.run_inside) +
+               inside_[p];
+  }
+
+ private:
+  std::size_t runs_;
+  std::array<std::uint32_t, kRun> piece_, piece_src_, inside_;
 };
 
 /// The words of dst that the first warp's lanes collect: where each starts in a run, and what its row adds.
 struct Words {
   struct Word {
-    int lane = 0;
-    std::int32_t unit = 0;
-    std::uint32_t row = 0;
+    int lane;
+    std::int32_t unit;
+    std::uint32_t row;
   };
-  std::array<Word, 32> at;
+  std::array<Word, 32> at;  // of which `count` are set
   int count = 0;
   void push_back(const Word& word) { at[static_cast<std::size_t>(count++)] = word; }
 };
@@ -94,20 +101,19 @@ struct Lanes {
 /// Cycles one such access takes: lanes that want different words of one bank wait for each other. Past `most`, any
 /// larger number.
 inline int cycles(const Lanes& lanes, std::int32_t shift, int most) {
-  std::array<std::uint32_t, 32> word_of;
-  word_of.fill(~0u);  // no lane's
-  std::array<std::uint8_t, 32> words{};
-  int worst = 1;
-  for (int lane = 0; lane < lanes.count && worst <= most;)
+  constexpr std::uint32_t kNoWord = ~0u << 8;
+  std::array<std::uint32_t, 32> banks;  // the word a bank gave last, and in the low byte how many it gave
+  banks.fill(kNoWord);
+  std::uint32_t worst = 1;
+  for (int lane = 0; lane < lanes.count && worst <= static_cast<std::uint32_t>(most);)
     for (const int end = std::min(lane + 8, lanes.count); lane < end; ++lane) {
       const std::uint32_t word = maps::packed_swizzle(lanes.at[static_cast<std::size_t>(lane)], shift) / 4;
-      const std::size_t bank = word & 31;
-      const int met = words[bank] + (word_of[bank] != word ? 1 : 0);
-      word_of[bank] = word;
-      words[bank] = static_cast<std::uint8_t>(met);
+      std::uint32_t& bank = banks[word & 31];
+      const std::uint32_t met = (bank & 255) + (bank >> 8 != word ? 1 : 0);
+      bank = word << 8 | met;
       worst = std::max(worst, met);
     }
-  return worst;
+  return static_cast<int>(worst);
 }
 
 /// How lanes collect the units of a word: `steps` turns of units / steps each.
@@ -119,11 +125,14 @@ struct Collect {
   Lanes lanes(const Words& words, const Entries& entries, std::int32_t run_units, const maps::PackedTurn& turn,
               int step, int part) const {
     Lanes out;
+    int count = 0;  // in a register: every lane waits for it
     for (int i = 0; i < words.count; ++i) {
       const Words::Word& word = words.at[static_cast<std::size_t>(i)];
       const std::int32_t unit = word.unit + maps::packed_turn(word.lane, step, steps, turn) * (units / steps) + part;
-      if (unit >= 0 && unit < run_units) out.push_back(word.row + entries.run[static_cast<std::size_t>(unit)]);
+      if (unit < 0 || unit >= run_units) continue;
+      out.at[static_cast<std::size_t>(count++)] = word.row + entries.run[static_cast<std::size_t>(unit)];
     }
+    out.count = count;
     return out;
   }
 

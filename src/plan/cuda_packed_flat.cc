@@ -56,14 +56,15 @@ void lay_cycles(const layout::Canonical& c, PackedArgs& a) {
 void spread_flat(const layout::Canonical& c, PackedArgs& a) {
   const Collect collect(c.dst_unit);
   const int units = collect.units, steps = collect.steps;
-  const int run_entries = std::min(Entries::kRun, a.run_units + 16);
+  const int run_entries = std::min(static_cast<int>(Entries::kRun), a.run_units + 16);
   const Words words = words_of_flat(a, units);
   maps::PackedTurn best;
   std::int32_t best_pad = maps::kNoPad;
   double best_cost = 1e9;
+  Entries entries(a, run_entries, 0);
   for (const std::int32_t pad : pads_of(a, units)) {
     a.pad_shift = pad;
-    const Entries entries(a, run_entries, 0);
+    entries.place(a);
     for (const maps::PackedTurn turn :
          {kNoTurn, maps::PackedTurn{1, 3}, maps::PackedTurn{1, 2}, maps::PackedTurn{3, 4}, maps::PackedTurn{1, 0}}) {
       if (turn != kNoTurn && steps == 1) break;

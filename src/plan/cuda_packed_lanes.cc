@@ -1,4 +1,7 @@
 // Which thread of packed's CUDA kernels moves which words, so that accesses are wide and shared memory's banks even.
+#include <cmath>
+#include <optional>
+
 #include "src/plan/cuda_packed_banks.h"
 #include "src/plan/cuda_packed_lattice.h"
 
@@ -36,8 +39,10 @@ void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
   maps::PackedLattice best_store;
   maps::PackedTurn best_turn;
   std::int32_t best_shift = maps::kNoSwizzle;
-  double best_cost = 1e9;
-  const Entries entries(a, 32 * units, warp_lines * across);
+  // The cheapest of the sorted is found first: it leaves little to be tried here. Where both cost the same, it loses.
+  const SortedWay sorted = look_up_cost > 0 && !c.cast ? best_sorted(c, a, words) : SortedWay{};
+  double best_cost = std::nextafter(sorted.cost, 1e300);
+  std::optional<Entries> entries;  // made when first wanted
   Across sizes(words);
   // Where a warp has one line's words, its lanes meet alike in all lattices, so the one with the fewest steps is best.
   std::int64_t side_by_side = sizes.best(lines, 32);
@@ -49,7 +54,8 @@ void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
     int most = static_cast<int>(std::min(64.0, (best_cost / waste - 8.0) / (accesses * 0.5) + 1.0));
     if (most < 2) continue;
     a.store = lattice(words, lines, side_by_side);
-    const Words warp = words_of_rows(a, entries, across, units);
+    if (!entries) entries.emplace(a, 32 * units, warp_lines * across);
+    const Words warp = words_of_rows(a, *entries, across, units);
     for (const maps::PackedTurn turn : {kNoTurn, maps::PackedTurn{1, 3}, maps::PackedTurn{1, 2}}) {
       if (turn != kNoTurn && steps == 1) break;
       const auto cost_of = [&](int met, std::int32_t shift) {
@@ -59,8 +65,8 @@ void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
       };
       while (most >= 2 && cost_of(most, maps::kNoSwizzle) >= best_cost) --most;
       if (most < 2) break;
-      const Lanes first = collect.lanes(warp, entries, a.run_units, turn, 0, 0);
-      const Lanes second = collect.lanes(warp, entries, a.run_units, turn, steps / 2, units / steps - 1);
+      const Lanes first = collect.lanes(warp, *entries, a.run_units, turn, 0, 0);
+      const Lanes second = collect.lanes(warp, *entries, a.run_units, turn, steps / 2, units / steps - 1);
       const std::uint32_t varying = first.varying() | second.varying();
       int enough = most;
       for (const std::int32_t shift : {maps::kNoSwizzle, 3, 4, 5, 6, 7, 8, 9}) {
@@ -79,16 +85,12 @@ void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
       }
     }
   }
+  if (sorted.start_step != 0 && sorted.cost < best_cost) return set_sorted(a, sorted);
   a.store = best_store;
   a.turn = best_turn;
   a.swizzle_shift = best_shift;
   if (a.kind == PackedKind::kFixed && (a.turn != kNoTurn || a.swizzle_shift != maps::kNoSwizzle))
     a.kind = PackedKind::kSpread;
-  if (look_up_cost > 0 && !c.cast) {
-    PackedArgs sorted = a;
-    sorted.swizzle_shift = maps::kNoSwizzle;
-    if (spread_sorted(c, sorted, words, best_cost) < best_cost) a = sorted;
-  }
 }
 
 }  // namespace restride::plan::packed

@@ -1,5 +1,10 @@
 // Packed's loose runs of small units on CUDA, sorted by where they start: a lane then looks its places up once for all
 // its rows.
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <span>
+
 #include "src/plan/cuda_packed_banks.h"
 #include "src/plan/cuda_packed_lattice.h"
 
@@ -9,12 +14,8 @@ namespace {
 
 /// The rows of a loose tile as its kernel sorts them, by where they start in a word of dst.
 struct Sorted {
-  static constexpr int kMost = 1024;  // of more rows none are sorted
-  struct Row {
-    std::uint16_t start = 0;  // byte of a word
-    std::uint32_t inside = 0;
-  };
-  std::array<Row, kMost> row;
+  static constexpr int kMost = 1024;        // of more rows none are sorted
+  std::array<std::uint32_t, kMost> inside;  // bytes of src
   std::array<std::uint16_t, kMost> order;
   std::array<int, 17> first{};  // in `order`, of those that start at a byte
   int step = 0, most = 0;       // where rows may start, in bytes; rows that start alike
@@ -24,49 +25,52 @@ struct Sorted {
     std::int64_t bits = 16;
     for (int m = 0; m < a.row_modes.rank; ++m) bits |= a.row_modes.dst_stride[m];
     step = static_cast<int>(bits & -bits);
+    const auto rows = static_cast<std::size_t>(a.rows);
+    std::array<std::uint32_t, kMost> starts;
+    fill_sums(a.row_modes, std::span(starts).first(rows), [&](std::size_t m) { return a.row_modes.dst_stride[m]; });
+    fill_sums(a.row_modes, std::span(inside).first(rows), [&](std::size_t m) { return a.row_modes.src_stride[m]; });
     std::array<int, 16> at{};
-    for_each_sum(a.row_modes, a.rows, [&](std::size_t r, const maps::PackedSum& sum) {
-      row[r] = {static_cast<std::uint16_t>(sum.dst & 15), static_cast<std::uint32_t>(sum.inside)};
-      ++at[row[r].start];
-    });
+    for (std::size_t r = 0; r < rows; ++r) ++at[starts[r] & 15];
     most = *std::max_element(at.begin(), at.end());
     for (std::size_t i = 0; i < at.size(); ++i) {
       first[i + 1] = first[i] + at[i];
       at[i] = first[i];
     }
-    for (int r = 0; r < a.rows; ++r)
-      order[static_cast<std::size_t>(at[row[static_cast<std::size_t>(r)].start]++)] = static_cast<std::uint16_t>(r);
+    for (std::size_t r = 0; r < rows; ++r)
+      order[static_cast<std::size_t>(at[starts[r] & 15]++)] = static_cast<std::uint16_t>(r);
   }
 
-  /// Makes a.store the lattice of `across` words side by side whose lines are dealt to the starts, and sets a.threads;
-  /// false when there are more starts than lines, too few rows, or no room for the table.
-  bool deal(PackedArgs& a, std::int64_t words, std::int64_t across) const {
+  /// Makes way.store the lattice of `across` words side by side whose lines are dealt to the starts, and sets
+  /// way.threads; false when there are more starts than lines, too few rows, or no room for the table.
+  bool deal(const PackedArgs& a, std::int64_t words, std::int64_t across, SortedWay& way) const {
     const std::int64_t turns = step == 0 ? 0 : maps::kPackedThreads / across / (16 / step);
     if (turns == 0 || a.rows <= maps::kPackedThreads / across) return false;
     const std::int64_t lines = turns * (16 / step), blocks = ceil_div(most, turns);
     if (across * lines <= maps::kPackedThreads * 5 / 8) return false;
     if (a.shared_bytes + (lines * blocks - a.rows) * 16 > kMostShared) return false;
-    a.threads = static_cast<std::int32_t>(ceil_div(across * lines, 32) * 32);
-    a.store.across = base::FastDiv(across);
-    a.store.lines = static_cast<std::int32_t>(lines);
-    a.store.blocks = base::FastDiv(blocks);
-    a.store.steps = static_cast<std::int32_t>(ceil_div(words, across) * blocks);
-    a.start_step = step;
+    way.threads = static_cast<std::int32_t>(ceil_div(across * lines, 32) * 32);
+    way.store.across = base::FastDiv(across);
+    way.store.lines = static_cast<std::int32_t>(lines);
+    way.store.blocks = base::FastDiv(blocks);
+    way.store.steps = static_cast<std::int32_t>(ceil_div(words, across) * blocks);
+    way.start_step = step;
     return true;
   }
 
   /// The words of dst that the first warp's lanes collect.
-  Words words(const PackedArgs& a, int units) const {
+  Words words(const maps::PackedLattice& store, int units) const {
     Words out;
-    const int starts = 16 / step, blocks = static_cast<int>(a.store.blocks.divisor);
+    const int blocks = static_cast<int>(store.blocks.divisor);
+    const auto starts = static_cast<unsigned>(16 / step);  // a power of two
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
-      const maps::PackedStep at = maps::packed_step(a.store, 0, lane);
-      if (at.line >= a.store.lines) continue;
-      const auto start = static_cast<std::size_t>(at.line % starts) * static_cast<std::size_t>(step);
-      const int number = first[start] + at.line / starts * blocks;
+      const maps::PackedStep at = maps::packed_step(store, 0, lane);
+      if (at.line >= store.lines) continue;
+      const auto line = static_cast<unsigned>(at.line);
+      const auto start = static_cast<std::size_t>(line & (starts - 1)) * static_cast<std::size_t>(step);
+      const int number = first[start] + static_cast<int>(line >> std::countr_zero(starts)) * blocks;
       if (number >= first[start + 1]) continue;
-      const Row& r = row[order[static_cast<std::size_t>(number)]];
-      out.push_back({static_cast<int>(lane), at.word * units - r.start * units / 16, r.inside});
+      out.push_back({static_cast<int>(lane), at.word * units - static_cast<int>(start) * units / 16,
+                     inside[order[static_cast<std::size_t>(number)]]});
     }
     return out;
   }
@@ -74,39 +78,51 @@ struct Sorted {
 
 }  // namespace
 
-double spread_sorted(const layout::Canonical& c, PackedArgs& a, std::int64_t words, double least) {
+SortedWay best_sorted(const layout::Canonical& c, const PackedArgs& args, std::int64_t words) {
   const Collect collect(c.dst_unit);
   const int units = collect.units, steps = collect.steps;
-  const Sorted sorted(a);
-  PackedArgs best = a;
-  double best_cost = least;
-  a.kind = PackedKind::kSorted;
+  const Sorted sorted(args);
+  SortedWay best;
+  std::optional<Entries> entries;  // made when first wanted
+  PackedArgs a = args;
   for (const std::int32_t pad : pads_of(a, units)) {
     a.pad_shift = pad;
-    const Entries entries(a, 32 * units, 0);
+    if (entries) entries->place(a);
     Across sizes(words);
     while (const std::int64_t across = sizes.next()) {
-      if (!sorted.deal(a, words, across)) continue;
-      const double waste =
-          static_cast<double>(a.threads) * a.store.steps / (static_cast<double>(words) * static_cast<double>(a.rows));
-      const Words warp = sorted.words(a, units);
+      SortedWay way;
+      way.pad_shift = pad;
+      if (!sorted.deal(a, words, across, way)) continue;
+      if (!entries) entries.emplace(a, 32 * units, 0);
+      const double waste = static_cast<double>(way.threads) * way.store.steps /
+                           (static_cast<double>(words) * static_cast<double>(a.rows));
+      const Words warp = sorted.words(way.store, units);
       for (const maps::PackedTurn turn : {kNoTurn, maps::PackedTurn{1, 3}, maps::PackedTurn{1, 2}}) {
         const auto cost_of = [&](int met) {
           return (units * 0.5 * met + 8.0 + (turn != kNoTurn ? kTurnCost : 0.0)) * waste;
         };
-        if (cost_of(2) >= best_cost) break;
-        int met = cycles(collect.lanes(warp, entries, a.run_units, turn, 0, 0), maps::kNoSwizzle, 32);
-        met +=
-            cycles(collect.lanes(warp, entries, a.run_units, turn, steps / 2, units / steps - 1), maps::kNoSwizzle, 32);
-        if (cost_of(met) >= best_cost) continue;
-        best_cost = cost_of(met);
-        best = a;
-        best.turn = turn;
+        if (cost_of(2) >= best.cost) break;
+        int met = cycles(collect.lanes(warp, *entries, a.run_units, turn, 0, 0), maps::kNoSwizzle, 32);
+        if (cost_of(met + 1) >= best.cost) continue;
+        met += cycles(collect.lanes(warp, *entries, a.run_units, turn, steps / 2, units / steps - 1), maps::kNoSwizzle,
+                      32);
+        way.cost = cost_of(met);
+        way.turn = turn;
+        if (way.cost < best.cost) best = way;
       }
     }
   }
-  a = best;
-  return best_cost;
+  return best;
+}
+
+void set_sorted(PackedArgs& a, const SortedWay& way) {
+  a.kind = PackedKind::kSorted;
+  a.swizzle_shift = maps::kNoSwizzle;
+  a.pad_shift = way.pad_shift;
+  a.threads = way.threads;
+  a.start_step = way.start_step;
+  a.store = way.store;
+  a.turn = way.turn;
 }
 
 }  // namespace restride::plan::packed

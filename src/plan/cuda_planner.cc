@@ -2,6 +2,7 @@
 #include "src/plan/cuda_planner.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string>
 
@@ -91,6 +92,10 @@ std::string bidders(std::span<const Candidate> bids) {
   });
 }
 
+bool better(const Candidate& a, const Candidate& b) {
+  return a.applies != b.applies ? a.applies : a.applies && a.predicted.time_ns < b.predicted.time_ns;
+}
+
 }  // namespace
 
 Decision plan_cuda(const Canonical& c, const CudaMachine& machine, std::string_view forced) {
@@ -102,29 +107,35 @@ Decision plan_cuda(const Canonical& c, const CudaMachine& machine, std::string_v
     decision.chosen.reason = "nothing to do";
     return decision;
   }
-  Candidate bids[] = {bid_run(c, machine),         bid_rows(c, machine),        bid_pixels(c, machine),
-                      bid_short_rows(c, machine),  bid_tile(c, machine),        bid_tile_bulk(c, machine),
-                      bid_tile_chains(c, machine), bid_tile_pixels(c, machine), pack(c, machine),
-                      bid_gather(c, machine)};
-  std::stable_sort(std::begin(bids), std::end(bids), [](const Candidate& a, const Candidate& b) {
-    return a.applies != b.applies ? a.applies : a.applies && a.predicted.time_ns < b.predicted.time_ns;
-  });
-  const Candidate* chosen = &bids[0];
+  const Candidate bids[] = {bid_run(c, machine),         bid_rows(c, machine),        bid_pixels(c, machine),
+                            bid_short_rows(c, machine),  bid_tile(c, machine),        bid_tile_bulk(c, machine),
+                            bid_tile_chains(c, machine), bid_tile_pixels(c, machine), pack(c, machine),
+                            bid_gather(c, machine)};
+  // Best first, refusals last, otherwise in the order of the bids.
+  std::array<const Candidate*, std::size(bids)> order;
+  std::size_t count = 0;
+  for (const Candidate& b : bids) {
+    std::size_t at = count++;
+    for (; at > 0 && better(b, *order[at - 1]); --at) order[at] = order[at - 1];
+    order[at] = &b;
+  }
+  const Candidate* chosen = order[0];
   if (!forced.empty()) {
-    chosen =
-        std::find_if(std::begin(bids), std::end(bids), [&](const Candidate& b) { return name(b.family) == forced; });
-    if (chosen == std::end(bids))
+    const auto found =
+        std::find_if(order.begin(), order.end(), [&](const Candidate* b) { return name(b->family) == forced; });
+    if (found == order.end())
       throw ArgumentError("no CUDA family is named '" + std::string(forced) + "'; use one of " + bidders(bids));
+    chosen = *found;
     if (!chosen->applies)
       throw ArgumentError("family '" + std::string(forced) + "' does not apply: " + std::string(chosen->reason) +
                           "; leave the choice to the planner");
   }
   decision.chosen = *chosen;
   decision.chosen.reason = forced.empty() ? "lowest predicted time" : "forced by the caller";
-  for (const Candidate& b : bids)
-    if (&b != chosen) {
-      decision.others.push_back(b);
-      if (b.applies) decision.others.back().reason = "slower by prediction";
+  for (const Candidate* b : order)
+    if (b != chosen) {
+      decision.others.push_back(*b);
+      if (b->applies) decision.others.back().reason = "slower by prediction";
     }
   return decision;
 }
