@@ -79,30 +79,6 @@ void require_possible(const ViewOptions& o) {
     throw UsageError(fmt::format("--broadcast ({}): extents are 0 or more", fmt::join(o.broadcast, ",")));
 }
 
-// -1 among the extents takes what is left.
-std::vector<std::int64_t> fill_in(std::vector<std::int64_t> extents, std::int64_t elements) {
-  const std::string typed = fmt::format("({})", fmt::join(extents, ","));
-  const bool negative = std::any_of(extents.begin(), extents.end(), [](std::int64_t e) { return e < -1; });
-  if (negative || std::count(extents.begin(), extents.end(), -1) > 1)
-    throw UsageError(fmt::format("--reshape: extents {} must be non-negative, one may be -1", typed));
-  const bool empty = std::count(extents.begin(), extents.end(), 0) > 0;  // then the others cannot overflow
-  std::int64_t known = empty ? 0 : 1, *open = nullptr;
-  bool overflow = false;
-  for (std::int64_t& e : extents) {
-    if (e == -1)
-      open = &e;
-    else
-      overflow |= __builtin_mul_overflow(known, e, &known);
-  }
-  if (open != nullptr && empty)
-    throw UsageError("--reshape: beside an extent of 0, -1 could be anything; write it out");
-  if (open != nullptr && !overflow) *open = elements / known;
-  if (overflow || known * (open != nullptr ? *open : 1) != elements)
-    throw ShapeError(fmt::format("--reshape {} does not hold the {} elements there are{}", typed, elements,
-                                 open == nullptr ? "" : ", whatever -1 stands for"));
-  return extents;
-}
-
 // Brings both sides to equal extents by a view of one of them.
 void unify(Layout& dst, Layout& src) {
   const auto src_shape = shape_of(src.modes), dst_shape = shape_of(dst.modes);
@@ -201,11 +177,8 @@ CopyRequest apply(const ViewOptions& o, const Layout& input) {
     shape = shape_of(r.merged);
   }
   if (!o.reshape.empty()) {
-    const std::vector<std::int64_t> extents = fill_in(o.reshape, src.elements());
-    shape.clear();
-    if (extents.size() > static_cast<std::size_t>(kMaxRank))
-      throw ShapeError(fmt::format("--reshape: more than {} extents", kMaxRank));
-    for (const std::int64_t e : extents) shape.push_back(e);
+    const Layout unshaped = contiguous(src.element, extents_of(shape));
+    shape = shape_of(from_command_line<ArgumentError>([&] { return reshape(unshaped, o.reshape); }).modes);
   }
   const Element element = o.dtype.empty() ? src.element : element_named(o.dtype);
   if (!castable(element, src.element))

@@ -101,8 +101,9 @@ Layout flip(const Layout& layout, int mode);
 /// Stretches extent-1 modes (stride becomes 0) and prepends modes, as numpy.broadcast_to.
 Layout broadcast_to(const Layout& layout, Extents extents);
 
-/// The same elements in the same C order under other extents. One extent may be -1.
-/// Errors: ShapeError when the counts differ, or when no strides describe it (then copy first).
+/// The same elements in the same C order under other extents. One extent may be -1: what is left.
+/// Errors: ShapeError when the counts differ, or when no strides describe it (then copy first); ArgumentError for
+/// extents that no layout has.
 Layout reshape(const Layout& layout, Extents extents);
 
 /// Splits mode `mode` into modes of these extents (product equal; one may be -1). Always a view.

@@ -132,7 +132,7 @@ Rearrangement rearrange(const Layout& l, std::string_view pattern,
     const Layout parts = [&] {
       try {
         return split(one, 0, extents);
-      } catch (const ShapeError& e) {
+      } catch (const Error& e) {
         throw ShapeError(fmt::format("rearrange '{}': mode {} of {}: {}", pattern, g, to_string(l), e.what()));
       }
     }();

@@ -23,30 +23,40 @@ void require_room(const Layout& l, std::int64_t rank, const char* what) {
     throw ArgumentError(fmt::format("{}: {} would have {} modes; the limit is {}", what, to_string(l), rank, kMaxRank));
 }
 
-/// Replaces a -1 among `extents` so that their product is `total`, and checks the product.
+/// `extents` with the -1 among them replaced by what is left of `total`, which their product is then.
+/// Errors: ArgumentError: no layout has these; ShapeError, RangeError: `l` has not.
 detail::FixedVector<std::int64_t, kMaxRank> resolve_extents(Extents extents, std::int64_t total, const Layout& l,
                                                             const char* what) {
   require_room(l, static_cast<std::int64_t>(extents.size()), what);
   detail::FixedVector<std::int64_t, kMaxRank> out;
-  int unknown = -1;
+  std::int64_t* open = nullptr;
   std::int64_t known = 1;
-  for (std::size_t i = 0; i < extents.size(); ++i) {
-    out.push_back(extents[i]);
-    if (extents[i] == -1 && unknown < 0) {
-      unknown = static_cast<int>(i);
-      continue;
-    }
-    if (extents[i] < 0)
-      throw ShapeError(fmt::format("{}: extents {} for {}; at most one may be -1 and none below", what,
-                                   layout::join(extents), to_string(l)));
-    if (!checked_mul(known, extents[i], &known))
-      throw RangeError(fmt::format("{}: the product of {} does not fit 63 bits", what, layout::join(extents)));
+  bool empty = false;
+  bool fits = true;
+  for (const std::int64_t e : extents) {
+    if (e < -1 || (e == -1 && open != nullptr))
+      throw ArgumentError(
+          fmt::format("{}: extents {} must be non-negative, one may be -1", what, layout::join(extents)));
+    out.push_back(e);
+    if (e == -1)
+      open = &out.back();
+    else if (e == 0)
+      empty = true;
+    else
+      fits = fits && checked_mul(known, e, &known);
   }
-  if (unknown >= 0) {
-    if (known == 0 || total % known != 0)
+  if (open != nullptr && empty)
+    throw ArgumentError(fmt::format("{}: extents {}: beside an extent of 0, -1 could be anything; write it out", what,
+                                    layout::join(extents)));
+  if (empty) known = 0;
+  if (!fits && !empty)
+    throw RangeError(fmt::format("{}: {} has {} elements, but the product of {} does not fit 63 bits", what,
+                                 to_string(l), total, layout::join(extents)));
+  if (open != nullptr) {
+    if (total % known != 0)
       throw ShapeError(fmt::format("{}: {} elements of {} do not divide into {}; change an extent", what, total,
                                    to_string(l), layout::join(extents)));
-    out[static_cast<std::size_t>(unknown)] = total / known;
+    *open = total / known;
     known = total;
   }
   if (known != total)

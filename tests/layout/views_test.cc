@@ -90,8 +90,22 @@ TEST(Reshape, SaysToCopyFirstWhereNoStridesDescribeIt) {
   EXPECT_TRUE(holds(message_of<ShapeError>([] { reshape(of("f32 (2,3):(1,2)"), Ints{6}); }), "no strides", "copy"));
   EXPECT_THROW(reshape(of("f32 (2,3)"), Ints{7}), ShapeError);
   EXPECT_THROW(reshape(of("f32 (2,3)"), Ints{4, -1}), ShapeError);
-  EXPECT_THROW(reshape(of("f32 (2,3)"), Ints{-1, -1}), ShapeError);
   EXPECT_THROW(reshape(of("f32 (2,3)"), Ints{INT64_MAX, INT64_MAX}), RangeError);
+  EXPECT_THROW(reshape(of("f32 (2,3)"), Ints{INT64_MAX, INT64_MAX, -1}), RangeError);
+}
+
+TEST(Reshape, RefusesExtentsThatNoLayoutHas) {
+  EXPECT_THROW(reshape(of("f32 (2,3)"), Ints{-1, -1}), ArgumentError);
+  EXPECT_THROW(reshape(of("f32 (2,3)"), Ints{-2, -3}), ArgumentError);
+  EXPECT_TRUE(holds(message_of<ArgumentError>([] {
+                      reshape(of("f32 (0,3)"), Ints{-1, 0});
+                    }),
+                    "(-1,0)", "write it out"));
+}
+
+TEST(Reshape, OfEmptyTensorsTakesAnyExtentsBesideAZero) {
+  EXPECT_EQ(reshape(of("f32 (0,3)"), Ints{7, -1}).modes[1].extent, 0);
+  EXPECT_EQ(reshape(of("f32 (0,3)"), Ints{INT64_MAX, INT64_MAX, 0}).rank(), 3);
 }
 
 TEST(SplitAndMerge, UndoEachOther) {
