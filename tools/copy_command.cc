@@ -10,6 +10,7 @@
 #include <restride/restride.hpp>
 
 #include "tools/commands.h"
+#include "tools/input_options.h"
 #include "tools/io/json_text.h"
 #include "tools/io/open_array.h"
 #include "tools/io/save_array.h"
@@ -43,22 +44,12 @@ times --buffer-mib however large the files are.)";
 
 struct CopyArguments {
   std::string in, out;
-  std::string in_layout, in_dtype;
-  std::int64_t in_offset = 0;
+  InputOptions input;
   std::int64_t buffer_mib = 256;
   bool force = false, json = false, quiet = false, no_sync = false;
   ViewOptions view;
   RunOptions run;
 };
-
-io::OpenOptions open_options(const CopyArguments& a) {
-  io::OpenOptions options;
-  if (!a.in_layout.empty())
-    options.raw_layout = from_command_line<ParseError>([&] { return parse_layout(a.in_layout); });
-  options.raw_offset_bytes = a.in_offset;
-  if (!a.in_dtype.empty()) options.reinterpret = element_named(a.in_dtype);
-  return options;
-}
 
 // An element that restride only moves keeps NumPy's name for it; other formats have none.
 std::string descr_to_keep(const io::ArrayEntry& entry, const Element& out) {
@@ -115,7 +106,7 @@ void run_copy(CopyArguments& a) {
   if (!a.view.dtype.empty()) element_named(a.view.dtype);
   const auto start = std::chrono::steady_clock::now();
   io::install_signal_handlers();
-  const io::OpenArray in = io::open_array(a.in, open_options(a));
+  const io::OpenArray in = io::open_array(a.in, to_open_options(a.input));
   const CopyRequest request = apply(a.view, in.entry.layout);
   if (in.file.is_same_file(io::split_spec(a.out).path))
     throw ArgumentError(a.out + " is the file that is read; write to another name and rename it");
@@ -156,22 +147,7 @@ void add_copy_command(CLI::App& app) {
   sub->add_option("IN", a->in, "File to read")->required()->type_name("");
   sub->add_option("OUT", a->out, "File to write; its ending names the format")->required()->type_name("");
   add_view_options(*sub, a->view);
-
-  const std::string input = "The input";
-  auto* bare =
-      sub->add_option("--in-layout", a->in_layout,
-                      "Read bare bytes that lie so: 'f32 (480,640,3)' or with strides 'f32 (480,640):(1024,1)'")
-          ->type_name("LAYOUT")
-          ->group(input);
-  sub->add_option("--in-offset", a->in_offset, "Bytes to skip before them")
-      ->needs(bare)
-      ->check(CLI::Range(std::int64_t{0}, INT64_MAX))
-      ->type_name("BYTES")
-      ->group(input);
-  sub->add_option("--in-dtype", a->in_dtype, "What the elements really are (same size, same bits): bf16 for NumPy's V2")
-      ->type_name("DTYPE")
-      ->group(input);
-
+  add_input_options(*sub, a->input);
   add_run_options(*sub, a->run);
   const std::string output = "The output";
   sub->add_flag("--force,-f", a->force, "Replace OUT when it exists")->group(output);

@@ -10,6 +10,7 @@
 
 #include "src/api/plan_impl.h"
 #include "tools/commands.h"
+#include "tools/input_options.h"
 #include "tools/io/json_text.h"
 #include "tools/io/open_array.h"
 #include "tools/run_options.h"
@@ -23,7 +24,8 @@ What it takes:
   'LAYOUT -> (AXES)'    permuted into a contiguous tensor:  'f32 (64,512,512,3) -> (0,3,1,2)'
   'LAYOUT -> DTYPE'     converted into a contiguous tensor: 'f32 (64,512) -> f16'
   'LAYOUT -> LAYOUT'    any two of equal element count:     'f32 (4,4):(1,4) -> f32 (16)'
-  LAYOUT or a file      with --axes, --rearrange, --slice ... as `restride copy` takes them
+  LAYOUT or a file      with --axes, --rearrange, --slice ... as `restride copy` takes them;
+                        a file also with --in-layout and --in-dtype
 
 A layout is a dtype, extents and strides in elements, outermost first: f32 (8,64):(64,1).
 Without strides it is contiguous; `b` behind them makes them bytes.
@@ -40,6 +42,7 @@ struct ExplainArguments {
   std::string what;
   bool json = false;
   ViewOptions view;
+  InputOptions input;
   RunOptions run;
 };
 
@@ -57,8 +60,15 @@ Layout layout_named(std::string_view text) {
   return from_command_line<ParseError>([&] { return parse_layout(text); });
 }
 
+// A layout says itself what the elements are and how they lie.
+void refuse_input_options(const ExplainArguments& a) {
+  if (any(a.input))
+    throw UsageError("--in-layout and --in-dtype say what a file holds; '" + a.what + "' is no file but a layout");
+}
+
 Sides parse_arrow(const std::string& what, std::size_t arrow, const ExplainArguments& a) {
   if (any(a.view)) throw UsageError("with '->' the right side says it all; leave out --axes, --slice, --dtype ...");
+  refuse_input_options(a);
   const Layout src = layout_named(trim(std::string_view(what).substr(0, arrow)));
   const std::string_view right = trim(std::string_view(what).substr(arrow + 2));
   if (const std::optional<Element> element = parse_element(right)) {
@@ -83,10 +93,11 @@ Sides parse_arrow(const std::string& what, std::size_t arrow, const ExplainArgum
 Sides sides_of(const ExplainArguments& a) {
   const std::size_t arrow = a.what.find("->");
   if (arrow != std::string::npos) return parse_arrow(a.what, arrow, a);
-  // A layout has a blank and a parenthesis; whatever else it is, it should be a file.
+  // A layout has a parenthesis; whatever else it is, it should be a file.
   const bool looks_like_layout = a.what.find('(') != std::string::npos && a.what.find('.') == std::string::npos;
-  const Layout input = looks_like_layout ? layout_named(a.what) : io::open_array(a.what).entry.layout;
-  const CopyRequest r = apply(a.view, input);
+  if (looks_like_layout) refuse_input_options(a);
+  const CopyRequest r = apply(
+      a.view, looks_like_layout ? layout_named(a.what) : io::open_array(a.what, to_open_options(a.input)).entry.layout);
   return {r.dst, r.src};
 }
 
@@ -147,6 +158,7 @@ void add_explain_command(CLI::App& app) {
   sub->footer(kExamples);
   sub->add_option("WHAT", a->what, "'LAYOUT -> ...', a layout or a file")->required()->type_name("");
   add_view_options(*sub, a->view);
+  add_input_options(*sub, a->input);
   add_run_options(*sub, a->run);
   sub->add_flag("--json", a->json, "As JSON, with the plan that Plan::deserialize replays");
   sub->callback([a] { run_explain(*a); });

@@ -181,8 +181,11 @@ CopyRequest apply(const ViewOptions& o, const Layout& input) {
     shape = shape_of(from_command_line<ArgumentError>([&] { return reshape(unshaped, o.reshape); }).modes);
   }
   const Element element = o.dtype.empty() ? src.element : element_named(o.dtype);
-  if (!castable(element, src.element))
-    throw CastError(fmt::format("{} cannot become {}; see docs/casts.md", to_string(src.element), to_string(element)));
+  if (!castable(element, src.element) && src.element.dtype == DType::kBytes)
+    throw CastError(
+        fmt::format("{} cannot become {}: opaque bytes move, they never convert; --in-dtype says what "
+                    "a file's really are",
+                    to_string(src.element), to_string(element)));
   request.fortran_order = o.order == "F";
   request.result = request.dst = io::dense(element, extents_of(shape), request.fortran_order);
   if (request.dst.elements() > 0) unify(request.dst, src);

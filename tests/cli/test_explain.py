@@ -27,6 +27,17 @@ def test_explain_takes_axes_dtypes_layouts_and_files(restride, numbered, tmp_pat
         assert dst in text and report["chosen"]["family"] in text
 
 
+def test_explain_takes_what_copy_takes_to_read_a_file(restride, tmp_path):
+    np.arange(120, dtype="u2").tofile(tmp_path / "camera.raw")
+    report = restride("explain", "camera.raw", "--in-layout", "u16 (10,11)", "--in-offset", "4", "--axes", "1,0", "--json").json()
+    assert report["src"] == "u16 (11,10):(1,11)@2" and report["dst"] == "u16 (11,10):(10,1)"
+    np.save(tmp_path / "halves.npy", np.arange(6, dtype="u2").view("V2"))
+    assert restride("explain", "halves.npy", "--in-dtype", "bf16", "--dtype", "f32", "--json").json()["src"] == "bf16 (6):(1)@64"
+    assert "--in-dtype" in restride("explain", "halves.npy", "--dtype", "f32", code=1).err
+    for what in ("u16 (4,4)", "u16 (4,4) -> (1,0)"):
+        assert "no file but a layout" in restride("explain", what, "--in-dtype", "bf16", code=2).err
+
+
 @pytest.mark.parametrize("what, words", [
     ("f32 (4,4) -> (0,1,2)", "2 modes"), ("f32 (4,4) -> f32 (15)", "16"),
     ("f32 (4,4) -> f32 (4,4):(1,1)", "twice"), ("c64 (4) -> f32", "cannot become"), ("none.npy", "No such file"),

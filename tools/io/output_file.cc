@@ -35,7 +35,7 @@ std::string resolve(std::string path) {
     const ssize_t n = ::stat(path.c_str(), &st) == 0 ? -1 : ::readlink(path.c_str(), to, sizeof(to));
     if (n <= 0) return path;
     const std::string target(to, static_cast<std::size_t>(n));
-    path = target.front() == '/' ? target : directory_of(path) + "/" + target;
+    path = target.front() == '/' ? target : directory_of(path).append("/").append(target);
   }
   return path;
 }
