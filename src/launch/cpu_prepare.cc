@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "src/base/checked.h"
 #include "src/kernels/cpu/buffered.h"
@@ -19,6 +18,7 @@
 #include "src/launch/cpu_block.h"
 #include "src/launch/cpu_order.h"
 #include "src/launch/cpu_packed.h"
+#include "src/launch/cpu_tile.h"
 #include "src/plan/cpu_buffered.h"
 #include "src/plan/cpu_channels.h"
 #include "src/plan/cpu_records.h"
@@ -55,49 +55,9 @@ CpuArgs prepare_run(const Canonical& c, const plan::Candidate& k) {
   return a;
 }
 
-/// Puts canonical modes of a set into a nest and the others into the outer nest.
-void split_modes(const Canonical& c, const plan::TileSets& sets, CpuArgs* a) {
-  for (std::uint8_t m : sets.rows.modes) a->row_set.push(c.modes[m]);
-  for (std::uint8_t m : sets.cols.modes) {
-    layout::CopyMode mode = c.modes[m];
-    if (sets.cols_backwards) turn(&mode, a);
-    a->col_set.push(mode);
-  }
-  for (std::size_t i = 0; i < c.modes.size(); ++i)
-    if (!sets.rows.has(i) && !sets.cols.has(i)) a->nest.push(c.modes[i]);
-}
-
 [[noreturn]] void refuse(const plan::Candidate& k, const Canonical& c) {
   throw ParseError(fmt::format("plan: the parameters of family {} do not fit {}; plan again", plan::name(k.family),
                                layout::to_string(c)));
-}
-
-/// A tile's sizes as the plan says; false when no kernel could run with them.
-bool take_tile(const plan::Candidate& k, const plan::TileSets& sets, std::int64_t max_column_bytes,
-               std::int64_t block_cols, CpuArgs* a) {
-  a->stream = k.get(ParamId::kStream) != 0;
-  a->rows = sets.rows.points;
-  a->cols = sets.cols.points;
-  a->tile_rows = k.get(ParamId::kTileRows);
-  a->tile_cols = k.get(ParamId::kTileCols);
-  if (a->tile_cols > kernels::cpu::kMaxTileRowBytes) return false;  // before it is multiplied
-  a->band_cols = k.get(ParamId::kBandCols);
-  a->chunk_rows = k.get(ParamId::kBlockUnits);
-  const std::int64_t line_rows = 64 / std::gcd(std::int64_t{a->dst_unit}, std::int64_t{64});
-  const std::int64_t staged = a->cast_run != nullptr ? a->dst_unit : a->src_unit;
-  const bool sane = a->tile_rows >= 1 && a->tile_rows <= kernels::cpu::kMaxTileRows && a->tile_cols >= 1 &&
-                    a->tile_cols * staged <= kernels::cpu::kMaxTileRowBytes && a->chunk_rows >= a->tile_rows &&
-                    a->tile_rows * a->dst_unit <= max_column_bytes && a->band_cols >= a->tile_cols &&
-                    a->band_cols <= kernels::cpu::kMaxBandCols &&
-                    (a->band_cols >= a->cols || a->band_cols % a->tile_cols == 0) &&
-                    (a->tile_cols >= a->band_cols || a->tile_cols >= a->cols || a->tile_cols % block_cols == 0) &&
-                    (a->tile_rows >= a->rows || a->tile_rows % line_rows == 0) &&
-                    (a->chunk_rows >= a->rows || a->chunk_rows % a->tile_rows == 0);
-  if (!sane) return false;
-  a->chunk_rows =
-      std::min(a->chunk_rows, std::max(a->rows, a->tile_rows));  // a plan from a file may say more than there are
-  a->tasks = a->nest.points() * kernels::cpu::tile_chunks(*a) * kernels::cpu::tile_bands(*a);
-  return true;
 }
 
 /// What the units of `a` are made of.
@@ -135,6 +95,7 @@ CpuArgs prepare_tile(const Canonical& c, const plan::Candidate& k) {
   if (!a.stream && k.get(ParamId::kDirect) != 0) {
     if (!plan::plain_matrices(c, sets)) refuse(k, c);
     a.direct = true;
+    share_matrices(&a);
     a.tasks = a.nest.points();
   }
   return a;

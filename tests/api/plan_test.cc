@@ -38,8 +38,16 @@ TEST(Plan, OfOneTaskIsOneThreads) {
   Options options;
   options.threads = 2;
   options.family = "tile";
-  const Layout matrix = contiguous(DType::kF32, {300, 300});  // in the caches: not cut; two threads would pay
-  EXPECT_EQ(Plan(matrix, permute(matrix, {1, 0}), options).threads(), 1);
+  // In the caches, with too few columns to cut; two threads would pay.
+  const Plan tall(parse_layout("f32 (5,18000)"), parse_layout("f32 (5,18000):(1,5)"), options);
+  EXPECT_EQ(tall.threads(), 1);
+}
+
+TEST(Plan, SharesEvenOneMatrixInTheCaches) {
+  Options options;
+  options.threads = 2;
+  options.family = "tile";
+  EXPECT_EQ(Plan(parse_layout("f32 (300,300)"), parse_layout("f32 (300,300):(1,300)"), options).threads(), 2);
 }
 
 TEST(Plan, KeepsWhatItWasMadeFrom) {

@@ -98,7 +98,8 @@ struct CpuArgs {
   // rows
   std::int64_t row_src_stride = 0;  ///< bytes between units of a source row
   std::int64_t row_dst_stride = 0;  ///< the same in dst: more than dst_unit for records only
-  std::int64_t last_units = 0;  ///< of a row's last piece, where nest mode 0 walks the pieces of one; 0: rows are whole
+  /// Of a row's last piece, or a matrix's last band of columns, where nest mode 0 walks these; 0: all are whole.
+  std::int64_t last_units = 0;
 
   Packed packed;  ///< packed: see kernels/cpu/packed.h
 
@@ -111,7 +112,9 @@ struct CpuArgs {
   std::int64_t tile_cols = 0;
   std::int64_t band_cols = 0;
   std::int64_t chunk_rows = 0;
-  bool direct = false;  ///< tile: every task is a matrix that needs no staging; see kernels/cpu/matrix-inl.h
+  /// Every task is a matrix that needs no staging, or a band of its columns, of which the last one has last_units; see
+  /// kernels/cpu/matrix-inl.h.
+  bool direct = false;
 
   // tile and rows of records: dst_unit is a record's bytes
   std::int32_t record_unit = 0;  ///< bytes of the units that a record is made of; 0: units are no records

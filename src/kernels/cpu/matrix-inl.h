@@ -46,14 +46,19 @@ HWY_INLINE void move_blocks(const Matrix& m, std::int64_t r) {
   }
 }
 
-/// Tasks [begin, end), each of which is one such matrix.
+/// Tasks [begin, end), each of which is one such matrix, or a band of its columns; bands side by side are moved as one.
 template <std::size_t kUnit>
 HWY_INLINE void move_matrices(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin,
                               std::int64_t end) {
   const std::int64_t to_pitch = a.col_set.modes[0].dst_stride;
   NestCursor at(a.nest, begin);
-  for (std::int64_t task = begin; task < end; ++task, at.next()) {
-    const Matrix m{dst + at.dst(), src + at.src(), a.rows, a.cols, to_pitch, a.row_set.modes[0].src_stride};
+  for (std::int64_t task = begin; task < end;) {
+    Matrix m{dst + at.dst(), src + at.src(), a.rows, a.cols, to_pitch, a.row_set.modes[0].src_stride};
+    ++task, at.next();
+    if (a.last_units != 0) {
+      for (; task < end && at.index(0) != 0; ++task, at.next()) m.cols += a.cols;
+      if (at.index(0) == 0) m.cols += a.last_units - a.cols;
+    }
     for_row_blocks<kUnit>(m.rows, [&](auto bytes, std::int64_t r)
                                       RESTRIDE_INLINE_LAMBDA { move_blocks<kUnit, decltype(bytes)::value>(m, r); });
   }

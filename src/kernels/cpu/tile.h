@@ -3,7 +3,7 @@
 //   may be several modes, as long as it is one dense chain on its own side.
 // Task map: task t is (outer position, chunk of rows, band of columns), band fastest; inside it, tiles of tile_rows x
 //   tile_cols walk across the band, then down. So source rows are read in order, and the band's destination pages
-//   stay within reach of the TLB. With `direct`, task t is a matrix: an outer position, whole.
+//   stay within reach of the TLB. With `direct`, task t is a matrix or a band of its columns.
 // Buffers: a tile of source rows, converted on the way in if there is a cast, and one line a column that carries
 //   the end of a tile to the next one, so that unaligned columns too are written in whole lines. None with `direct`:
 //   matrices of one mode a side that stay in the caches and are not converted (matrix-inl.h).
@@ -32,7 +32,7 @@ inline std::int64_t tile_bands(const CpuArgs& a) noexcept { return ceil_div(a.co
 
 /// Expects row_set, col_set, nest (the rest), tile_rows (a multiple of 64 / dst_unit when rows are split), tile_cols,
 /// chunk_rows (a multiple of tile_rows), stream, cast_run; or direct, then only the sets,
-/// rows, cols and nest. The kernel of the instruction set in use for this unit.
+/// rows, cols (of a band), last_units and nest. The kernel of the instruction set in use for this unit.
 CpuKernel tile_kernel(int dst_unit) noexcept;
 
 }  // namespace restride::kernels::cpu

@@ -46,6 +46,16 @@ TEST(Tile, MovesSmallMatricesOfAnyShapeWithoutStaging) {
   expect_exact("tile", "u8 (3,40,33):(1330,33,1)", "u8 (3,40,33):(1320,-1,40)@39");
 }
 
+TEST(Tile, SharesLargeMatricesWithoutStagingAmongThreads) {
+  for (const auto& [dtype, unit] : {std::pair{"u8", 1}, {"f16", 2}, {"f32", 4}, {"f64", 8}, {"c128", 16}}) {
+    const std::int64_t rows = 1000 / unit + 1;
+    const std::int64_t cols = 300 * 1024 / (rows * unit);
+    for (const int threads : {1, 2, 3}) expect_transpose(dtype, dtype, cols, rows, rows + 1, {}, threads);
+  }
+  expect_exact("tile", "f32 (3,211,151)", "f32 (3,211,151):(31861,1,211)", {}, 13, 2);
+  expect_exact("tile", "f32 (251,301)", "f32 (251,301):(-1,251)@250", {}, 13, 2);
+}
+
 TEST(Tile, StreamsColumnsThatStartOnLines) {
   for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"}) expect_transpose(dtype, dtype, 40, 256, 256, kStreamed);
 }

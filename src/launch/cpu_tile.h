@@ -1,0 +1,21 @@
+// A tile's sets and sizes as its kernels want them.
+#pragma once
+
+#include "src/kernels/cpu/args.h"
+#include "src/plan/cpu_sets.h"
+#include "src/plan/decision.h"
+
+namespace restride::launch {
+
+/// Puts the canonical modes of a set into a nest of its own and the others into the outer nest.
+void split_modes(const layout::Canonical& c, const plan::TileSets& sets, kernels::cpu::CpuArgs* a);
+
+/// Fills in a tile's sizes as the plan says, and the tasks; false when no kernel could run with them.
+bool take_tile(const plan::Candidate& k, const plan::TileSets& sets, std::int64_t max_column_bytes,
+               std::int64_t block_cols, kernels::cpu::CpuArgs* a);
+
+/// Matrices that are moved directly are a task each. Where they are few and large, each is cut into bands of columns,
+/// so that threads share even one.
+void share_matrices(kernels::cpu::CpuArgs* a);
+
+}  // namespace restride::launch
