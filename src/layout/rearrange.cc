@@ -78,111 +78,128 @@ bool has_ellipsis(const std::vector<Group>& groups) {
   return false;
 }
 
+using Sizes = std::span<const std::pair<std::string, std::int64_t>>;
+
+/// A mode of the left side, all parentheses split.
 struct Named {
   std::string name;
   Mode mode;
+  bool placed = false;  ///< on the right side
 };
+
+Named* find(std::vector<Named>& named, const std::string& name) {
+  const auto found = std::find_if(named.begin(), named.end(), [&](const Named& n) { return n.name == name; });
+  return found == named.end() ? nullptr : &*found;
+}
+
+struct Sides {
+  std::vector<Group> left, right;  ///< "..." written out
+};
+
+Sides parse_sides(std::string_view pattern, const Layout& l) {
+  const std::size_t arrow = pattern.find("->");
+  if (arrow == std::string_view::npos) fail(pattern, "no '->'");
+  Sides sides{parse_side(pattern, pattern.substr(0, arrow)), parse_side(pattern, pattern.substr(arrow + 2))};
+  const bool open = has_ellipsis(sides.left);
+  if (open != has_ellipsis(sides.right)) fail(pattern, "'...' on one side only");
+  const std::size_t fixed = sides.left.size() - (open ? 1 : 0);
+  if (fixed > l.modes.size() || (!open && fixed != l.modes.size()))
+    throw ShapeError(fmt::format("rearrange '{}': the left side names {} modes but {} has {}", pattern, fixed,
+                                 to_string(l), l.rank()));
+  expand_ellipsis(pattern, sides.left, l.modes.size() - fixed);
+  expand_ellipsis(pattern, sides.right, l.modes.size() - fixed);
+  return sides;
+}
+
+void require_sizes(std::string_view pattern, Sizes sizes, std::vector<Named>& named) {
+  for (const auto& [name, value] : sizes) {
+    if (value < 0) throw ShapeError(fmt::format("rearrange '{}': {}={}; sizes are 0 or more", pattern, name, value));
+    if (std::count_if(sizes.begin(), sizes.end(), [&wanted = name](const auto& s) { return s.first == wanted; }) > 1)
+      throw ShapeError(fmt::format("rearrange '{}': the size of '{}' is given twice", pattern, name));
+    if (find(named, name) == nullptr)
+      throw ShapeError(fmt::format("rearrange '{}': the size {}={} names nothing on the left", pattern, name, value));
+  }
+}
+
+/// The modes that `group` splits mode `g` of the layout into.
+Modes split_mode(std::string_view pattern, const Layout& l, std::size_t g, const Group& group, Sizes sizes) {
+  std::vector<std::int64_t> extents;
+  for (const std::string& name : group) {
+    const auto given = std::find_if(sizes.begin(), sizes.end(), [&](const auto& s) { return s.first == name; });
+    extents.push_back(given != sizes.end() ? given->second : group.size() == 1 ? l.modes[g].extent : -1);
+  }
+  if (const auto unknown = std::count(extents.begin(), extents.end(), -1); unknown > 1)
+    throw ShapeError(
+        fmt::format("rearrange '{}': mode {} of {} splits into {} parts of unknown size; give all but one a size",
+                    pattern, g, to_string(l), unknown));
+  Layout one = l;
+  one.modes.clear();
+  one.modes.push_back(l.modes[g]);
+  try {
+    return split(one, 0, extents).modes;
+  } catch (const Error& e) {
+    throw ShapeError(fmt::format("rearrange '{}': mode {} of {}: {}", pattern, g, to_string(l), e.what()));
+  }
+}
+
+/// The left side: every group splits one mode of the layout into named ones.
+std::vector<Named> name_modes(std::string_view pattern, const Layout& l, const std::vector<Group>& left, Sizes sizes) {
+  std::vector<Named> named;
+  for (const Group& group : left)
+    for (const std::string& name : group) {
+      if (find(named, name) != nullptr) fail(pattern, fmt::format("'{}' twice on the left", name));
+      named.push_back({name, {}});
+    }
+  require_sizes(pattern, sizes, named);
+  std::size_t at = 0;
+  for (std::size_t g = 0; g < left.size(); ++g)
+    for (const Mode& mode : split_mode(pattern, l, g, left[g], sizes)) named[at++].mode = mode;
+  return named;
+}
+
+/// Takes the mode of this name for the right side.
+const Mode& place(std::string_view pattern, std::vector<Named>& named, const std::string& name) {
+  Named* n = find(named, name);
+  if (n == nullptr)
+    fail(pattern, fmt::format("'{}' is on the right but not on the left (a rearrangement adds nothing)", name));
+  if (n->placed) fail(pattern, fmt::format("'{}' twice on the right", name));
+  n->placed = true;
+  return n->mode;
+}
+
+void make_contiguous(std::string_view pattern, std::int64_t stride, Modes& modes) {
+  for (std::size_t i = modes.size(); i-- > 0;) {
+    modes[i].stride_bytes = stride;
+    if (!checked_mul(stride, std::max<std::int64_t>(modes[i].extent, 1), &stride))
+      throw RangeError(fmt::format("rearrange '{}': the result's strides do not fit 63 bits", pattern));
+  }
+}
 
 }  // namespace
 
-Rearrangement rearrange(const Layout& l, std::string_view pattern,
-                        std::span<const std::pair<std::string, std::int64_t>> sizes) {
-  const std::size_t arrow = pattern.find("->");
-  if (arrow == std::string_view::npos) fail(pattern, "no '->'");
-  std::vector<Group> left = parse_side(pattern, pattern.substr(0, arrow));
-  std::vector<Group> right = parse_side(pattern, pattern.substr(arrow + 2));
-  if (has_ellipsis(left) != has_ellipsis(right)) fail(pattern, "'...' on one side only");
-  const std::size_t fixed = left.size() - (has_ellipsis(left) ? 1 : 0);
-  if (fixed > l.modes.size() || (!has_ellipsis(left) && fixed != l.modes.size()))
-    throw ShapeError(fmt::format("rearrange '{}': the left side names {} modes but {} has {}", pattern, fixed,
-                                 to_string(l), l.rank()));
-  expand_ellipsis(pattern, left, l.modes.size() - fixed);
-  expand_ellipsis(pattern, right, l.modes.size() - fixed);
-
-  // Left side: every group splits one mode of the layout into named ones.
-  std::vector<Named> named;
-  const auto find = [&](const std::string& name) -> Named* {
-    for (Named& n : named)
-      if (n.name == name) return &n;
-    return nullptr;
-  };
-  for (std::size_t g = 0; g < left.size(); ++g) {
-    std::vector<std::int64_t> extents;
-    for (const std::string& name : left[g]) {
-      if (find(name) != nullptr) fail(pattern, fmt::format("'{}' twice on the left", name));
-      std::int64_t extent = left[g].size() == 1 ? l.modes[g].extent : -1;
-      for (const auto& [key, value] : sizes)
-        if (key == name) {
-          if (value < 0)
-            throw ShapeError(fmt::format("rearrange '{}': {}={}; sizes are 0 or more", pattern, key, value));
-          extent = value;
-        }
-      extents.push_back(extent);
-      named.push_back({name, {}});
-    }
-    int unknown = 0;
-    for (std::int64_t e : extents) unknown += e == -1 ? 1 : 0;
-    if (unknown > 1)
-      throw ShapeError(
-          fmt::format("rearrange '{}': mode {} of {} splits into {} parts of unknown size; give all but one a size",
-                      pattern, g, to_string(l), unknown));
-    Layout one = l;
-    one.modes.clear();
-    one.modes.push_back(l.modes[g]);
-    const Layout parts = [&] {
-      try {
-        return split(one, 0, extents);
-      } catch (const Error& e) {
-        throw ShapeError(fmt::format("rearrange '{}': mode {} of {}: {}", pattern, g, to_string(l), e.what()));
-      }
-    }();
-    for (std::size_t k = 0; k < extents.size(); ++k) named[named.size() - extents.size() + k].mode = parts.modes[k];
-  }
-  for (const auto& [key, value] : sizes) {
-    if (std::count_if(sizes.begin(), sizes.end(),
-                      [&wanted = key](const auto& other) { return other.first == wanted; }) > 1)
-      throw ShapeError(fmt::format("rearrange '{}': the size of '{}' is given twice", pattern, key));
-    if (find(key) == nullptr)
-      throw ShapeError(fmt::format("rearrange '{}': the size {}={} names nothing on the left", pattern, key, value));
-  }
-
+Rearrangement rearrange(const Layout& l, std::string_view pattern, Sizes sizes) {
+  const Sides sides = parse_sides(pattern, l);
+  std::vector<Named> named = name_modes(pattern, l, sides.left, sizes);
   Rearrangement out;
   out.source = l;
   out.source.modes.clear();
-  std::size_t used = 0;
-  for (const Group& group : right) {
+  for (const Group& group : sides.right) {
     std::int64_t extent = 1;
     for (const std::string& name : group) {
-      Named* n = find(name);
-      if (n == nullptr)
-        fail(pattern, fmt::format("'{}' is on the right but not on the left (a rearrangement adds nothing)", name));
-      if (n->name.empty() || out.source.modes.full()) fail(pattern, "more modes than a layout holds");
-      for (std::size_t k = 0; k < right.size(); ++k)
-        for (const std::string& other : right[k])
-          if (&other != &name && other == name) fail(pattern, fmt::format("'{}' twice on the right", name));
-      out.source.modes.push_back(n->mode);
-      if (!checked_mul(extent, n->mode.extent, &extent))
+      const Mode& mode = place(pattern, named, name);
+      if (out.source.modes.full()) fail(pattern, "more modes than a layout holds");
+      out.source.modes.push_back(mode);
+      if (!checked_mul(extent, mode.extent, &extent))
         throw RangeError(fmt::format("rearrange '{}': a merged mode does not fit 63 bits", pattern));
-      ++used;
     }
     if (out.merged.full())
       throw ArgumentError(fmt::format("rearrange '{}': more than {} modes on the right", pattern, kMaxRank));
     out.merged.push_back({extent, 0});
   }
-  if (used != named.size())
-    for (const Named& n : named) {
-      bool found = false;
-      for (const Group& group : right)
-        for (const std::string& name : group) found |= name == n.name;
-      if (!found)
-        fail(pattern, fmt::format("'{}' is on the left but not on the right (a rearrangement drops nothing)", n.name));
-    }
-  std::int64_t stride = l.element.size_bytes;
-  for (std::size_t i = out.merged.size(); i-- > 0;) {
-    out.merged[i].stride_bytes = stride;
-    if (!checked_mul(stride, std::max<std::int64_t>(out.merged[i].extent, 1), &stride))
-      throw RangeError(fmt::format("rearrange '{}': the result's strides do not fit 63 bits", pattern));
-  }
+  for (const Named& n : named)
+    if (!n.placed)
+      fail(pattern, fmt::format("'{}' is on the left but not on the right (a rearrangement drops nothing)", n.name));
+  make_contiguous(pattern, l.element.size_bytes, out.merged);
   return out;
 }
 
