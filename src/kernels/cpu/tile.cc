@@ -5,6 +5,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/kernels/cpu/tile.cc"
 #include <hwy/foreach_target.h>
+#include "src/kernels/cpu/carry_sink-inl.h"
+#include "src/kernels/cpu/columns-inl.h"
 #include "src/kernels/cpu/matrix-inl.h"
 #include "src/kernels/cpu/sink-inl.h"
 #include "src/kernels/cpu/stream-inl.h"
@@ -32,7 +34,7 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
   constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
   alignas(64) std::uint8_t stage[kMaxTileRows * kStagePitch];
   Columns columns;
-  Sink sink(columns);
+  Sink sink(a, columns);
   TilePlace places[2];
   TileWalk walk(a, dst, src, begin, end);
 
@@ -63,22 +65,22 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
 
     for (std::int64_t c = 0; c < t.cols; c += kCols) {
       const std::int64_t cols = std::min(kCols, t.cols - c);
-      sink.open(t, t.first_col + c);
+      auto pen = sink.open(t, t.first_col + c);
       for (std::int64_t r = 0; r < t.rows; r += kRows) {
         asker.advance(kBlockSteps);
         const std::int64_t bytes = std::min(kRows, t.rows - r) * static_cast<std::int64_t>(kUnit);
         const std::uint8_t* in = stage + r * kStagePitch + c * static_cast<std::int64_t>(kUnit);
         if (bytes == static_cast<std::int64_t>(B::kVectorBytes) && cols == kCols) {
-          B::transpose(in, kStagePitch, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA { sink.put(j, v); });
+          B::transpose(in, kStagePitch, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA { pen.put(j, v); });
         } else {
           alignas(64) std::uint8_t block[B::kCols * B::kVectorBytes];
           transpose_to<kUnit>(block, in);
           for (std::size_t j = 0; j < static_cast<std::size_t>(cols); ++j)
-            sink.put_part(j, load(typename B::D(), block + j * B::kVectorBytes), bytes);
+            pen.put_part(j, load(typename B::D(), block + j * B::kVectorBytes), bytes);
         }
-        sink.advance();
+        pen.advance();
       }
-      sink.close(t.first_col + c, cols, t.last_rows);
+      sink.close(pen, t.first_col + c, cols, t.last_rows);
     }
     now ^= 1;
   }

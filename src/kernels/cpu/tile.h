@@ -5,7 +5,8 @@
 //   tile_cols walk across the band, then down. So source rows are read in order, and the band's destination pages
 //   stay within reach of the TLB. With `direct`, task t is a matrix or a band of its columns.
 // Buffers: a tile of source rows, converted on the way in if there is a cast, and one line a column that carries
-//   the end of a tile to the next one, so that unaligned columns too are written in whole lines. None with `direct`:
+//   the end of a tile to the next one, so that unaligned columns too are written in whole lines; where columns lie an
+//   even number of lines apart, the last line of every odd one, see late_lines-inl.h. None with `direct`:
 //   matrices of one mode a side that stay in the caches and are not converted (matrix-inl.h).
 // Traffic: every source line read once (twice at ragged block edges), every destination line written once, past the
 //   caches when `stream`; the next tile is prefetched while this one is shuffled.

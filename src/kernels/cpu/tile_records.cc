@@ -5,8 +5,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/kernels/cpu/tile_records.cc"
 #include <hwy/foreach_target.h>
+#include "src/kernels/cpu/columns-inl.h"
 #include "src/kernels/cpu/records-inl.h"
-#include "src/kernels/cpu/sink-inl.h"
 #include "src/kernels/cpu/stream-inl.h"
 #include "src/kernels/cpu/tile_walk-inl.h"
 

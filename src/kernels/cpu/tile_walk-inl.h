@@ -110,13 +110,19 @@ class TileAsker {
       : ahead_(ahead), rows_(more ? ahead.rows : 0), row_bytes_(ahead.cols * src_unit), steps_(steps) {}
   HWY_INLINE void advance(std::int64_t steps) noexcept {
     for (owed_ += steps * rows_; owed_ >= steps_ && asked_ < rows_; owed_ -= steps_, ++asked_) {
-      const std::uint8_t* p = ahead_.src + ahead_.row_offsets[asked_];
-      for (std::int64_t k = 0; k < row_bytes_; k += 64) prefetch_to_l2(p + k);
-      prefetch_to_l2(p + row_bytes_ - 1);
+      const std::uint8_t* row = ahead_.src + ahead_.row_offsets[asked_];
+      const std::uint8_t* end = row + row_bytes_;
+      for (const std::uint8_t* line = first_line(row); line < end; line += kLine) prefetch_to_l2(line);
     }
   }
 
  private:
+  /// The line that a row starts in the middle of is the last of the tile before it, unless that is in another band.
+  HWY_INLINE const std::uint8_t* first_line(const std::uint8_t* row) const noexcept {
+    const std::size_t into = reinterpret_cast<std::uintptr_t>(row) % kLine;
+    return into == 0 || ahead_.first_col == 0 ? row : row + (kLine - into);
+  }
+
   const TilePlace& ahead_;
   std::int64_t rows_;
   std::int64_t row_bytes_;
