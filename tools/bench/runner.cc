@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <optional>
 
 #include <restride/restride.hpp>
 
 #include "tools/bench/check.h"
 #include "tools/bench/host_memory.h"
+#include "tools/bench/source_fill.h"
 
 namespace restride::bench {
 namespace {
@@ -16,51 +16,6 @@ namespace {
 constexpr double kContenderNs = 3e9;        // a contender that took longer than this is done after three samples
 constexpr double kPlanningNs = 2e6;         // as long as this, planning is repeated
 constexpr std::int64_t kBufferAlign = 256;  // cudaMalloc's; pages are more. A layout carries its own offset.
-
-/// A float format's exponent: where it lies in a word of `bytes`, and which values are of everyday size.
-struct Exponent {
-  int bytes, shift, bits, lowest;
-};
-
-std::optional<Exponent> exponent_of(DType t) {
-  switch (t) {
-    case DType::kF16: return Exponent{2, 10, 5, 7};  // 2^-8 .. 2^8
-    case DType::kBF16: return Exponent{2, 7, 8, 119};
-    case DType::kF32:
-    case DType::kC64: return Exponent{4, 23, 8, 119};
-    case DType::kF64:
-    case DType::kC128: return Exponent{8, 52, 11, 1015};
-    default: return std::nullopt;
-  }
-}
-
-/// Gives every word an everyday exponent, but leaves one in 16 as it is where `wild`.
-template <class Word>
-void tame(std::span<std::byte> memory, const Exponent& e, bool wild) {
-  const Word mask = static_cast<Word>(((Word{1} << e.bits) - 1) << e.shift);
-  for (std::size_t at = 0; at + sizeof(Word) <= memory.size(); at += sizeof(Word)) {
-    Word bits;
-    std::memcpy(&bits, memory.data() + at, sizeof bits);
-    if (wild && (bits & 15) == 0) continue;
-    const Word exponent = static_cast<Word>(e.lowest + ((bits & mask) >> e.shift) % 16);
-    bits = static_cast<Word>((bits & ~mask) | exponent << e.shift);
-    std::memcpy(memory.data() + at, &bits, sizeof bits);
-  }
-}
-
-/// Random bits; but mostly numbers of everyday size where floats are going to be cast, because a random f32 nearly
-/// always overflows f16, and only such numbers where peers that calculate (x * 1 + 0) meet floats.
-void fill_source(std::span<std::byte> memory, const Case& c, const RunSettings& settings) {
-  fill_random(memory, settings.seed);
-  const bool cast = c.spec.src != c.spec.dst;
-  const auto exponent = exponent_of(c.spec.src.dtype);
-  if (!exponent || !(cast || settings.peers)) return;
-  switch (exponent->bytes) {
-    case 2: return tame<std::uint16_t>(memory, *exponent, !settings.peers);
-    case 4: return tame<std::uint32_t>(memory, *exponent, !settings.peers);
-    default: return tame<std::uint64_t>(memory, *exponent, !settings.peers);
-  }
-}
 
 double time_planning(const Case& c, const Options& options) {
   std::vector<double> samples;
@@ -91,9 +46,13 @@ std::optional<std::string> check(const Contender& contender, const Case& c, Devi
   return find_fault(all.data() + kGuardBytes, c.dst.layout, device.host_source().data(), c.src.layout, all);
 }
 
+/// What a contender's time is for.
+enum class Role { kCeiling, kOurs, kCopy, kFloor, kPeer };
+
 /// One contender's samples.
 struct Samples {
   const Contender* contender = nullptr;
+  Role role = Role::kOurs;
   int calls = 1;
   std::vector<double> ns = {};
   double spent_ns = 0;
@@ -124,49 +83,24 @@ void time_all(std::vector<Samples>& all, Device& device, int reps, int slots) {
   }
 }
 
-void measure(const Case& c, Device& device, const RunSettings& settings, CaseResult& out) {
-  Options options = device.options();
-  options.family = settings.family;
-  std::optional<Plan> plan;
+/// The case's plan, and what it says; or why there is none.
+std::optional<Plan> plan_case(const Case& c, const Options& options, CaseResult& out) {
   try {
-    plan.emplace(c.dst.layout, c.src.layout, options, kBufferAlign, kBufferAlign);
+    Plan plan(c.dst.layout, c.src.layout, options, kBufferAlign, kBufferAlign);
+    out.family = plan.family();
+    out.plan_threads = plan.threads();
+    out.plan_ns = time_planning(c, options);
+    return plan;
   } catch (const Error& e) {
-    out.skipped = !settings.family.empty() && e.code() == ErrorCode::kInvalidArgument;
+    out.skipped = !options.family.empty() && e.code() == ErrorCode::kInvalidArgument;
     out.error = e.what();
-    return;
+    return std::nullopt;
   }
-  out.family = plan->family();
-  out.plan_threads = plan->threads();
-  out.plan_ns = time_planning(c, options);
+}
 
-  const std::int64_t ceiling_bytes = (out.bytes + 1) / 2;
-  const std::int64_t side_bytes = std::max({c.src.buffer_bytes, c.dst.buffer_bytes, ceiling_bytes});
-  const bool small = out.bytes <= kSmallBytes;
-  const int slots = slots_for(c.src.buffer_bytes + c.dst.buffer_bytes, device, small);
-  device.reserve(side_bytes, slots);
-  fill_source(device.host_source(), c, settings);
-  device.publish_source();
-
-  int status = 0;  // the first that is not 0; only a GPU has any
-  const Contender ours{"restride", [&](const Slot& s) {
-                         const int now = plan->run(s.dst, s.src);
-                         if (status == 0) status = now;
-                       }};
-  const Contender through_copy{"copy", [&](const Slot& s) {
-                                 copy({s.dst, c.dst.layout}, ConstTensor{s.src, c.src.layout}, options);
-                               }};
-  if (settings.check) {
-    for (const Contender* contender : {&ours, &through_copy}) {
-      if (contender == &through_copy && !small) continue;
-      if (const auto fault = check(*contender, c, device)) {
-        out.error = "WRONG OUTPUT: " + *fault;
-        return;
-      }
-    }
-    out.checked = true;
-  }
-
-  std::vector<Peer> peers = settings.peers ? device.peers(c) : std::vector<Peer>{};
+/// The peers that get this case right; of the others, why not. Those that time themselves check themselves.
+std::vector<Peer> right_peers(const Case& c, Device& device, CaseResult& out) {
+  std::vector<Peer> peers = device.peers(c);
   std::erase_if(peers, [&](const Peer& peer) {
     if (peer.measures_itself) return false;
     try {
@@ -178,35 +112,25 @@ void measure(const Case& c, Device& device, const RunSettings& settings, CaseRes
       return true;
     }
   });
+  return peers;
+}
 
-  const std::vector<Contender> ceilings = device.ceilings(ceiling_bytes);
-  const Contender nothing = device.nothing();
-  std::vector<Samples> all;
-  all.reserve(ceilings.size() + peers.size() + 3);
-  for (const Contender& contender : ceilings) all.push_back({&contender});
-  all.push_back({&ours});
-  if (small) all.push_back({&through_copy});
-  if (small && nothing.run) all.push_back({&nothing});
-  for (const Peer& peer : peers)
-    if (!peer.measures_itself) all.push_back({&peer});
-  time_all(all, device, small ? 3 * settings.reps : settings.reps, slots);
-  device.finish();
-  if (status != 0) throw DeviceError("running the plan failed with CUDA error " + std::to_string(status));
-
+/// Puts the times where they belong; peers' become ratios to the ceiling.
+void take_times(const std::vector<Samples>& all, const std::vector<Peer>& peers, CaseResult& out) {
   std::map<std::string, double> peer_ns;
   for (const Samples& s : all) {
     const Timing timing = summarize(s.ns);
-    const bool is_ceiling =
-        !ceilings.empty() && s.contender >= ceilings.data() && s.contender < ceilings.data() + ceilings.size();
-    if (is_ceiling && (out.ceiling.median_ns == 0 || timing.median_ns < out.ceiling.median_ns)) {
-      out.ceiling = timing;
-      out.ceiling_by = s.contender->name;
+    switch (s.role) {
+      case Role::kCeiling:
+        if (out.ceiling.median_ns != 0 && timing.median_ns >= out.ceiling.median_ns) break;
+        out.ceiling = timing;
+        out.ceiling_by = s.contender->name;
+        break;
+      case Role::kOurs: out.time = timing; break;
+      case Role::kCopy: out.copy_ns = timing.median_ns; break;
+      case Role::kFloor: out.floor_ns = timing.median_ns; break;
+      case Role::kPeer: peer_ns[s.contender->name] = timing.median_ns; break;
     }
-    if (s.contender == &ours) out.time = timing;
-    if (s.contender == &through_copy) out.copy_ns = timing.median_ns;
-    if (s.contender == &nothing) out.floor_ns = timing.median_ns;
-    if (!is_ceiling && s.contender != &ours && s.contender != &through_copy && s.contender != &nothing)
-      peer_ns[s.contender->name] = timing.median_ns;
   }
   for (const Peer& peer : peers) {
     if (!peer.measures_itself) continue;
@@ -217,6 +141,54 @@ void measure(const Case& c, Device& device, const RunSettings& settings, CaseRes
       out.peer_notes[peer.name] = "did not run, or its output was wrong";
   }
   for (const auto& [name, ns] : peer_ns) out.peers[name] = out.ceiling.median_ns / ns;
+}
+
+void measure(const Case& c, Device& device, const RunSettings& settings, CaseResult& out) {
+  Options options = device.options();
+  options.family = settings.family;
+  const std::optional<Plan> plan = plan_case(c, options, out);
+  if (!plan) return;
+
+  const std::int64_t ceiling_bytes = (out.bytes + 1) / 2;
+  const std::int64_t side_bytes = std::max({c.src.buffer_bytes, c.dst.buffer_bytes, ceiling_bytes});
+  const bool small = out.bytes <= kSmallBytes;
+  const int slots = slots_for(c.src.buffer_bytes + c.dst.buffer_bytes, device, small);
+  device.reserve(side_bytes, slots);
+  fill_source(device.host_source(), c.spec, settings.seed, settings.peers);
+  device.publish_source();
+
+  int status = 0;  // the first that is not 0; only a GPU has any
+  const Contender ours{"restride", [&](const Slot& s) {
+                         const int now = plan->run(s.dst, s.src);
+                         if (status == 0) status = now;
+                       }};
+  const Contender through_copy{"copy", [&](const Slot& s) {
+                                 copy({s.dst, c.dst.layout}, ConstTensor{s.src, c.src.layout}, options);
+                               }};
+  for (const Contender* contender : {&ours, &through_copy}) {
+    if (!settings.check || (contender == &through_copy && !small)) break;
+    if (const auto fault = check(*contender, c, device)) {
+      out.error = "WRONG OUTPUT: " + *fault;
+      return;
+    }
+    out.checked = true;
+  }
+
+  const std::vector<Peer> peers = settings.peers ? right_peers(c, device, out) : std::vector<Peer>{};
+  const std::vector<Contender> ceilings = device.ceilings(ceiling_bytes);
+  const Contender nothing = device.nothing();
+  std::vector<Samples> all;
+  all.reserve(ceilings.size() + peers.size() + 3);
+  for (const Contender& contender : ceilings) all.push_back({&contender, Role::kCeiling});
+  all.push_back({&ours, Role::kOurs});
+  if (small) all.push_back({&through_copy, Role::kCopy});
+  if (small && nothing.run) all.push_back({&nothing, Role::kFloor});
+  for (const Peer& peer : peers)
+    if (!peer.measures_itself) all.push_back({&peer, Role::kPeer});
+  time_all(all, device, small ? 3 * settings.reps : settings.reps, slots);
+  device.finish();
+  if (status != 0) throw DeviceError("running the plan failed with CUDA error " + std::to_string(status));
+  take_times(all, peers, out);
 }
 
 }  // namespace
