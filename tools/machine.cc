@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <string_view>
 
 namespace restride::tools {
 namespace {
@@ -21,6 +23,13 @@ std::string first_line(const fs::path& path) {
   std::string line;
   std::getline(in, line);
   return line;
+}
+
+/// The number that `text` begins with, 48 of "48K"; 0 where there is none.
+std::int64_t leading_number(std::string_view text) {
+  std::int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
 }
 
 int count_of_list(const std::string& list) {  // "0-3,8" is five
@@ -49,12 +58,12 @@ std::vector<Cache> read_caches() {
     const std::string level = first_line(dir / "level");
     if (level.empty()) return caches;
     Cache c;
-    c.level = std::atoi(level.c_str());
+    c.level = static_cast<int>(leading_number(level));
     c.type = first_line(dir / "type");
     for (char& ch : c.type) ch = static_cast<char>(std::tolower(static_cast<unsigned char>(ch)));
     if (c.type == "instruction") continue;
-    c.bytes = std::atoll(first_line(dir / "size").c_str()) << 10;  // "48K"
-    c.line_bytes = std::atoi(first_line(dir / "coherency_line_size").c_str());
+    c.bytes = leading_number(first_line(dir / "size")) << 10;  // "48K"
+    c.line_bytes = static_cast<int>(leading_number(first_line(dir / "coherency_line_size")));
     c.shared_by = count_of_list(first_line(dir / "shared_cpu_list"));
     caches.push_back(c);
   }
