@@ -4,6 +4,7 @@
 
 #include <restride/error.hpp>
 
+#include "src/launch/team.h"
 #include "tools/bench/bench.h"
 #include "tools/commands.h"
 #include "tools/run_options.h"
@@ -45,7 +46,7 @@ void add_bench_command(CLI::App& app) {
       ->take_all();
   command->add_option("--threads", settings->threads, "Threads; a list runs each case with each")
       ->delimiter(',')
-      ->check(CLI::Range(1, 4096));
+      ->check(CLI::Range(1, launch::kMostThreads));
   command->add_option("--reps", settings->run.reps, "Timed repetitions a case")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "src/launch/team.h"
 #include "src/plan/decision.h"
 #include "tools/commands.h"
 #include "tools/io/output_file.h"
@@ -30,7 +31,7 @@ void require_family(const std::string& name) {
 void add_run_options(CLI::App& sub, RunOptions& o) {
   const std::string group = "How";
   sub.add_option("--threads", o.threads, "CPU threads at most; 0 takes RESTRIDE_NUM_THREADS, then all cores that pay")
-      ->check(CLI::Range(0, 4096))
+      ->check(CLI::Range(0, launch::kMostThreads))
       ->type_name("N")
       ->group(group);
   sub.add_option("--device", o.device, "cpu, cuda or auto (the default)")
@@ -53,8 +54,9 @@ int threads_from_environment() {
   const char* end = text + std::strlen(text);
   int n = 0;
   const auto [stop, error] = std::from_chars(text, end, n);
-  if (error != std::errc() || stop != end || n < 1 || n > 4096)
-    throw UsageError(fmt::format("RESTRIDE_NUM_THREADS is '{}'; set it to a number from 1 to 4096, or unset it", text));
+  if (error != std::errc() || stop != end || n < 1 || n > launch::kMostThreads)
+    throw UsageError(fmt::format("RESTRIDE_NUM_THREADS is '{}'; set it to a number from 1 to {}, or unset it", text,
+                                 launch::kMostThreads));
   return n;
 }
 

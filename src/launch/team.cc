@@ -19,8 +19,6 @@
 namespace restride::launch {
 namespace {
 
-constexpr int kMostThreads = 4096;
-
 int cores_of_affinity_mask() noexcept {
   cpu_set_t set;
   CPU_ZERO(&set);

@@ -7,6 +7,9 @@
 
 namespace restride::launch {
 
+/// More are never asked for.
+inline constexpr int kMostThreads = 4096;
+
 /// Threads this process may use: options.threads, else the executor's, else RESTRIDE_NUM_THREADS (read once),
 /// else the cores of its affinity mask; 1 inside somebody's OpenMP parallel region.
 int threads_allowed(const Options& options) noexcept;

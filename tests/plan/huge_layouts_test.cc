@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include <restride/error.hpp>
+#include <restride/restride.hpp>
 
 #include "src/layout/canonical.h"
 #include "src/plan/cpu_planner.h"
@@ -101,6 +101,24 @@ TEST(Planners, PlanTheLargestLayoutsThereAre) {
   plan_everywhere(contiguous(DType::kU8, {rows, cols}),
                   strided(DType::kU8, std::vector{rows, cols}, std::vector{std::int64_t{1}, rows}));
   EXPECT_THROW(contiguous(DType::kU8, {kMaxBytes + 1}), RangeError);
+}
+
+TEST(Planners, ExabytesArePredictedInPositiveTime) {
+  const std::string text =
+      Plan(parse_layout("u8 (1152921504606846976)"), parse_layout("u8 (1152921504606846976)")).explain();
+  EXPECT_NE(text.find("chosen     run"), std::string::npos) << text;
+  EXPECT_EQ(text.find(" -"), std::string::npos) << text;
+}
+
+TEST(Planners, ExabytesOfSectorsAreCountedInFull) {
+  Options options;
+  options.device = DeviceKind::kCuda;
+  options.cuda_device = kModelDevice;
+  const std::string text =
+      Plan(parse_layout("u8 (288230376151711744,3)"), parse_layout("u8 (288230376151711744,3):(0,-1)@2"), options)
+          .explain();
+  EXPECT_NE(text.find("chosen     gather"), std::string::npos) << text;
+  EXPECT_EQ(text.find(" 1 + "), std::string::npos) << text;
 }
 
 }  // namespace

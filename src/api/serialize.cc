@@ -1,0 +1,131 @@
+// Plans as JSON, and back.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "src/api/plan_impl.h"
+#include "src/launch/team.h"
+
+namespace restride {
+namespace {
+
+using json = nlohmann::ordered_json;  // parameters keep the planner's order
+using plan::Candidate;
+
+constexpr int kFormat = 1;
+
+ParseError fail(const std::string& what) {
+  return ParseError(fmt::format("plan: {}; use the text that Plan::serialize made", what));
+}
+
+template <class Id, class Count>
+std::optional<Id> by_name(std::string_view text, Count count) {
+  for (int i = 0; i < count; ++i)
+    if (plan::name(static_cast<Id>(i)) == text) return static_cast<Id>(i);
+  return std::nullopt;
+}
+
+std::int64_t integer(const json& in, const char* key) {
+  if (!in.contains(key) || !in[key].is_number_integer()) throw fail(fmt::format("no integer '{}'", key));
+  return in[key].get<std::int64_t>();
+}
+
+std::string string(const json& in, const char* key) {
+  if (!in.contains(key) || !in[key].is_string()) throw fail(fmt::format("no text '{}'", key));
+  return in[key].get<std::string>();
+}
+
+plan::Family family_of(const json& in) {
+  const std::string text = string(in, "family");
+  const auto family = by_name<plan::Family>(text, plan::kFamilyCount);
+  if (!family) throw fail(fmt::format("'{}' is no family", text));
+  return *family;
+}
+
+plan::Params params_of(const json& in) {
+  if (!in.contains("params") || !in["params"].is_object()) throw fail("no object 'params'");
+  plan::Params params;
+  for (const auto& [key, value] : in["params"].items()) {
+    const auto id = by_name<plan::ParamId>(key, plan::kParamCount);
+    if (!id || !value.is_number_integer() || params.full())
+      throw fail(fmt::format("'{}' is no integer parameter", key));
+    params.push_back({*id, value.get<std::int64_t>()});
+  }
+  return params;
+}
+
+/// How to plan afresh what the text is a plan of.
+Options options_of(const json& in, plan::Family family) {
+  Options options;
+  if (family != plan::Family::kNoop) options.family = plan::name(family);
+  const std::int64_t threads = integer(in, "threads");
+  if (threads < 1 || threads > launch::kMostThreads) throw fail(fmt::format("{} threads", threads));
+  options.threads = static_cast<int>(threads);
+  const std::string device = string(in, "device");
+  if (device == "cuda") options.device = DeviceKind::kCuda;
+  if (device != "cuda" && device != "cpu") throw fail(fmt::format("'{}' is no device", device));
+  if (in.contains("model")) options.cuda_device = kModelDevice;
+  return options;
+}
+
+std::shared_ptr<Plan::Impl> plan_afresh(const json& in, const Layout& dst, const Layout& src, const Options& options) {
+  try {
+    return api::make_plan(dst, src, options, integer(in, "dst_align"), integer(in, "src_align"));
+  } catch (const ArgumentError& e) {  // an alignment or a family that no plan of these layouts has
+    throw fail(e.what());
+  }
+}
+
+/// True when the planner itself offers `family` with these parameters, in any order.
+bool offers(const plan::Decision& d, plan::Family family, const plan::Params& params) {
+  const auto is = [&](const Candidate& k) {
+    return k.applies && k.family == family && k.params.size() == params.size() &&
+           std::all_of(k.params.begin(), k.params.end(), [&](const plan::Param& p) {
+             return std::find(params.begin(), params.end(), p) != params.end();
+           });
+  };
+  return is(d.chosen) || std::any_of(d.others.begin(), d.others.end(), is);
+}
+
+}  // namespace
+
+std::string Plan::serialize() const {
+  const Impl& p = *impl_;
+  json params = json::object();
+  for (const plan::Param& q : p.decision.chosen.params) params[std::string(plan::name(q.id))] = q.value;
+  json out = {{"restride_plan", kFormat}, {"dst", to_string(p.dst)},
+              {"src", to_string(p.src)},  {"dst_align", p.dst_align},
+              {"src_align", p.src_align}, {"device", name(p.decision.device)},
+              {"threads", p.threads},     {"family", plan::name(p.decision.chosen.family)},
+              {"params", params}};
+  if (p.cuda_device == kModelDevice) out["model"] = true;
+  return out.dump();
+}
+
+Plan Plan::deserialize(std::string_view text) {
+  const json in = json::parse(text, nullptr, false);
+  if (in.is_discarded() || !in.is_object()) throw fail("no JSON object");
+  if (const std::int64_t format = integer(in, "restride_plan"); format != kFormat)
+    throw fail(fmt::format("format {} is not {}", format, kFormat));
+  const Layout dst = parse_layout(string(in, "dst"));
+  const Layout src = parse_layout(string(in, "src"));
+  const plan::Family family = family_of(in);
+  const plan::Params params = params_of(in);
+  const Options options = options_of(in, family);
+  // The family is forced, then the recorded parameters take the place of the planner's.
+  const auto fresh = plan_afresh(in, dst, src, options);
+  fresh->threads = options.threads;
+  plan::Decision decision = fresh->decision;
+  if (decision.chosen.family != family) throw fail("family 'noop' is for copies of nothing");
+  // On the CPU any parameters do that fit; a GPU's kernels rely on what the planner has proved of its own.
+  if (decision.device == DeviceKind::kCuda && !offers(decision, family, params))
+    throw ParseError(fmt::format("plan: no planner offers family {} with these parameters for {} here; plan again",
+                                 plan::name(family), layout::to_string(fresh->canonical)));
+  decision.chosen.params = params;
+  return Plan(api::with_decision(*fresh, decision));
+}
+
+}  // namespace restride
