@@ -43,6 +43,7 @@ inline constexpr int kModelDevice = -2;
 /// A thread pool of the caller's: `parallel(context, tasks, body, body_arg)` calls `body(body_arg, i)` once
 /// for every i in [0, tasks), on any threads, and returns when all are done. It must not throw.
 /// A task needs 512 KiB of stack. Without a `parallel` the calling thread does all.
+/// Example: examples/own_pool.cc
 struct Executor {
   void (*parallel)(void* context, int tasks, void (*body)(void* body_arg, int task), void* body_arg) = nullptr;
   void* context = nullptr;

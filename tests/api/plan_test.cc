@@ -43,6 +43,23 @@ TEST(Plan, OfOneTaskIsOneThreads) {
   EXPECT_EQ(tall.threads(), 1);
 }
 
+TEST(Plan, OfOneTaskWakesNoPool) {
+  int asked = 0;
+  const Executor executor{[](void* context, int tasks, void (*body)(void*, int), void* arg) {
+                            *static_cast<int*>(context) = tasks;
+                            for (int i = 0; i < tasks; ++i) body(arg, i);
+                          },
+                          &asked, 8};
+  Options options;
+  options.family = "tile";
+  const Plan tall(parse_layout("f32 (5,18000)"), parse_layout("f32 (5,18000):(1,5)"), options);
+  std::vector<float> from(5 * 18000, 1.0F), to(from.size());
+  options.executor = &executor;
+  tall.run(to.data(), from.data(), options);
+  EXPECT_EQ(asked, 0);
+  EXPECT_EQ(to, from);
+}
+
 TEST(Plan, SharesEvenOneMatrixInTheCaches) {
   Options options;
   options.threads = 2;
