@@ -200,6 +200,9 @@ TEST(CAbi, AnswersHostileSizesWithAStatus) {
   EXPECT_EQ(restride_copy(&t.dst, &bad, nullptr), RESTRIDE_INVALID_ARGUMENT);
   bad.dtype = RESTRIDE_BYTES;  // with element_bytes 0
   EXPECT_EQ(restride_copy(&t.dst, &bad, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  bad = t.src;
+  bad.element_bytes = 8;  // of an f32
+  EXPECT_EQ(restride_copy(&t.dst, &bad, nullptr), RESTRIDE_INVALID_ARGUMENT);
   for (std::int64_t align : {std::int64_t{-1}, std::int64_t{3}, INT64_MIN}) {
     bad = t.src;
     bad.align_bytes = align;

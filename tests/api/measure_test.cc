@@ -63,6 +63,18 @@ TEST(Measurements, DecideThePlansTheyRecord) {
   EXPECT_EQ(dst[70], src[1]);
 }
 
+TEST(Measurements, OfOneNumberOfThreadsSayNothingOfAnother) {
+  Measurements kept;
+  const Layout dst = contiguous(DType::kF32, {512, 300});
+  const Layout src = permute(contiguous(DType::kF32, {300, 512}), {1, 0});
+  for (const int threads : {1, 2}) {
+    Options options = with(&kept, true);
+    options.threads = threads;
+    Plan(dst, src, options);
+    EXPECT_EQ(kept.size(), static_cast<std::size_t>(threads));
+  }
+}
+
 TEST(Measurements, CannotChooseWhatThePlannerDoesNotOffer) {
   Measurements kept;
   Plan(dense(), transposed(), with(&kept, true));

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "src/plan/decision.h"
 #include "tests/support/plan_text.h"
 #include "tests/support/throws.h"
 
@@ -53,6 +54,16 @@ TEST(Deserialize, RefusesTextThatSerializeDidNotMake) {
         with(text, "threads", 4097), with(text, "threads", "\"1\""), with(text, "dst_align", 3),
         with(text, "family", "\"xtile\"")})
     EXPECT_THROW(Plan::deserialize(bad), ParseError) << bad;
+}
+
+TEST(Deserialize, RefusesMoreParametersThanAnyPlanHas) {
+  std::string text = made("f32 (64,96)", "f32 (64,96):(1,64)", "tile").serialize();
+  const std::size_t first = text.find("\"params\":{") + 10;
+  std::string params;
+  for (int i = 0; i < plan::kParamCount; ++i)
+    params += std::string(i == 0 ? "\"" : ",\"").append(plan::name(static_cast<plan::ParamId>(i))) + "\":1";
+  text.replace(first, text.find('}', first) - first, params);
+  EXPECT_TRUE(holds(message_of<ParseError>([&] { Plan::deserialize(text); }), "is no integer parameter"));
 }
 
 TEST(Deserialize, RefusesAFamilyThatTheLayoutsDoNotTake) {

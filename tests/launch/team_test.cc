@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #ifdef _OPENMP
@@ -94,6 +95,20 @@ TEST(Executor, OfAPlanRunsItsRunsWithoutOptions) {
   EXPECT_EQ(plan.run(dst.data(), src.data()), 0);
   EXPECT_EQ(tasks, 2);
   EXPECT_EQ(dst, src);
+}
+
+TEST(Executor, IsAskedForNoMoreThanItsThreadsNorThanOptionsSay) {
+  const Layout layout = contiguous(DType::kF64, {1 << 19});
+  std::vector<double> src(1 << 19, 3), dst(1 << 19);
+  for (const auto& [threads, expected] : {std::pair{8, 3}, {2, 2}}) {
+    int tasks = 0;
+    const Executor executor{count_tasks, &tasks, 3};
+    Options options;
+    options.executor = &executor;
+    options.threads = threads;
+    copy({dst.data(), layout}, {src.data(), layout}, options);
+    EXPECT_EQ(tasks, expected);
+  }
 }
 
 TEST(Executor, WithoutAFunctionLeavesAllToTheCaller) {

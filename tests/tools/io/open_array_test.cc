@@ -97,6 +97,15 @@ TEST(OpenArray, ReadsNumpysBytesAsWhatTheyAre) {
   EXPECT_THROW(open_array(folder / "a.npy", options), Error);
 }
 
+TEST(OpenArray, ForgetsNumpysNameOfElementsThatAreSomethingElse) {
+  TemporaryFolder folder;
+  write_file(folder / "a.npy", npy_header("|S4", std::vector<std::int64_t>{2}, false) + "12345678");
+  EXPECT_EQ(open_array(folder / "a.npy").entry.npy_descr, "|S4");
+  OpenOptions options;
+  options.reinterpret = Element::bytes(4);
+  EXPECT_EQ(open_array(folder / "a.npy", options).entry.npy_descr, "");
+}
+
 TEST(OpenArray, RefusesWhatIsNoArrayFile) {
   TemporaryFolder folder;
   write_file(folder / "a.txt", "text");
@@ -120,6 +129,9 @@ TEST(OpenArray, RefusesRawLayoutsOutsideTheFile) {
   raw.raw_layout = parse_layout("u8 (6)");
   raw.raw_offset_bytes = INT64_MAX;
   EXPECT_THROW(open_array(folder / "a.raw", raw), Error);
+  raw.raw_layout->offset_bytes = 1;
+  raw.raw_offset_bytes = -1;
+  EXPECT_THROW(open_array(folder / "a.raw", raw), ArgumentError);
 }
 
 TEST(ArrayWriter, SaysWhichNamesItUnderstands) {
