@@ -46,24 +46,31 @@ void add_bench_command(CLI::App& app) {
       ->take_all();
   command->add_option("--threads", settings->threads, "Threads; a list runs each case with each")
       ->delimiter(',')
-      ->check(CLI::Range(1, launch::kMostThreads));
+      ->check(CLI::Range(1, launch::kMostThreads))
+      ->type_name("N");
   command->add_option("--reps", settings->run.reps, "Timed repetitions a case")
       ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->type_name("N");
   command->add_option("--max-mib", settings->max_mib, "Cut cases above this many MiB a side by their outermost extents")
-      ->check(is_size);
+      ->check(is_size)
+      ->type_name("MIB");
   command->add_option("--dtype", settings->dtypes, "Run the cases without a cast with these elements instead")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->type_name("DTYPE");
   command->add_option("--device", settings->device, "cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}))
-      ->capture_default_str();
-  command->add_option("--family", settings->run.family, "Force a family; cases it does not apply to are skipped");
+      ->capture_default_str()
+      ->type_name("DEVICE");
+  command->add_option("--family", settings->run.family, "Force a family; cases it does not apply to are skipped")
+      ->type_name("FAMILY");
   command->add_option("--json", settings->json_path, "Write the results to this file")->type_name("OUT");
-  command->add_option("--seed", settings->run.seed, "Of the input bytes")->capture_default_str();
+  command->add_option("--seed", settings->run.seed, "Of the input bytes")->capture_default_str()->type_name("N");
   command->add_flag("--huge-pages", settings->huge_pages,
                     "Lay the CPU's tensors in huge pages, as NumPy does from 4 MiB on, instead of small ones");
   command->add_flag("--peers", settings->run.peers, "Time the other libraries found on this machine as well");
-  command->add_flag("!--no-check", settings->run.check, "Skip the comparison with the naive loop");
+  command->add_flag_callback(
+      "--no-check", [settings] { settings->run.check = false; }, "Skip the comparison with the naive loop");
   command->add_flag("--list", settings->list, "Print the cases and their layouts, measure nothing");
   command->callback([settings] {
     if (settings->huge_pages && settings->device == "cuda")

@@ -173,7 +173,10 @@ std::string fish(const std::vector<Subcommand>& all) {
 void add_completion_command(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("completion", "Print a completion script for a shell");
   auto shell = std::make_shared<std::string>();
-  sub->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  sub->add_option("SHELL", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
+      ->type_name("");
   sub->footer("\nExample:\n  source <(restride completion bash)");
   sub->callback([&app, shell] {
     const std::vector<Subcommand> all = describe(app);

@@ -117,11 +117,18 @@ void add_lab_command(CLI::App& app) {
       "Each rung is one file of lab/rungs; docs/lab.md tells what it changes. Sectors and conflicts follow\n"
       "from its index map, on the CPU; times need an NVIDIA GPU, caches cold, output checked.");
   auto options = std::make_shared<LabOptions>();
-  sub->add_option("--size", options->sizes, "Rows and columns of the square")->check(CLI::Range(1, 1 << 15));
-  sub->add_option("--element", options->elements, "Bytes of an element")->check(CLI::IsMember({1, 2, 4}));
-  sub->add_option("--rung", options->rungs, "Only these rungs");
-  sub->add_option("--reps", options->reps, "Timed passes a rung; the median counts")->check(CLI::Range(1, 100000));
-  sub->add_option("--json", options->json, "Write the rows to this file as well");
+  sub->add_option("--size", options->sizes, "Rows and columns of the square; 4096 and 8192 unless told")
+      ->check(CLI::Range(1, 1 << 15))
+      ->type_name("N");
+  sub->add_option("--element", options->elements, "Bytes of an element; all of them unless told")
+      ->check(CLI::IsMember({1, 2, 4}))
+      ->type_name("BYTES");
+  sub->add_option("--rung", options->rungs, "Only these rungs")->type_name("NAME");
+  sub->add_option("--reps", options->reps, "Timed passes a rung; the median counts")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str()
+      ->type_name("N");
+  sub->add_option("--json", options->json, "Write the rows to this file as well")->type_name("OUT");
   sub->add_flag("--check", options->check, "Run every rung on odd shapes, check each element, time nothing");
   sub->add_flag("--once", options->once, "Launch every rung once, for a profiler (lab/profile.py)");
   sub->callback([options] { run_lab(*options); });

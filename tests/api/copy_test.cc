@@ -99,6 +99,8 @@ TEST(Copy, OfAViewOntoItselfDoesNothing) {
   std::vector<float> data(64, 3.0f);
   EXPECT_NO_THROW(copy({data.data(), of("f32 (8,8)")}, {data.data(), of("f32 (64)")}));
   EXPECT_NO_THROW(copy({data.data(), of("f32 (8,8):(1,8)")}, {data.data(), of("f32 (8,8):(1,8)")}));
+  EXPECT_NO_THROW(copy({data.data(), of("f32 (8):(1)@3")}, {data.data() + 3, of("f32 (8)")}));
+  EXPECT_THROW(copy({data.data(), of("f32 (8):(1)@3")}, {data.data(), of("f32 (8)")}), OverlapError);
   EXPECT_THROW(copy({data.data(), of("u32 (64)")}, {data.data(), of("f32 (64)")}), OverlapError)
       << "a conversion in place";
 }
