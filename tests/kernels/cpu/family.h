@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -55,6 +57,26 @@ inline void expect_exact(std::string_view family, std::string_view dst, std::str
       expect_like_naive(*plan, dst_skew, on_line, threads);
     }
   }
+}
+
+/// Runs the tasks of a copy into a dense dst one by one: together they write each byte once.
+inline void expect_disjoint_tasks(std::string_view family, std::string_view dst, std::string_view src) {
+  Options options;
+  options.family = family;
+  const Plan planned(parse_layout(dst), parse_layout(src), options);
+  const Plan::Impl& plan = planned.impl();
+  const std::vector<std::byte> from(static_cast<std::size_t>(byte_range(plan.src).second), std::byte{0xff});
+  std::vector<std::byte> to(static_cast<std::size_t>(plan.dst.bytes()));
+  const auto* src_base = from.data() + plan.canonical.src_offset + plan.cpu.src_shift;
+  std::int64_t written = 0;
+  for (std::int64_t task = 0; task < plan.cpu.tasks; task += plan.cpu.align_tasks) {
+    std::fill(to.begin(), to.end(), std::byte{0});
+    plan.cpu.kernel(plan.cpu, to.data() + plan.canonical.dst_offset + plan.cpu.dst_shift, src_base, task,
+                    std::min(task + plan.cpu.align_tasks, plan.cpu.tasks));
+    written += std::count(to.begin(), to.end(), std::byte{0xff});
+  }
+  EXPECT_GT(plan.cpu.tasks, plan.cpu.align_tasks) << planned.explain();
+  EXPECT_EQ(written, plan.dst.bytes()) << planned.explain();
 }
 
 }  // namespace restride::test

@@ -67,5 +67,10 @@ TEST(Rows, AlternatesRowsThatJumpAPageInTheSource) {
   expect_exact("rows", "f32 (3,200,32)", "f32 (3,200,32):(32,1024,1)", kStreamed, 13, 2);
 }
 
+TEST(Rows, WritesEachByteByOneTask) {
+  test::expect_disjoint_tasks("rows", "u8 (700001)", "u8 (700001):(-1)@700000");
+  test::expect_disjoint_tasks("rows", "f32 (3,100001)", "f32 (3,100001):(100005,1)");
+}
+
 }  // namespace
 }  // namespace restride

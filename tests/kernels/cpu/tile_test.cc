@@ -56,6 +56,12 @@ TEST(Tile, SharesLargeMatricesWithoutStagingAmongThreads) {
   expect_exact("tile", "f32 (251,301)", "f32 (251,301):(-1,251)@250", {}, 13, 2);
 }
 
+TEST(Tile, WritesEachByteByOneTask) {
+  test::expect_disjoint_tasks("tile", "f32 (301,251)", "f32 (301,251):(1,301)");
+  test::expect_disjoint_tasks("tile", "f32 (2,301,131)", "f32 (2,301,131):(39431,1,301)");
+  test::expect_disjoint_tasks("tile", "u8 (801,803)", "u8 (801,803):(1,801)");
+}
+
 TEST(Tile, StreamsColumnsThatStartOnLines) {
   for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"}) expect_transpose(dtype, dtype, 40, 256, 256, kStreamed);
 }
