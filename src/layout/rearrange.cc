@@ -126,7 +126,7 @@ Modes split_mode(std::string_view pattern, const Layout& l, std::size_t g, const
   std::vector<std::int64_t> extents;
   for (const std::string& name : group) {
     const auto given = std::find_if(sizes.begin(), sizes.end(), [&](const auto& s) { return s.first == name; });
-    extents.push_back(given != sizes.end() ? given->second : group.size() == 1 ? l.modes[g].extent : -1);
+    extents.push_back(given != sizes.end() ? given->second : -1);
   }
   if (const auto unknown = std::count(extents.begin(), extents.end(), -1); unknown > 1)
     throw ShapeError(
