@@ -37,15 +37,16 @@ std::int64_t chunk_rows(const Canonical& c, const TileSets& sets, std::int64_t r
   return std::min(chunk, std::max(piece, 16 * rows));
 }
 
-/// Rows and columns of one tile: two lines of every column (one where a line has 64 rows) and 512 bytes of every row,
-/// evenly cut; and the band it walks across. A band is wide for the source, whose rows should be read on and on, and
-/// narrow for the destination, each of whose columns is a page of its own: about a thousand of them stay in the TLB.
-/// Where columns start inside lines, what each carries from tile to tile should stay in the first cache, too; where a
-/// cast narrows, reading counts for more. Measured on a Xeon with 4 KiB pages; see bench/results.
+/// Rows and columns of one tile: two lines of every column (one where a line has 64 rows) and 256 bytes of every row,
+/// 512 where few shuffles follow, evenly cut; and the band it walks across. A band is wide for the source, whose rows
+/// should be read on and on, and narrow for the destination, each of whose columns is a page of its own: about a
+/// thousand of them stay in the TLB. Where columns start inside lines, what each carries from tile to tile should stay
+/// in the first cache, too; where a cast narrows, reading counts for more. Measured on a Xeon with 4 KiB pages; see
+/// bench/results.
 void tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
   const std::int64_t unit = c.dst_unit;
-  const std::int64_t wider = std::max(c.dst_unit, c.src_unit);
-  std::int64_t cols = std::clamp<std::int64_t>(512 / wider, 16, wider == 1 ? 256 : 128);
+  const std::int64_t read_bytes = c.src_unit > c.dst_unit || unit == 16 ? 512 : 256;
+  std::int64_t cols = std::max<std::int64_t>(std::min(read_bytes / c.src_unit, 512 / unit), 16);
   if (sets.cols.points > cols) {
     const std::int64_t blocks = ceil_div(sets.cols.points, cols);
     const std::int64_t step = std::max<std::int64_t>(64 / unit, 1);

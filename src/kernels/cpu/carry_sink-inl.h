@@ -16,6 +16,7 @@
 
 #include "src/kernels/cpu/args.h"
 #include "src/kernels/cpu/columns-inl.h"
+#include "src/kernels/cpu/late_lines-inl.h"
 #include "src/kernels/cpu/stream-inl.h"
 #include "src/kernels/cpu/tile.h"
 #include "src/kernels/cpu/transpose-inl.h"
@@ -51,43 +52,62 @@ class CarrySink {
   static_assert(B::kVectorBytes == kLine);
 
   struct Pen {
+    HWY_INLINE bool late(std::size_t j) const { return kLateLines<kUnit> && j % 2 != 0 && in_step; }
     HWY_INLINE void put(std::size_t j, V v) const {
-      const V line = join(previous(j), v, columns.fill(j));
+      if (late(j)) {
+        if (HWY_LIKELY(!columns.at_top())) leave(j);
+        store(v, D(), slot(j, columns.at_odd_line()));
+        return;
+      }
+      const V line = join(above(j), v, columns.fill(j));
       if (HWY_UNLIKELY(columns.at_top()))
         store_bytes(line, columns.to(j), columns.fill(j), kLine);
       else
         stream(line, D(), columns.to(j));
-      store(v, D(), carry + j * kLine);
+      store(v, D(), slot(j, false));
     }
     HWY_INLINE void put_part(std::size_t j, V v, std::int64_t bytes) const {
       if (bytes == static_cast<std::int64_t>(kLine)) return put(j, v);
+      if (late(j) && !columns.at_top()) leave(j);
       const std::size_t fill = columns.fill(j);
       const std::size_t total = fill + static_cast<std::size_t>(bytes);
-      store_bytes(join(previous(j), v, fill), columns.to(j), columns.at_top() ? fill : 0, std::min(total, kLine));
+      store_bytes(join(above(j), v, fill), columns.to(j), columns.at_top() ? fill : 0, std::min(total, kLine));
       if (total > kLine) store_bytes(join(v, v, fill), columns.to(j) + kLine, 0, total - kLine);
     }
     /// What waits of column j, which ends with it.
     HWY_INLINE void end(std::size_t j) const {
+      if (late(j)) leave(j);
       const std::size_t fill = columns.fill(j);
-      if (fill != 0) store_bytes(join(previous(j), previous(j), fill), columns.to(j), 0, fill);
+      if (fill != 0) store_bytes(join(above(j), above(j), fill), columns.to(j), 0, fill);
     }
-
     HWY_INLINE void advance() { columns.advance(); }
 
     OpenColumns<kUnit> columns;
     std::uint8_t* carry;
+    bool in_step;
     bool whole;  ///< the tile ends with a vector
 
+   private:
+    /// The line above the next of late column j leaves.
+    HWY_INLINE void leave(std::size_t j) const {
+      const V line = join(load(D(), slot(j, columns.at_odd_line())), above(j), columns.fill(j));
+      if (HWY_UNLIKELY(columns.at_second_line()))
+        store_bytes(line, columns.to(j) - kLine, columns.fill(j), kLine);
+      else
+        stream(line, D(), columns.to(j) - kLine);
+    }
     /// The vector above the next.
-    HWY_INLINE V previous(std::size_t j) const {
-      return hn::Load(D(), reinterpret_cast<const Lane*>(carry + j * kLine));
+    HWY_INLINE V above(std::size_t j) const { return load(D(), slot(j, late(j) && !columns.at_odd_line())); }
+    /// Three lines a pair of columns: an odd one that is late carries two vectors.
+    HWY_INLINE std::uint8_t* slot(std::size_t j, bool second) const {
+      return carry + (j / 2 * 3 + j % 2 + (second ? 1 : 0)) * kLine;
     }
   };
 
-  CarrySink(const CpuArgs&, const Columns& all) : all_(all) {}
+  CarrySink(const CpuArgs& a, const Columns& all) : all_(all), in_step_(lines_in_step<kUnit>(a)) {}
   template <class Place>
   HWY_INLINE Pen open(const Place& t, std::int64_t c) {
-    return {OpenColumns<kUnit>(all_, t, c), carries_ + static_cast<std::size_t>(c) * kLine,
+    return {OpenColumns<kUnit>(all_, t, c), carries_ + c * 3 / 2 * static_cast<std::int64_t>(kLine), in_step_,
             t.rows % static_cast<std::int64_t>(B::kRows) == 0};
   }
   HWY_INLINE void close(const Pen& pen, std::int64_t, std::int64_t cols, bool last) {
@@ -123,7 +143,8 @@ class CarrySink {
 
   static constexpr JoinTable<Lane> kJoin{};
   const Columns& all_;
-  alignas(64) std::uint8_t carries_[(kMaxBandCols + B::kCols) * kLine];
+  bool in_step_;
+  alignas(64) std::uint8_t carries_[(kMaxBandCols + B::kCols + 1) / 2 * 3 * kLine];
 };
 #endif
 

@@ -55,6 +55,8 @@ class OpenColumns {
   HWY_INLINE std::uint8_t* to(std::size_t j) const { return at_[j] + row_bytes_; }
   HWY_INLINE std::size_t fill(std::size_t j) const { return fill_[j]; }
   HWY_INLINE bool at_top() const { return row_bytes_ == 0; }  ///< of the task
+  HWY_INLINE bool at_second_line() const { return row_bytes_ == static_cast<std::int64_t>(kLine); }
+  HWY_INLINE bool at_odd_line() const { return (row_bytes_ & static_cast<std::int64_t>(kLine)) != 0; }
   HWY_INLINE void advance() { row_bytes_ += static_cast<std::int64_t>(Block<kUnit>::kVectorBytes); }
 
  private:

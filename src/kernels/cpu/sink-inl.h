@@ -60,46 +60,56 @@ class DirectSink {
   const Columns& all_;
 };
 
-/// Stores past the caches; every column of every tile starts on a line (see lines_align).
+/// Stores past the caches; every column of every tile starts on a line (see lines_align). The line of a late column
+/// waits in a buffer that stays in the caches.
 template <std::size_t kUnit>
 class LineSink {
  public:
   using B = Block<kUnit>;
+  using D = typename B::D;
+  using V = typename B::V;
   static constexpr bool kByLine = false;
 
   struct Pen {
-    OpenColumns<kUnit> columns;
-    typename LateLines<kUnit>::Waiting late;
-    bool whole;  ///< the tile ends with a line
-    HWY_INLINE void advance() { columns.advance(); }
-    HWY_INLINE void put(std::size_t j, typename B::V v) const {
-      if (late.holds(j))
-        late.put(j, v, columns.to(j), columns.at_top());
-      else
-        stream(v, typename B::D(), columns.to(j));
+    HWY_INLINE bool late(std::size_t j) const { return kLateLines<kUnit> && j % 2 != 0 && in_step; }
+    HWY_INLINE void put(std::size_t j, V v) const {
+      if (!late(j)) return stream(v, D(), columns.to(j));
+      if (HWY_LIKELY(!columns.at_top())) leave(j);
+      store(v, D(), slot(j));
     }
-    HWY_INLINE void put_part(std::size_t j, typename B::V v, std::int64_t bytes) const {
+    HWY_INLINE void put_part(std::size_t j, V v, std::int64_t bytes) const {
       if (bytes == static_cast<std::int64_t>(B::kVectorBytes)) return put(j, v);
-      if (late.holds(j) && !columns.at_top()) late.leave(j, columns.to(j));
-      store_part(v, typename B::D(), columns.to(j), 0, static_cast<std::size_t>(bytes));
+      if (late(j) && !columns.at_top()) leave(j);
+      store_part(v, D(), columns.to(j), 0, static_cast<std::size_t>(bytes));
     }
+    /// The line above the next of late column j leaves.
+    HWY_INLINE void leave(std::size_t j) const { stream(load(D(), slot(j)), D(), columns.to(j) - kLine); }
+    HWY_INLINE std::uint8_t* slot(std::size_t j) const { return waiting + j / 2 * kLine; }
+    HWY_INLINE void advance() { columns.advance(); }
+
+    OpenColumns<kUnit> columns;
+    std::uint8_t* waiting;
+    bool in_step;
+    bool whole;  ///< the tile ends with a line
   };
 
-  LineSink(const CpuArgs& a, const Columns& all) : all_(all), late_(a) {}
+  LineSink(const CpuArgs& a, const Columns& all) : all_(all), in_step_(lines_in_step<kUnit>(a)) {}
   template <class Place>
   HWY_INLINE Pen open(const Place& t, std::int64_t c) {
-    return {OpenColumns<kUnit>(all_, t, c), late_.open(c), t.rows % static_cast<std::int64_t>(B::kRows) == 0};
+    return {OpenColumns<kUnit>(all_, t, c), waiting_ + c / 2 * static_cast<std::int64_t>(kLine), in_step_,
+            t.rows % static_cast<std::int64_t>(B::kRows) == 0};
   }
   HWY_INLINE void close(const Pen& pen, std::int64_t, std::int64_t cols, bool last) {
     if (!last || !pen.whole) return;
     for (std::size_t j = 0; j < static_cast<std::size_t>(cols); ++j)
-      if (pen.late.holds(j)) pen.late.leave(j, pen.columns.to(j));
+      if (pen.late(j)) pen.leave(j);
   }
   HWY_INLINE void finish() { hwy::FlushStream(); }
 
  private:
   const Columns& all_;
-  LateLines<kUnit> late_;
+  bool in_step_;
+  alignas(64) std::uint8_t waiting_[kLateLines<kUnit> ? (kMaxBandCols + B::kCols) / 2 * kLine : kLine];
 };
 
 /// Any alignment, on any instruction set: the open columns collect in a buffer that starts on their line; whole lines
