@@ -90,7 +90,7 @@ void record_tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
   std::int64_t rows = 64 / std::gcd(record, std::int64_t{64});
   while (rows * record < (record > 16 ? 512 : 128)) rows *= 2;
   rows = std::min(rows, sets.rows.points);
-  const std::int64_t most = std::max<std::int64_t>(512 / c.src_unit / 4 * 4, 4);
+  const std::int64_t most = std::max<std::int64_t>(256 / c.src_unit / 4 * 4, 4);
   const std::int64_t pieces = ceil_div(sets.cols.points, most);
   const std::int64_t cols = std::min(sets.cols.points, (ceil_div(sets.cols.points, pieces) + 3) / 4 * 4);
   const std::int64_t band = sets.cols.points > cols ? cols * std::max<std::int64_t>(1, 1024 / cols) : cols;
