@@ -52,7 +52,7 @@ void prepare(Plan::Impl& p) {
   if (p.decision.device == DeviceKind::kCuda)
     p.cuda = cuda::prepare_cuda(p.canonical, p.decision);
   else
-    p.cpu = launch::prepare_cpu(p.canonical, p.decision);
+    p.cpu = launch::prepare_cpu(p.canonical, p.decision, p.threads);
 }
 
 }  // namespace

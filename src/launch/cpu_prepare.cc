@@ -67,7 +67,7 @@ void take_record(const plan::Records& records, CpuArgs* a) {
   if (records.reversed) a->src_shift -= a->dst_unit - a->record_unit;
 }
 
-CpuArgs prepare_tile_records(const Canonical& c, const plan::Candidate& k) {
+CpuArgs prepare_tile_records(const Canonical& c, const plan::Candidate& k, int threads) {
   plan::Records records;
   plan::TileSets sets;
   if (!plan::tile_records(c, &records) || records.copy.dst_unit != k.get(ParamId::kRecordBytes) ||
@@ -80,11 +80,12 @@ CpuArgs prepare_tile_records(const Canonical& c, const plan::Candidate& k) {
   if (!take_tile(k, sets, kernels::cpu::kMaxRecordColumnBytes, 1, &a)) refuse(k, c);
   const std::int64_t block = kernels::cpu::kMaxRecordBlockCols;  // whole ones are read from the stage
   if (ceil_div(a.tile_cols, block) * block * a.src_unit > kernels::cpu::kMaxTileRowBytes) refuse(k, c);
+  share_tiles(threads, &a);
   return a;
 }
 
-CpuArgs prepare_tile(const Canonical& c, const plan::Candidate& k) {
-  if (k.get(ParamId::kRecordBytes) != 0) return prepare_tile_records(c, k);
+CpuArgs prepare_tile(const Canonical& c, const plan::Candidate& k, int threads) {
+  if (k.get(ParamId::kRecordBytes) != 0) return prepare_tile_records(c, k, threads);
   plan::TileSets sets;
   if (!plan::tile_sets(c, plan::kTileRowBytes, plan::kTileColBytes, &sets)) refuse(k, c);
   CpuArgs a = common(c);
@@ -97,6 +98,8 @@ CpuArgs prepare_tile(const Canonical& c, const plan::Candidate& k) {
     a.direct = true;
     share_matrices(&a);
     a.tasks = a.nest.points();
+  } else {
+    share_tiles(threads, &a);
   }
   return a;
 }
@@ -205,14 +208,14 @@ CpuArgs prepare_gather(const Canonical& c) {
 
 }  // namespace
 
-CpuArgs prepare_cpu(const Canonical& c, const plan::Decision& d) {
+CpuArgs prepare_cpu(const Canonical& c, const plan::Decision& d, int threads) {
   for (const ParamId flag : {ParamId::kStream, ParamId::kDirect})
     if (const std::int64_t value = d.chosen.get(flag); value < 0 || value > 1) refuse(d.chosen, c);
   switch (d.chosen.family) {
     case Family::kRun: return prepare_run(c, d.chosen);
     case Family::kRows: return prepare_rows(c, d.chosen);
     case Family::kPacked: return prepare_packed(c, d.chosen);
-    case Family::kTile: return prepare_tile(c, d.chosen);
+    case Family::kTile: return prepare_tile(c, d.chosen, threads);
     case Family::kBuffered: return prepare_buffered(c, d.chosen);
     case Family::kChannels: return prepare_channels(c, d.chosen);
     case Family::kNoop: return CpuArgs{};

@@ -7,7 +7,8 @@
 
 namespace restride::launch {
 
+/// `threads` are to share the tasks: where the decision makes fewer, tiles are cut into more.
 /// Errors: ParseError when the decision's parameters do not fit the canonical form (a plan that was edited).
-kernels::cpu::CpuArgs prepare_cpu(const layout::Canonical& c, const plan::Decision& d);
+kernels::cpu::CpuArgs prepare_cpu(const layout::Canonical& c, const plan::Decision& d, int threads);
 
 }  // namespace restride::launch

@@ -51,6 +51,16 @@ bool take_tile(const plan::Candidate& k, const plan::TileSets& sets, std::int64_
   return true;
 }
 
+void share_tiles(int threads, CpuArgs* a) {
+  constexpr std::int64_t kLeastTiles = 4;
+  if (a->tasks >= threads) return;
+  const std::int64_t across = a->nest.points() * kernels::cpu::tile_bands(*a);
+  const std::int64_t chunk = ceil_div(a->rows, ceil_div(std::int64_t{threads}, across));
+  const std::int64_t tiles = std::max(ceil_div(chunk, a->tile_rows), kLeastTiles);
+  a->chunk_rows = std::min(a->chunk_rows, tiles * a->tile_rows);
+  a->tasks = across * kernels::cpu::tile_chunks(*a);
+}
+
 void share_matrices(CpuArgs* a) {
   constexpr std::int64_t kEnoughTasks = 16;
   constexpr std::int64_t kBandBytes = 32 << 10;

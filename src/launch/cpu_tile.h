@@ -14,6 +14,10 @@ void split_modes(const layout::Canonical& c, const plan::TileSets& sets, kernels
 bool take_tile(const plan::Candidate& k, const plan::TileSets& sets, std::int64_t max_column_bytes,
                std::int64_t block_cols, kernels::cpu::CpuArgs* a);
 
+/// Where tasks are fewer than `threads`, chunks of rows are cut, but not so short that their ends, lines written in
+/// part, count for more than another thread brings.
+void share_tiles(int threads, kernels::cpu::CpuArgs* a);
+
 /// Matrices that are moved directly are a task each. Where they are few and large, each is cut into bands of columns,
 /// so that threads share even one.
 void share_matrices(kernels::cpu::CpuArgs* a);

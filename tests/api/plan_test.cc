@@ -60,6 +60,22 @@ TEST(Plan, OfOneTaskWakesNoPool) {
   EXPECT_EQ(to, from);
 }
 
+TEST(Plan, CutsTilesForAllThreadsThatPay) {
+  Options options;
+  options.family = "tile";
+  for (const int threads : {1, 2, 4}) {
+    options.threads = threads;
+    const Plan plan(parse_layout("f32 (500,900)"), parse_layout("f32 (500,900):(1,500)"), options);
+    EXPECT_EQ(plan.threads(), threads) << plan.explain();
+    EXPECT_EQ(Plan::deserialize(plan.serialize()).threads(), threads);
+    std::vector<float> from(450000), to(from.size());
+    std::iota(from.begin(), from.end(), 0.0F);
+    plan.run(to.data(), from.data());
+    for (std::size_t r = 0; r < 900; ++r)
+      for (std::size_t c = 0; c < 500; ++c) ASSERT_EQ(to[c * 900 + r], from[r * 500 + c]);
+  }
+}
+
 TEST(Plan, SharesEvenOneMatrixInTheCaches) {
   Options options;
   options.threads = 2;
