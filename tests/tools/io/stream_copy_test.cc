@@ -86,6 +86,24 @@ TEST(StreamCopy, SwapsBigEndianWords) {
   EXPECT_EQ(run(contiguous(DType::kU16, {2})), le(1, 2) + le(256, 2)) << "words are swapped before they are converted";
 }
 
+TEST(StreamCopy, StagesNoMoreThanABufferHoldsWhereACastNarrows) {
+  TemporaryFolder folder;
+  const std::string path = folder / "in";
+  constexpr std::int64_t kCount = 600'000;
+  std::string words(8 * kCount, '\0');
+  for (std::size_t i = 0; i < kCount; ++i) words[8 * i + 7] = static_cast<char>(i % 251);  // the lowest byte
+  write_file(path, words);
+  StreamOptions options;
+  options.buffer_bytes = 1 << 20;
+  std::string out;
+  const StreamReport report = stream_copy(
+      InputFile(path), contiguous(DType::kU64, {kCount}), 8, contiguous(DType::kU8, {kCount}),
+      [&](std::uint64_t, Bytes bytes) { out.append(bytes.begin(), bytes.end()); }, options);
+  EXPECT_EQ(report.pieces, 5u);  // 8 bytes of input an element
+  ASSERT_EQ(out.size(), static_cast<std::size_t>(kCount));
+  for (std::size_t i = 0; i < kCount; ++i) ASSERT_EQ(out[i], static_cast<char>(i % 251)) << i;
+}
+
 TEST(StreamCopy, WritesNothingForEmptyTensors) {
   TemporaryFolder folder;
   const std::string path = folder / "in";
