@@ -146,6 +146,8 @@ TEST(Zip, RefusesHostileArchivesWithAReason) {
        "too short"},
       {"local header elsewhere", with(false, [](Member& m) { m.local_offset = 5; }), "not where the directory says"},
       {"member behind the file", with(false, [](Member& m) { m.bytes = m.packed = 1 << 30; }), "but the file has"},
+      {"member that ends a byte behind the file", with(false, [](Member& m) { m.bytes = m.packed = 100; }),
+       "but the file has 134"},
       {"stored with two sizes", with(false, [](Member& m) { m.bytes = 3; }), "two sizes differ"},
       {"claims to unpack a bomb", with(true, [](Member& m) { m.bytes = 0xfffffffe; }), "deflate cannot"},
       {"unpacks to more", with(true, [](Member& m) { m.bytes = 3; }), "more bytes"},
