@@ -146,6 +146,32 @@ RESTRIDE_HD constexpr std::uint32_t packed_swizzle(std::uint32_t address, std::i
   return address ^ (address >> shift & 0x70u);
 }
 
+/// True where the words of dst that a run fills in part are collected after all whole ones, 4 bytes a lane: for units
+/// of 1 and 2 bytes such words cost far more than whole ones, and all lanes of a warp would wait for those of a few.
+RESTRIDE_HD constexpr bool packed_ends_apart(PackedKind kind, int dst_unit, bool cast) {
+  return kind != PackedKind::kFlat && dst_unit < 4 && !cast;
+}
+
+/// Units of a run before its first whole word; a word has `units`, and the run starts at unit `start` of one.
+RESTRIDE_HD constexpr std::int32_t packed_head(std::int32_t start, std::int32_t units) {
+  return (units - start) & (units - 1);
+}
+
+/// Units [first, last) of a run, counted from it, that belong into 4 bytes of dst; none where first >= last.
+struct PackedEnd {
+  std::int32_t unit = 0;  ///< at the start of the 4 bytes
+  std::int32_t first = 0, last = 0;
+};
+
+/// The parts of the words of dst that a run fills in part: 0 to 3 of the word at its front, 4 to 7 of that at its back.
+inline constexpr int kPackedEndParts = 8;
+RESTRIDE_HD constexpr PackedEnd packed_end(std::int32_t start, std::int32_t run_units, std::int32_t units, int part) {
+  const std::int32_t head = packed_head(start, units), behind = run_units - head;
+  const std::int32_t back = behind > 0 ? run_units - (behind & (units - 1)) : run_units;
+  const std::int32_t unit = (part < 4 ? head - units : back) + (part & 3) * (units / 4);
+  return {unit, unit < 0 ? 0 : unit, least(unit + units / 4, run_units)};
+}
+
 /// Where in the row table the row stands that is number `rank` of those that start at byte `start` of a word. The
 /// lattice's lines are dealt to the starts in turn, so that a lane's rows all start alike, and rows that follow each
 /// other are neighbouring lines'.

@@ -72,10 +72,23 @@ bool straddles(const Canonical& c, const PackedArgs& a) {
   return c.dst_unit <= 2 && std::int64_t{a.run_modes.extent[0].divisor} * c.dst_unit % 16 != 0;
 }
 
-/// Words that cover a run, wherever it starts.
+/// Words that cover a run, wherever it starts, or only whole ones.
 std::int64_t run_words(const Canonical& c, const Set& set, const PackedArgs& a) {
   const std::int32_t units = 16 / c.dst_unit;
+  if (maps::packed_ends_apart(a.kind, c.dst_unit, c.cast)) return a.run_units / units;
   return ceil_div(a.run_units + (run_alignment(c, set) >= 16 ? 0 : units - 1), units);
+}
+
+/// Bytes of shared memory of which a multiprocessor that has 228 KiB gives room to four blocks, smaller ones to fewer.
+constexpr std::int32_t kRoomOfFour = 46 << 10;
+
+/// True for kernels of units of 2 bytes, whose few registers would let a fifth block in, where four were faster; rows
+/// that are sorted gain by the fifth unless tiles are large.
+bool four_blocks(const Canonical& c, const PackedArgs& a) {
+  if (c.cast || c.dst_unit != 2) return false;
+  constexpr std::int32_t kLargeTile = 32 << 10;
+  return a.kind == PackedKind::kBlock || a.kind == PackedKind::kLoose ||
+         (a.kind == PackedKind::kSorted && a.tile_bytes > kLargeTile);
 }
 
 /// Words that cover a piece, before `finish` moves pieces apart.
@@ -217,6 +230,7 @@ maps::PackedArgs packed_args(const Canonical& c, const Candidate& chosen) {
   }
   a.load = packed::load_lattice(words, a.pieces, a.threads);
   if (a.kind == PackedKind::kSorted) a.shared_bytes += (maps::packed_row_table(a) - a.rows) * 16;
+  if (packed::four_blocks(c, a)) a.shared_bytes = std::max(a.shared_bytes, packed::kRoomOfFour);
   a.blocks = static_cast<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
   return a;
 }

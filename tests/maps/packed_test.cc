@@ -98,42 +98,52 @@ void replay(const std::string& dst, const std::string& src, std::int64_t align =
       }
       continue;
     }
+    // The words of the run in row `row` that a thread moves as its word number `word`.
+    const bool ends_apart = maps::packed_ends_apart(a.kind, unit, copy.c.cast);
+    const auto place_of = [&](std::int32_t row) {
+      const maps::PackedSum entry = maps::packed_row_entry(a, static_cast<std::uint32_t>(row));
+      return std::pair{place.dst + entry.dst, entry.inside};
+    };
+    const auto unit_of_run = [&](std::int64_t to, std::int32_t inside, std::int32_t p) {
+      if (!testing::Test::HasFatalFailure())
+        collect(to, p, low + maps::packed_run_entry(a, static_cast<std::uint32_t>(p)) + inside);
+    };
+    const auto move_word = [&](std::int32_t row, std::int32_t word, bool own_start) {
+      const auto [to, inside] = place_of(row);
+      // Lanes of a tile whose runs start alike take the tile's own start.
+      const auto start = static_cast<std::int32_t>((own_start ? to : place.dst) & 15) / unit;
+      const std::int32_t first = word * units + (ends_apart ? maps::packed_head(start, units) : -start);
+      if (ends_apart && first + units > place.run_units) return;
+      for (std::int32_t p = std::max(first, 0); p < std::min(first + units, place.run_units); ++p)
+        unit_of_run(to, inside, p);
+    };
     if (a.kind == maps::PackedKind::kSorted) {
       const auto blocks = static_cast<std::int32_t>(a.store.blocks.divisor);
       for (std::int32_t step = 0; step < a.store.steps; step += blocks)
-        for (std::int32_t thread = 0; thread < a.threads && !testing::Test::HasFatalFailure(); ++thread) {
+        for (std::int32_t thread = 0; thread < a.threads; ++thread) {
           const maps::PackedStep at =
               maps::packed_step(a.store, static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(thread));
           if (at.line >= a.store.lines) continue;
           for (std::int32_t line = at.line * blocks; line < (at.line + 1) * blocks; ++line) {
             const std::int32_t row = table.at(static_cast<std::size_t>(line));
-            if (row < 0 || row >= place.rows) continue;
-            const maps::PackedSum entry = maps::packed_row_entry(a, static_cast<std::uint32_t>(row));
-            const std::int64_t to = place.dst + entry.dst;
-            for (std::int32_t j = 0; j < units; ++j) {
-              const auto p = static_cast<std::int32_t>(at.word * units - (to & 15) / unit + j);
-              if (p < 0 || p >= place.run_units) continue;
-              collect(to, p, low + maps::packed_run_entry(a, static_cast<std::uint32_t>(p)) + entry.inside);
-            }
+            if (row >= 0 && row < place.rows) move_word(row, at.word, true);
           }
         }
-      continue;
+    } else {
+      every_step(a.store, a.threads, [&](const maps::PackedStep& step) {
+        for (std::int32_t row = step.line * across; row < std::min((step.line + 1) * across, place.rows); ++row)
+          move_word(row, step.word, a.kind == maps::PackedKind::kLoose);
+      });
     }
-    every_step(a.store, a.threads, [&](const maps::PackedStep& step) {
-      for (int i = 0; i < across; ++i) {
-        const std::int32_t row = step.line * across + i;
-        if (row >= place.rows) continue;
-        const maps::PackedSum entry = maps::packed_row_entry(a, static_cast<std::uint32_t>(row));
-        // Lanes of a tile whose runs start alike take the tile's own start.
-        const std::int64_t to = place.dst + entry.dst;
-        const std::int64_t start = a.kind == maps::PackedKind::kLoose ? to : place.dst;
-        for (int j = 0; j < units; ++j) {
-          const auto p = static_cast<std::int32_t>(step.word * units - (start & 15) / unit + j);
-          if (p < 0 || p >= place.run_units || testing::Test::HasFatalFailure()) continue;
-          collect(to, p, low + maps::packed_run_entry(a, static_cast<std::uint32_t>(p)) + entry.inside);
-        }
-      }
-    });
+    for (std::int32_t i = 0; ends_apart && i < maps::kPackedEndParts * place.rows; ++i) {
+      const auto [to, inside] = place_of(i / maps::kPackedEndParts);
+      const auto start = static_cast<std::int32_t>(to & 15) / unit;
+      const maps::PackedEnd end = maps::packed_end(start, place.run_units, units, i % maps::kPackedEndParts);
+      if (end.first >= end.last) continue;
+      ASSERT_EQ((to + std::int64_t{end.unit} * unit) % 4, 0) << "4 bytes of dst";
+      ASSERT_TRUE(end.unit <= end.first && end.last <= end.unit + units / 4);
+      for (std::int32_t p = end.first; p < end.last; ++p) unit_of_run(to, inside, p);
+    }
     if (testing::Test::HasFatalFailure()) return;
   }
   written.expect_complete();
@@ -203,6 +213,21 @@ TEST(PackedMap, SortsLooseRowsByWhereTheyStart) {
   replay(dst, src, 1);
   replay("f16 (12,19,11,9,15,2)", "f16 (12,19,11,9,15,2):(1,51480,4680,978120,24,12)", 2);
   replay("f16 (5,84,15)", "f16 (5,84,15):(1260,1,84)");
+}
+
+TEST(PackedMap, EndsAndWholeWordsAreEveryUnitOfARunOnce) {
+  for (const int units : {8, 16})
+    for (int start = 0; start < units; ++start)
+      for (int run = 1; run <= 5 * units; ++run) {
+        std::vector<int> moved(static_cast<std::size_t>(run));
+        for (int first = maps::packed_head(start, units); first + units <= run; first += units)
+          for (int p = first; p < first + units; ++p) ++moved[static_cast<std::size_t>(p)];
+        for (int part = 0; part < maps::kPackedEndParts; ++part) {
+          const maps::PackedEnd end = maps::packed_end(start, run, units, part);
+          for (int p = end.first; p < end.last; ++p) ++moved.at(static_cast<std::size_t>(p));
+        }
+        EXPECT_EQ(std::set<int>(moved.begin(), moved.end()), std::set<int>{1}) << units << " " << start << " " << run;
+      }
 }
 
 TEST(PackedMap, FollowsPitchesFlipsAndPointersOffTheirWords) {

@@ -2,7 +2,8 @@
 // Applies when  leading modes of dst and leading modes of src each make up a dense run worth moving whole.
 // Thread map    up to 256 threads a tile: load, aligned 16-byte words of src's pieces; store, words of dst's runs
 //               collected from shared memory. A thread keeps its word of the run, or of a cycle of runs, or takes runs
-//               that start alike, so its units' places stay in registers.
+//               that start alike, so its units' places stay in registers. Words that runs of units of 1 and 2 bytes
+//               fill in part follow, 4 bytes a thread.
 // Shared memory pieces as they lie in src, congruent to their addresses modulo 16; tables of 2 bytes a unit of a run.
 // Traffic       every byte once each way; partly used sectors at the ends of pieces and runs only.
 // Source        structs to arrays, pixel and qubit kernels, generalised. Bound by instructions and by the banks in
@@ -62,6 +63,10 @@ __global__ void __launch_bounds__(maps::kPackedThreads, kPackedResident<Op>)
       store_blocks<Op::kDst>(a, tables, place, base, to);
     else
       store_fixed<Op, kSwizzled>(a, tables, place, base, to);
+    if constexpr (maps::packed_ends_apart(kind, Op::kDst, !kMoves<Op>)) {
+      constexpr bool kAnywhere = kind == PackedKind::kLoose || kind == PackedKind::kSorted;
+      store_run_ends<Op::kDst, kSwizzled, kAnywhere, !kAnywhere>(a, tables, place, base, to);
+    }
     __syncthreads();
   }
 }

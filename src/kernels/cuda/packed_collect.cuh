@@ -34,6 +34,29 @@ __device__ inline void store_ends(char* to, const uint4& v, int first, int last)
   }
 }
 
+/// Units [first, last) of 4 bytes at `to`, as few accesses as may be.
+template <int kUnit>
+__device__ inline void store_units(char* to, std::uint32_t v, int first, int last) {
+  constexpr int kUnits = 4 / kUnit;
+  if (last - first == kUnits) {
+    store<4>(to, v);
+    return;
+  }
+  const auto store_one = [&](int unit) {
+    store<kUnit>(to + unit * kUnit, static_cast<Bits<kUnit>>(v >> (8 * kUnit * unit)));
+  };
+  if constexpr (kUnit == 2) {
+    store_one(first);
+  } else {
+    if ((first & 1) != 0) store_one(first++);
+    if (last - first >= 2) {
+      store<2>(to + first, static_cast<Bits<2>>(v >> (8 * first)));
+      first += 2;
+    }
+    if (first < last) store_one(first);
+  }
+}
+
 /// Units of a word of dst, and how they are collected: in steps, each of which makes up to 4 bytes at once.
 template <class Op>
 struct Shape {
@@ -115,6 +138,10 @@ __device__ inline Bits<16> collect(const PackedArgs& a, std::uint32_t base, cons
     return word;
   }
 }
+
+/// True where words that a run fills in part are left to `store_run_ends`.
+template <class Op>
+inline constexpr bool kEndsApart = maps::packed_ends_apart(PackedKind::kLoose, Op::kDst, !kMoves<Op>);
 
 template <class Op>
 __device__ inline void store_word(char* at, const Bits<16>& value, int unit, int units) {

@@ -7,6 +7,29 @@
 
 namespace restride::cuda {
 
+/// The first unit of a run's word number `word`, counted from the run's; the run goes to `run`.
+template <class Op>
+__device__ inline int first_unit(int word, const char* run) {
+  constexpr int kUnits = Shape<Op>::kUnits;
+  const int start = nibble(run) / Op::kDst;
+  return word * kUnits + (kEndsApart<Op> ? maps::packed_head(start, kUnits) : -start);
+}
+
+/// True for words that are whole, or where those that are not are stored with the others, not all behind the run.
+template <class Op>
+__device__ inline bool is_wanted(int unit, int run_units) {
+  return unit + (kEndsApart<Op> ? Shape<Op>::kUnits - 1 : 0) < run_units;
+}
+
+/// What belongs to the run of a word that is wanted.
+template <class Op>
+__device__ inline void store_wanted(char* at, const Bits<16>& value, int unit, int run_units) {
+  if constexpr (kEndsApart<Op>)
+    store<16>(at, value);
+  else
+    store_word<Op>(at, value, unit, run_units);
+}
+
 /// A tile whose runs all start alike: a lane's places in its run serve all its rows.
 template <class Op, bool swizzled>
 __device__ inline void store_fixed(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
@@ -20,15 +43,15 @@ __device__ inline void store_fixed(const PackedArgs& a, const Tables& tables, co
   walk(
       a.store,
       [&](int word) {
-        unit = word * kUnits - nibble(to) / Op::kDst;
+        unit = first_unit<Op>(word, to);
         mine = settled(to + unit * Op::kDst);
-        if (unit < run_units) look_up<Op, false>(a, tables, unit, turn_by, places);
+        if (is_wanted<Op>(unit, run_units)) look_up<Op, false>(a, tables, unit, turn_by, places);
       },
       [&](int row) {
-        if (row >= rows || unit >= run_units) return;
+        if (row >= rows || !is_wanted<Op>(unit, run_units)) return;
         const RowEntry entry = look(tables.rows, row);
         const Bits<16> value = collect<Op, swizzled>(a, base + entry.shared, turn_by, places);
-        store_word<Op>(mine + entry.dst, value, unit, run_units);
+        store_wanted<Op>(mine + entry.dst, value, unit, run_units);
       });
 }
 
@@ -38,18 +61,18 @@ __device__ inline void store_loose(const PackedArgs& a, const Tables& tables, co
                                    std::uint32_t base, char* to) {
   constexpr int kUnits = Shape<Op>::kUnits;
   const int run_units = place.run_units, rows = place.rows;
-  int start = 0;
+  int word = 0;
   walk(
-      a.store, [&](int word) { start = word * kUnits; },
+      a.store, [&](int next) { word = next; },
       [&](int row) {
         if (row >= rows) return;
         const RowEntry entry = look(tables.rows, row);
-        const int unit = start - nibble(to + entry.dst) / Op::kDst;
-        if (unit >= run_units) return;
+        const int unit = first_unit<Op>(word, to + entry.dst);
+        if (!is_wanted<Op>(unit, run_units)) return;
         std::uint32_t places[kUnits];
         look_up<Op, true>(a, tables, unit, a.turn, places);
         const Bits<16> value = collect<Op, true>(a, base + entry.shared, a.turn, places);
-        store_word<Op>(to + (entry.dst + unit * Op::kDst), value, unit, run_units);
+        store_wanted<Op>(to + (entry.dst + unit * Op::kDst), value, unit, run_units);
       });
 }
 
@@ -62,9 +85,9 @@ __device__ inline void store_sorted(const PackedArgs& a, const Tables& tables, c
   const maps::PackedStep at = maps::packed_step(a.store, 0, threadIdx.x);
   if (at.line >= a.store.lines) return;
   const int blocks = static_cast<int>(a.store.blocks.divisor), first = at.line * blocks;
-  int start = at.word * kUnits;
+  int word = at.word;
 #pragma unroll 1
-  for (int step = 0; step < a.store.steps; step += blocks, start += static_cast<int>(a.store.across.divisor) * kUnits) {
+  for (int step = 0; step < a.store.steps; step += blocks, word += static_cast<int>(a.store.across.divisor)) {
     std::uint32_t places[kUnits];
     bool known = false;
 #pragma unroll 1
@@ -72,12 +95,12 @@ __device__ inline void store_sorted(const PackedArgs& a, const Tables& tables, c
       const RowEntry entry = look(tables.rows, line);
       if (entry.row >= rows) continue;
       char* const row = to + entry.dst;
-      const int unit = start - nibble(row) / Op::kDst;
-      if (unit >= run_units) break;
+      const int unit = first_unit<Op>(word, row);
+      if (!is_wanted<Op>(unit, run_units)) break;
       if (!known) look_up<Op, true>(a, tables, unit, a.turn, places);
       known = true;
       const Bits<16> value = collect<Op, false>(a, base + entry.shared, a.turn, places);
-      store_word<Op>(row + unit * Op::kDst, value, unit, run_units);
+      store_wanted<Op>(row + unit * Op::kDst, value, unit, run_units);
     }
   }
 }
@@ -143,13 +166,13 @@ __device__ inline void store_blocks(const PackedArgs& a, const Tables& tables, c
   walk(
       a.store,
       [&](int word) {
-        unit = word * kUnits - nibble(to) / kUnit;
+        unit = first_unit<Move<kUnit>>(word, to);
         mine = settled(to + unit * kUnit);
-        if (unit < run_units) look_up<Move<kUnit>, false>(a, tables, unit, a.turn, places);
+        if (is_wanted<Move<kUnit>>(unit, run_units)) look_up<Move<kUnit>, false>(a, tables, unit, a.turn, places);
       },
       [&](int line) {
         const int r = line * kAcross;
-        if (r >= rows || unit >= run_units) return;
+        if (r >= rows || !is_wanted<Move<kUnit>>(unit, run_units)) return;
         const std::uint32_t row_base = base + tables.rows[r].shared;
         std::uint32_t out[kAcross][4];
 #pragma unroll
@@ -167,9 +190,37 @@ __device__ inline void store_blocks(const PackedArgs& a, const Tables& tables, c
           if (r + i >= rows) break;
           turn_back(a.turn, out[i]);
           const uint4 value = make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]);
-          store_word<Move<kUnit>>(mine + tables.rows[r + i].dst, value, unit, run_units);
+          store<16>(mine + tables.rows[r + i].dst, value);
         }
       });
+}
+
+/// The words that runs fill in part, 4 bytes a lane; lanes side by side have one word, so that L2 is asked once for
+/// what is whole of it.
+template <int kUnit, bool swizzled, bool copies, bool alike>
+__device__ inline void store_run_ends(const PackedArgs& a, const Tables& tables, const maps::PackedPlace& place,
+                                      std::uint32_t base, char* to) {
+  constexpr int kUnits = 16 / kUnit, kPart = 4 / kUnit;
+  const int run_units = place.run_units;
+  if (alike && nibble(to) == 0 && run_units % kUnits == 0) return;
+  const int rows = a.start_step != 0 ? maps::packed_row_table(a) : place.rows;
+#pragma unroll 1
+  for (int i = threadIdx.x; i < rows * maps::kPackedEndParts; i += blockDim.x) {
+    const RowEntry entry = look(tables.rows, i / maps::kPackedEndParts);
+    if (entry.row >= place.rows) continue;
+    char* const run = to + entry.dst;
+    const maps::PackedEnd end = maps::packed_end(nibble(run) / kUnit, run_units, kUnits, i % maps::kPackedEndParts);
+    if (end.first >= end.last) continue;
+    std::uint32_t places[kPart];
+    tables.entries<kPart, copies>(a, end.unit, places);
+    Bits<kUnit> units[kPart];
+#pragma unroll
+    for (int j = 0; j < kPart; ++j) {
+      const std::uint32_t at = base + entry.shared + places[j];
+      units[j] = load_shared<kUnit>(swizzled ? maps::packed_swizzle(at, a.swizzle_shift) : at);
+    }
+    store_units<kUnit>(run + end.unit * kUnit, join<kUnit, kPart>(units), end.first - end.unit, end.last - end.unit);
+  }
 }
 
 }  // namespace restride::cuda
