@@ -47,7 +47,8 @@ struct PackedArgs {
   std::int64_t s_dst_step = 0, s_src_step = 0;
   std::int32_t d_extent = 1, d_chunk = 1;  ///< of the cut modes; 1 and 1 where nothing is cut
   std::int32_t s_extent = 1, s_chunk = 1;
-  bool same_cut = false;                                              ///< the run and the piece end in the same mode
+  bool same_cut = false;      ///< the run and the piece end in the same mode
+  bool pieces_first = false;  ///< tiles follow the cut mode of the pieces first, not that of the runs
   std::int32_t run_units = 0, rows = 0, pieces = 0, piece_bytes = 0;  ///< of a whole tile
   /// Of one index of a cut mode: what a shorter last tile multiplies. rows_per_s and pieces_per_d are 0 where the
   /// count does not depend on the cut.
@@ -87,10 +88,11 @@ struct PackedPlace {
 RESTRIDE_HD constexpr std::int32_t least(std::int32_t a, std::int32_t b) { return a < b ? a : b; }
 
 RESTRIDE_HD constexpr PackedPlace packed_place(const PackedArgs& a, std::uint32_t tile) {
-  const std::uint32_t rest = a.cuts_d.quotient(tile);
-  const auto d = static_cast<std::int32_t>(tile - rest * a.cuts_d.divisor);
-  const std::uint32_t batch = a.cuts_s.quotient(rest);
-  const auto s = static_cast<std::int32_t>(rest - batch * a.cuts_s.divisor);
+  const bool turned = a.pieces_first;
+  const std::uint32_t rest = turned ? a.cuts_s.quotient(tile) : a.cuts_d.quotient(tile);
+  const std::uint32_t batch = turned ? a.cuts_d.quotient(rest) : a.cuts_s.quotient(rest);
+  const auto d = static_cast<std::int32_t>(turned ? rest - batch * a.cuts_d.divisor : tile - rest * a.cuts_d.divisor);
+  const auto s = static_cast<std::int32_t>(turned ? tile - rest * a.cuts_s.divisor : rest - batch * a.cuts_s.divisor);
   const Offsets at = offsets(a.batch, batch);
   const std::int32_t valid_d = least(a.d_chunk, a.d_extent - d * a.d_chunk);
   const std::int32_t valid_s = a.same_cut ? valid_d : least(a.s_chunk, a.s_extent - s * a.s_chunk);

@@ -230,6 +230,31 @@ TEST(PackedMap, EndsAndWholeWordsAreEveryUnitOfARunOnce) {
       }
 }
 
+TEST(PackedMap, FollowsPiecesFirstWhereRunsAreCutOften) {
+  const auto pieces_first = [](const char* dst, const char* src) {
+    const Copy copy(dst, src);
+    return plan::packed_args(copy.c, plan::bid_packed(copy.c, {})).pieces_first;
+  };
+  EXPECT_TRUE(pieces_first("u8 (27,2,12,388080)", "u8 (27,2,12,388080):(1,27,54,648)"));
+  EXPECT_FALSE(pieces_first("u8 (27,2,12,3880)", "u8 (27,2,12,3880):(1,27,54,648)"));
+}
+
+TEST(PackedMap, TilesInEitherOrderAreAllCutsOnce) {
+  maps::PackedArgs a;
+  a.cuts_d = base::FastDiv(5);
+  a.cuts_s = base::FastDiv(3);
+  a.d_dst_step = 1;
+  a.s_dst_step = 10;
+  for (const bool pieces_first : {false, true}) {
+    a.pieces_first = pieces_first;
+    std::set<std::int64_t> seen;
+    for (std::uint32_t tile = 0; tile < 15; ++tile) seen.insert(maps::packed_place(a, tile).dst);
+    EXPECT_EQ(seen.size(), 15u);
+    EXPECT_EQ(*seen.rbegin(), 24);
+    EXPECT_EQ(maps::packed_place(a, 1).dst, pieces_first ? 10 : 1);
+  }
+}
+
 TEST(PackedMap, FollowsPitchesFlipsAndPointersOffTheirWords) {
   replay("f32 (10,12,7):(200,10,1)", "f32 (10,12,7):(1,10,-120)@720");
   replay("u8 (31,12,7)", "u8 (31,12,7):(1,40,481)@3", 1);
