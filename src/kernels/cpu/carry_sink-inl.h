@@ -17,6 +17,7 @@
 #include "src/kernels/cpu/args.h"
 #include "src/kernels/cpu/columns-inl.h"
 #include "src/kernels/cpu/late_lines-inl.h"
+#include "src/kernels/cpu/permute_two-inl.h"
 #include "src/kernels/cpu/stream-inl.h"
 #include "src/kernels/cpu/tile.h"
 #include "src/kernels/cpu/transpose-inl.h"
@@ -52,7 +53,7 @@ class CarrySink {
   static_assert(B::kVectorBytes == kLine);
 
   struct Pen {
-    HWY_INLINE bool late(std::size_t j) const { return kLateLines<kUnit> && j % 2 != 0 && in_step; }
+    HWY_INLINE bool late(std::size_t j) const { return is_late<kUnit>(j, in_step); }
     HWY_INLINE void put(std::size_t j, V v) const {
       if (late(j)) {
         if (HWY_LIKELY(!columns.at_top())) leave(j);
@@ -125,20 +126,7 @@ class CarrySink {
 
   /// The last `fill` bytes of a, then the first of b.
   static HWY_INLINE V join(V a, V b, std::size_t fill) {
-    const V index = hn::Load(D(), kJoin.index[fill / sizeof(Lane)]);
-    if constexpr (sizeof(Lane) == 8)
-      return V{_mm512_permutex2var_epi64(a.raw, index.raw, b.raw)};
-    else if constexpr (sizeof(Lane) == 4)
-      return V{_mm512_permutex2var_epi32(a.raw, index.raw, b.raw)};
-    else if constexpr (sizeof(Lane) == 2)
-      return V{_mm512_permutex2var_epi16(a.raw, index.raw, b.raw)};
-#if HWY_TARGET <= HWY_AVX3_DL
-    else
-      return V{_mm512_permutex2var_epi8(a.raw, index.raw, b.raw)};
-#else
-    else
-      return b;  // not instantiated: see kCarries
-#endif
+    return permute_two(a, hn::Load(D(), kJoin.index[fill / sizeof(Lane)]), b);
   }
 
   static constexpr JoinTable<Lane> kJoin{};

@@ -19,6 +19,7 @@
 #define RESTRIDE_KERNELS_CPU_SHUFFLES_INL_H_
 #endif
 
+#include "src/kernels/cpu/permute_two-inl.h"
 #include "src/kernels/cpu/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -179,9 +180,9 @@ class Shuffles<kUnit, true> {
   static HWY_INLINE void take_one(const Pattern& p, const std::uint8_t* HWY_RESTRICT from,
                                   std::uint8_t* HWY_RESTRICT out) {
     const V index = hn::Load(D(), p.index);
-    V v = permute(window(from), index, window(from + p.window[1]));
+    V v = permute_two(window(from), index, window(from + p.window[1]));
     for (int k = 1; k < p.pairs; ++k)
-      v = merge(v, p.lanes[k], permute(window(from + p.window[2 * k]), index, window(from + p.window[2 * k + 1])));
+      v = merge(v, p.lanes[k], permute_two(window(from + p.window[2 * k]), index, window(from + p.window[2 * k + 1])));
     store(v, D(), out);
   }
 
@@ -196,30 +197,15 @@ class Shuffles<kUnit, true> {
     for (int k = 0; k < kPairs; ++k) lanes[k] = p.lanes[k];
     for (; step < end; ++step, out += 64) {
       const std::uint8_t* from = stage + step->from;
-      V v = permute(window(from), index, window(from + at[1]));
+      V v = permute_two(window(from), index, window(from + at[1]));
       for (int k = 1; k < kPairs; ++k)
-        v = merge(v, lanes[k], permute(window(from + at[2 * k]), index, window(from + at[2 * k + 1])));
+        v = merge(v, lanes[k], permute_two(window(from + at[2 * k]), index, window(from + at[2 * k + 1])));
       store(v, D(), out);
     }
     return out;
   }
 
   static HWY_INLINE V window(const std::uint8_t* from) { return hn::LoadU(D(), reinterpret_cast<const Lane*>(from)); }
-  static HWY_INLINE V permute(V a, V index, V b) {
-    if constexpr (kUnit == 8)
-      return V{_mm512_permutex2var_epi64(a.raw, index.raw, b.raw)};
-    else if constexpr (kUnit == 4)
-      return V{_mm512_permutex2var_epi32(a.raw, index.raw, b.raw)};
-    else if constexpr (kUnit == 2)
-      return V{_mm512_permutex2var_epi16(a.raw, index.raw, b.raw)};
-#if HWY_TARGET <= HWY_AVX3_DL
-    else
-      return V{_mm512_permutex2var_epi8(a.raw, index.raw, b.raw)};
-#else
-    else
-      return b;  // not instantiated: see kShuffles
-#endif
-  }
   /// Lanes of b where the bit is set, else of a.
   static HWY_INLINE V merge(V a, std::uint64_t lanes, V b) {
     if constexpr (kUnit == 8)

@@ -71,7 +71,7 @@ class LineSink {
   static constexpr bool kByLine = false;
 
   struct Pen {
-    HWY_INLINE bool late(std::size_t j) const { return kLateLines<kUnit> && j % 2 != 0 && in_step; }
+    HWY_INLINE bool late(std::size_t j) const { return is_late<kUnit>(j, in_step); }
     HWY_INLINE void put(std::size_t j, V v) const {
       if (!late(j)) return stream(v, D(), columns.to(j));
       if (HWY_LIKELY(!columns.at_top())) leave(j);
