@@ -1,20 +1,14 @@
 #include <gtest/gtest.h>
 
-#include <restride/layout.hpp>
-
-#include <string>
-#include <vector>
-
-#include "tests/support/throws.h"
+#include "tests/layout/views.h"
 
 namespace restride {
 namespace {
 
 using test::holds;
+using test::Ints;
 using test::message_of;
-using Ints = std::vector<std::int64_t>;
-
-Layout of(std::string_view text) { return parse_layout(text); }
+using test::of;
 
 TEST(Reshape, KeepsCOrderWhereStridesAllow) {
   EXPECT_EQ(reshape(of("f32 (2,6)"), Ints{3, 4}), of("f32 (3,4)"));

@@ -1,20 +1,15 @@
 #include <gtest/gtest.h>
 
-#include <restride/layout.hpp>
-
 #include <string>
-#include <vector>
 
-#include "tests/support/throws.h"
+#include "tests/layout/views.h"
 
 namespace restride {
 namespace {
 
 using test::holds;
 using test::message_of;
-using Ints = std::vector<std::int64_t>;
-
-Layout of(std::string_view text) { return parse_layout(text); }
+using test::of;
 
 TEST(Slice, TakesBoundsAsPythonDoes) {
   const Layout l = of("f32 (10)");

@@ -1,20 +1,16 @@
 #include <gtest/gtest.h>
 
-#include <restride/layout.hpp>
-
 #include <string>
-#include <vector>
 
-#include "tests/support/throws.h"
+#include "tests/layout/views.h"
 
 namespace restride {
 namespace {
 
 using test::holds;
+using test::Ints;
 using test::message_of;
-using Ints = std::vector<std::int64_t>;
-
-Layout of(std::string_view text) { return parse_layout(text); }
+using test::of;
 
 TEST(Permute, TakesAxesAsNumPyDoes) {
   EXPECT_EQ(permute(of("f32 (2,3,4)"), {2, 0, 1}), of("f32 (4,2,3):(1,12,4)"));
