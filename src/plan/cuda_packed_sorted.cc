@@ -69,7 +69,8 @@ struct Sorted {
       const auto start = static_cast<std::size_t>(line & (starts - 1)) * static_cast<std::size_t>(step);
       const int number = first[start] + static_cast<int>(line >> std::countr_zero(starts)) * blocks;
       if (number >= first[start + 1]) continue;
-      out.push_back({static_cast<int>(lane), at.word * units + maps::packed_head(static_cast<int>(start) * units / 16, units),
+      out.push_back({static_cast<int>(lane),
+                     at.word * units + maps::packed_head(static_cast<int>(start) * units / 16, units),
                      inside[order[static_cast<std::size_t>(number)]]});
     }
     return out;
