@@ -71,16 +71,6 @@ std::int64_t sectors_in_part(const Canonical& c) {
   return (aligned | row_bytes) % kSectorBytes == 0 ? 0 : std::min(2 * rows, sectors(rows, row_bytes, aligned));
 }
 
-/// Transposes of small dense matrices whose rows of dst are whole words: a block collects whole matrices, whose lines
-/// stay in L1 while it does.
-bool collects_small_matrices(const Canonical& c) {
-  constexpr std::int64_t kMatrixBytes = 512;  // packed is faster with larger ones, and with small units
-  if (c.cast || c.modes.size() < 2 || c.dst_unit < 4 || c.dst_unit > 8) return false;
-  const std::int64_t step = src_step(c), row_bytes = row_units(c) * c.dst_unit;
-  return step > c.src_unit && c.modes[1].src_stride == c.src_unit && c.modes[1].extent * c.src_unit == step &&
-         row_units(c) * step <= kMatrixBytes && row_bytes % 16 == 0 && row_alignment(c, kRow) >= 16;
-}
-
 Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family family) {
   if (c.two_sided) return refusal(family, "the sides share no modes");
   if (!c.modes.empty() && c.modes[0].dst_stride != c.dst_unit) return refusal(family, "dst has no dense mode");
@@ -92,8 +82,7 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family famil
   Candidate bid;
   bid.family = family;
   const std::int64_t step = src_step(c);
-  const bool matrices = collects_small_matrices(c);
-  const bool wide = c.cast || matrices || (c.dst_unit < 16 && row_units(c) * c.dst_unit >= 64);
+  const bool wide = c.cast || (c.dst_unit < 16 && row_units(c) * c.dst_unit >= 64);
   const std::int64_t vector = wide ? 16 : c.dst_unit;
   const std::int64_t words = rows * words_of_row(c, rows_kind(c, vector));
   // A small copy gives every multiprocessor a block before it gives a thread a second word.
@@ -107,13 +96,10 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family famil
   const auto size = static_cast<double>(row_bytes);
   double efficiency = (dense ? 0.98 : 0.95) * size / (size + 16);
   if (wide) efficiency *= size / (size + 16);
-  if (c.cast && !dense) efficiency *= 0.8;  // a load a unit
-  if (matrices) efficiency = 0.98;
+  if (c.cast && !dense) efficiency *= 0.8;                       // a load a unit
   if (!c.cast && !dense && c.dst_unit == 1) efficiency *= 0.65;  // sixteen loads a word, each of many lines
-  const std::int64_t read = matrices ? c.src_bytes() / kSectorBytes : source_sectors(c);
-  // The rows of a matrix follow each other in dst as well.
-  const bool follow = matrices && c.modes[1].dst_stride == row_bytes;
-  const std::int64_t written = follow ? c.dst_bytes() / kSectorBytes : sectors(rows, row_bytes, row_alignment(c, kRow));
+  const std::int64_t read = source_sectors(c);
+  const std::int64_t written = sectors(rows, row_bytes, row_alignment(c, kRow));
   predict(bid, c, machine, read + sectors_in_part(c), written, efficiency);
   return bid;
 }
