@@ -21,6 +21,7 @@ inline constexpr int kWordBytes = 16;
 enum class TileOrder : std::uint8_t {
   kDst,   ///< those along dst's rows, then the near outer modes, s, the other outer modes
   kNear,  ///< the near outer modes first
+  kSrc,   ///< those along src's rows, then as kDst
 };
 
 struct TileArgs {
@@ -90,9 +91,10 @@ RESTRIDE_HD constexpr TilePlace tile_place(const TileArgs& a, std::uint32_t tile
     return digit;
   };
   std::uint32_t near = a.order == TileOrder::kNear ? next(a.near_batches) : 0;
+  std::uint32_t s = a.order == TileOrder::kSrc ? next(a.tiles_s) : 0;
   const std::uint32_t d = next(a.tiles_d);
-  if (a.order == TileOrder::kDst) near = next(a.near_batches);
-  const std::uint32_t s = next(a.tiles_s);
+  if (a.order != TileOrder::kNear) near = next(a.near_batches);
+  if (a.order != TileOrder::kSrc) s = next(a.tiles_s);
   return {static_cast<std::int32_t>(d) * a.tile_d, static_cast<std::int32_t>(s) * a.tile_s,
           tile * a.near_batches.divisor + near};
 }

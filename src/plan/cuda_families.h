@@ -85,6 +85,10 @@ std::int64_t src_row_alignment(const layout::Canonical& c, std::size_t s);
 /// Index tuples of a walk's modes whose steps in dst are shorter than `along_s`, a tile's from row to row of dst.
 std::int64_t near_tuples(const maps::Walk& walk, std::int64_t along_s);
 
+/// Of `tiles_d` tiles along rows of dst and `tiles_s` along rows of src: rows of src go first where the next row of
+/// tiles would come so late that L2 has lost what both read of src, and DRAM its place.
+maps::TileOrder order_of_tiles(std::int64_t tiles_d, std::int64_t tiles_s);
+
 /// What the arguments of every kernel for tiles begin with: the walk over all modes but `inside`, the source's range,
 /// and the chosen tiles over rows of `extent` units a side. `overlap`: units along d by which tiles' edges may move.
 struct TileExtent {

@@ -37,8 +37,10 @@ struct Tiling {
   bool small = false;  ///< too small to fill the GPU with large tiles
 
   bool on_words() const { return dst_alignment >= 16 && src_alignment >= 16; }
+  /// Tiles keep their edges to sectors of dst, wherever its rows start.
+  bool skewed() const { return dst_alignment < 16 || (dst_alignment < kSector && src_alignment < 16); }
   /// Rows of dst start on words, but not on sectors: neighbouring tiles share some.
-  bool splits_sectors() const { return dst_alignment == 16; }
+  bool splits_sectors() const { return dst_alignment == 16 && !skewed(); }
 };
 
 Tiling tiling_of(const Canonical& c, const CudaMachine& machine) {
@@ -101,7 +103,7 @@ TileShape shape_of(const Canonical& c, const Tiling& t) {
       return t.on_words() ? fitting(t, {{64, 128}, {128, 64}, {64, 64}}) : TileShape{64, 128};
     case 4:
       if (t.small) return {32, 32};
-      if (t.dst_alignment < 16) return {64, 128};  // longer rows of src outweigh their ragged ends
+      if (t.skewed()) return {64, 128};  // longer rows of src outweigh their ragged ends
       if (long_rows) return {128, 32};
       return t.on_words() ? fitting(t, {{64, 64}, {64, 32}, {128, 32}}) : TileShape{64, 64};
     case 8:
@@ -113,8 +115,11 @@ TileShape shape_of(const Canonical& c, const Tiling& t) {
 }
 
 /// The order of tiles: the near outer modes first when that does not leave lines of dst half written.
-maps::TileOrder order_of(const Tiling& t) {
-  return t.near > 1 && t.dst_alignment >= 128 ? maps::TileOrder::kNear : maps::TileOrder::kDst;
+maps::TileOrder order_of(const Tiling& t, std::int64_t tiles_d, std::int64_t tiles_s) {
+  constexpr std::int64_t kLine = 128;
+  if (t.near > 1) return t.dst_alignment >= kLine ? maps::TileOrder::kNear : maps::TileOrder::kDst;
+  const bool whole_lines = t.dst_alignment >= kLine && t.src_alignment >= kLine;  // tiles share none
+  return whole_lines ? maps::TileOrder::kDst : order_of_tiles(tiles_d, tiles_s);
 }
 
 /// What tiles lose that are cut off at the edges, `used` of them being inside, and that lie far apart. Fitted to 101 of
@@ -125,7 +130,7 @@ double yield_of(const Canonical& c, const Tiling& t, double used) {
   const double small = unit == 1 ? 0.7 : unit == 2 ? 0.85 : 1.0;
   // So are bytes that were converted, after the whole tile was: its empty part costs more than a full one's.
   if (!t.on_words() && c.cast && unit == 1) return std::pow(used, 1.4) * small;
-  if (!t.on_words()) return std::pow(used, unit < 4 || t.dst_alignment >= 16 ? 0.65 : 0.3) * small;
+  if (!t.on_words()) return std::pow(used, unit < 4 || !t.skewed() ? 0.65 : 0.3) * small;
   const double cube = used * used * used;
   return cube / (cube + (unit >= 8 ? 0.05 : 0.02)) * (t.near > 1 ? 0.9 : 1.0);
 }
@@ -135,9 +140,10 @@ Candidate offer(const Canonical& c, const CudaMachine& machine, const Tiling& t,
                 double efficiency) {
   Candidate bid;
   bid.family = Family::kTile;
-  const std::int64_t boundary = t.dst_alignment >= 16 ? 0 : kSector;
-  const std::int64_t tiles =
-      ceil_div(t.d_extent + (boundary != 0 ? boundary / c.dst_unit - 1 : 0), shape.d) * ceil_div(t.s_extent, shape.s);
+  const std::int64_t boundary = t.skewed() ? kSector : 0;
+  const std::int64_t skew = boundary != 0 ? boundary / c.dst_unit - 1 : 0;
+  const std::int64_t tiles_d = ceil_div(t.d_extent + skew, shape.d), tiles_s = ceil_div(t.s_extent, shape.s);
+  const std::int64_t tiles = tiles_d * tiles_s;
   if (tiles >= (std::int64_t{1} << 31) / t.batch) return refusal(Family::kTile, "too many tiles");
   bid.params = {{ParamId::kRowMode, 0},
                 {ParamId::kColMode, t.s},
@@ -146,7 +152,7 @@ Candidate offer(const Canonical& c, const CudaMachine& machine, const Tiling& t,
                 {ParamId::kVectorBytes, 16},
                 {ParamId::kThreads, maps::kTileThreads},
                 {ParamId::kBoundaryBytes, boundary},
-                {ParamId::kOrder, static_cast<std::int64_t>(order_of(t))},
+                {ParamId::kOrder, static_cast<std::int64_t>(order_of(t, tiles_d, tiles_s))},
                 {ParamId::kEngine, engine}};
   const std::int64_t read =
       sectors(c.units / t.s_extent, t.s_extent * c.src_unit, std::min<std::int64_t>(t.src_alignment, 128));
@@ -191,7 +197,7 @@ BulkTile bulk_tile_of(const Canonical& c, const Tiling& t) {
 Candidate bid_tile(const Canonical& c, const CudaMachine& machine) {
   const Tiling t = tiling_of(c, machine);
   if (!t.refusal.empty()) return refusal(Family::kTile, t.refusal);
-  return offer(c, machine, t, shape_of(c, t), kLoads, t.dst_alignment >= 16 ? 0.95 : 0.9025);
+  return offer(c, machine, t, shape_of(c, t), kLoads, t.skewed() ? 0.9025 : 0.95);
 }
 
 Candidate bid_tile_bulk(const Canonical& c, const CudaMachine& machine) {

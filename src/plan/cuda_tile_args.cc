@@ -46,6 +46,11 @@ bool tile_in_registers(const Canonical& c, std::int64_t col_mode) {
          src_row_alignment(c, static_cast<std::size_t>(col_mode)) >= 4;
 }
 
+maps::TileOrder order_of_tiles(std::int64_t tiles_d, std::int64_t tiles_s) {
+  constexpr std::int64_t kMostApart = 512;
+  return tiles_d > kMostApart && tiles_s < tiles_d ? maps::TileOrder::kSrc : maps::TileOrder::kDst;
+}
+
 maps::TileArgs tiles_over(const Canonical& c, const Candidate& chosen, std::uint64_t inside, TileExtent extent,
                           std::int64_t overlap) {
   maps::TileArgs a;
@@ -60,6 +65,7 @@ maps::TileArgs tiles_over(const Canonical& c, const Candidate& chosen, std::uint
   a.tiles_d = base::FastDiv(tiles_d);
   a.tiles_s = base::FastDiv(tiles_s);
   a.near_batches = base::FastDiv(1);
+  a.order = static_cast<maps::TileOrder>(chosen.get(ParamId::kOrder));
   a.tiles = static_cast<std::uint32_t>(tiles_d * tiles_s * batch);
   a.blocks = a.tiles;
   return a;
@@ -86,7 +92,6 @@ maps::TileArgs tile_args(const Canonical& c, const Candidate& chosen) {
   a.halo = halo;
   a.near_batches = base::FastDiv(near_tuples(a.batch, s_mode.dst_stride));
   a.blocks = static_cast<std::uint32_t>(std::clamp<std::int64_t>(chosen.get(ParamId::kBlocks, a.tiles), 1, a.tiles));
-  a.order = chosen.get(ParamId::kOrder) == 1 ? maps::TileOrder::kNear : maps::TileOrder::kDst;
 
   const std::int32_t row_bytes = a.tile_s * c.src_unit;
   const auto low = static_cast<std::int32_t>(a.src_pitch & 15);

@@ -111,14 +111,20 @@ Candidate bid_tile_pixels(const Canonical& c, const CudaMachine& machine) {
   const std::int64_t along = d_extent + ceil_div(most_skew(c, p), pixel);
   const std::int64_t tile_d = ceil_div(ceil_div(along, ceil_div(along, most)), step) * step;
   const std::int64_t tile_s = maps::pixel_tile_s(pixel);
-  const std::int64_t tiles = ceil_div(along, tile_d) * ceil_div(s_extent, tile_s);
+  const std::int64_t tiles_d = ceil_div(along, tile_d), tiles_s = ceil_div(s_extent, tile_s);
+  const std::int64_t tiles = tiles_d * tiles_s;
   if (tiles >= (std::int64_t{1} << 31) / batch) return refuse("too many tiles");
   Candidate bid;
   bid.family = Family::kTile;
-  bid.params = {{ParamId::kRowMode, p.d},           {ParamId::kColMode, p.s},
-                {ParamId::kTileRows, tile_d},       {ParamId::kTileCols, tile_s},
-                {ParamId::kVectorBytes, 16},        {ParamId::kThreads, maps::kTileThreads},
-                {ParamId::kBoundaryBytes, kSector}, {ParamId::kEngine, kPixelTiles}};
+  bid.params = {{ParamId::kRowMode, p.d},
+                {ParamId::kColMode, p.s},
+                {ParamId::kTileRows, tile_d},
+                {ParamId::kTileCols, tile_s},
+                {ParamId::kVectorBytes, 16},
+                {ParamId::kThreads, maps::kTileThreads},
+                {ParamId::kBoundaryBytes, kSector},
+                {ParamId::kEngine, kPixelTiles},
+                {ParamId::kOrder, static_cast<std::int64_t>(order_of_tiles(tiles_d, tiles_s))}};
   const std::int64_t row_bytes = s_extent * pixel;
   const std::int64_t read = sectors(c.dst_bytes() / pixel / s_extent, row_bytes,
                                     c.modes[static_cast<std::size_t>(p.d)].src_stride % kSector == 0 ? 32 : 1);

@@ -234,6 +234,35 @@ TEST(TileMap, FollowsTheNearOuterModesFirstWhereRowsAreWholeLines) {
   replay("f32 (64,5,3,98)", "f32 (64,5,3,98):(1,64,94080,320)");
 }
 
+TEST(TileMap, FollowsRowsOfSrcFirstWhereTheNextRowOfTilesWouldComeLate) {
+  for (const auto& [dst, src] : {std::pair{"f32 (130,33001)", "f32 (130,33001):(1,131)"},
+                                 std::pair{"u8 (300,131073)", "u8 (300,131073):(1,301)"}}) {
+    const Copy copy(dst, src, 128);
+    const plan::Decision decision = plan::plan_cuda(copy.c, {});
+    ASSERT_EQ(decision.chosen.family, plan::Family::kTile) << dst;
+    EXPECT_EQ(decision.chosen.get(plan::ParamId::kOrder), 2) << dst;
+  }
+  const Copy tall("f32 (130,33001)", "f32 (130,33001):(1,131)", 128);
+  const maps::TileArgs a = plan::tile_args(tall.c, plan::bid_tile(tall.c, {}));
+  ASSERT_GT(a.tiles_s.divisor, 1u);
+  for (std::uint32_t number = 0; number < a.tiles_s.divisor; ++number)
+    EXPECT_EQ(maps::tile_place(a, number).s, static_cast<std::int32_t>(number) * a.tile_s);
+  EXPECT_EQ(maps::tile_place(a, a.tiles_s.divisor).d, a.tile_d);
+  replay("u8 (3,66000)", "u8 (3,66000):(1,5)");
+  replay("f64 (65,16500)", "f64 (65,16500):(1,67)");
+}
+
+TEST(TileMap, TilesKeepToSectorsWhereRowsOfDstStartOnWordsButThoseOfSrcDoNot) {
+  const Copy copy("f16 (131,104)", "f16 (131,104):(1,131)", 128);
+  EXPECT_EQ(plan::bid_tile(copy.c, {}).get(plan::ParamId::kBoundaryBytes), 32);
+  const Copy words("f16 (136,104)", "f16 (136,104):(1,136)", 128);
+  EXPECT_EQ(plan::bid_tile(words.c, {}).get(plan::ParamId::kBoundaryBytes), 0);
+  replay("f16 (131,104)", "f16 (131,104):(1,131)");
+  replay("f32 (77,132)", "f32 (77,132):(1,77)");
+  replay("u8 (151,272)", "u8 (151,272):(1,151)");
+  replay("f64 (67,46)", "f64 (67,46):(1,67)");
+}
+
 TEST(TileMap, LinesAreReadWithoutBankConflictsOrTwoWaysWhereAWarpWrites256BytesOfARow) {
   for (const auto& [unit, d, s] : std::initializer_list<std::tuple<int, int, int>>{
 #define RESTRIDE_X(unit, d, s) {unit, d, s},
