@@ -38,7 +38,15 @@ constexpr Weights kBytes{0.95, 2900, 0, 2.2, 0.4, 1.1, 1900, 1, 1, 0.81, 0.96, 0
 constexpr Weights kHalves{1.0, 2000, 0.0022, 2.1, 1.5, 1.3, 1240, 0.88, 0.97, 0.97, 1, 0.15, 0.117, 0.85, 0.38, 0.42};
 constexpr Weights kWider{1.0, 1600, 0.0023, 1.5, 3, 0.3, 1000, 1, 1, 0.96, 1, 0.2, 0.09, 0.7, 0.5, 1};
 
-constexpr const Weights& weights_of(int unit) { return unit == 1 ? kBytes : unit == 2 ? kHalves : kWider; }
+constexpr Weights kWords = [] {
+  Weights w = kWider;
+  w.whole = 1.05;
+  return w;
+}();
+
+constexpr const Weights& weights_of(int unit) {
+  return unit == 1 ? kBytes : unit == 2 ? kHalves : unit < 16 ? kWider : kWords;
+}
 
 /// Bytes that a tile's tables take.
 std::int64_t table_bytes_of(const Set& set, std::int64_t copies) {

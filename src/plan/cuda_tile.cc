@@ -118,8 +118,7 @@ TileShape shape_of(const Canonical& c, const Tiling& t) {
 maps::TileOrder order_of(const Tiling& t, std::int64_t tiles_d, std::int64_t tiles_s) {
   constexpr std::int64_t kLine = 128;
   if (t.near > 1) return t.dst_alignment >= kLine ? maps::TileOrder::kNear : maps::TileOrder::kDst;
-  const bool whole_lines = t.dst_alignment >= kLine && t.src_alignment >= kLine;  // tiles share none
-  return whole_lines ? maps::TileOrder::kDst : order_of_tiles(tiles_d, tiles_s);
+  return t.src_alignment >= kLine ? maps::TileOrder::kDst : order_of_tiles(tiles_d, tiles_s);  // none is read twice
 }
 
 /// What tiles lose that are cut off at the edges, `used` of them being inside, and that lie far apart. Fitted to 101 of
