@@ -72,8 +72,7 @@ struct Price {
   double efficiency = 0;
 };
 
-/// What a tile costs whose runs start on `starts` bytes, if that may be less than `least`; the constants are fitted to
-/// all tiles of 70 layouts, timed on an H200.
+/// What a tile costs whose runs start on `starts` bytes, if that may be less than `least`.
 Price price_of(const layout::Canonical& c, const CudaMachine& machine, const Set& set, std::int64_t starts,
                double least);
 

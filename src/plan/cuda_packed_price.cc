@@ -19,7 +19,7 @@ bool gap_behind(const Canonical& c, const Set& set) {
   return set.d_cut == kNone && next > set.run_units * c.dst_unit;
 }
 
-/// The constants of a price, by the size of units; fitted to all tiles of 141 layouts, timed on an H200.
+/// The constants of a price, by the size of units; fitted to all tiles of 179 layouts, timed on an H200.
 struct Weights {
   double whole;          ///< share of a copy's speed that a large tile of long runs and pieces reaches
   double half_tile;      ///< bytes of a tile that reaches half of it
@@ -27,17 +27,64 @@ struct Weights {
   double piece, run;     ///< bytes lost to the ends of a piece, of a run
   double split_words;    ///< words lost where a run may start inside one
   double split_sectors;  ///< runs under way on a multiprocessor, starting inside sectors, that halve its speed
-  double alike, merged, loose, block;  ///< factors of rows that start alike, that follow each other, that start
-                                       ///< anywhere, and of those moved in blocks
-  double block_words;                  ///< words lost a run of blocks, where a lane's words are of different rows
-  double entry;                        ///< words that an entry of a tile's tables costs
-  double wave, unused;   ///< waves of blocks lost to the last one; share of a tile's idle part that is lost
+  double alike;          ///< factor of rows that start alike
+  double merged;         ///< of rows that follow each other
+  double loose;          ///< of rows that start anywhere
+  double block;          ///< of rows moved in blocks
+  double block_words;    ///< words lost a run of blocks, where a lane's words are of different rows
+  double entry;          ///< words that an entry of a tile's tables costs
+  double wave;           ///< waves of blocks lost to the last one
+  double unused;         ///< share of a tile's idle part that is lost
   double shared_sector;  ///< what the part of a sector costs that others read or write
 };
-constexpr Weights kBytes{0.95, 2900, 0, 2.2, 0.4, 1.1, 1900, 1, 1, 0.81, 0.96, 0.25, 0.09, 0.5, 0.78, 0.16};
-constexpr Weights kHalves{1.0, 2000, 0.0022, 2.1, 1.5, 1.3, 1240, 0.88, 0.97, 0.97, 1, 0.15, 0.117, 0.85, 0.38, 0.42};
-constexpr Weights kWider{1.0, 1600, 0.0023, 1.5, 3, 0.3, 1000, 1, 1, 0.96, 1, 0.2, 0.09, 0.7, 0.5, 1};
-
+constexpr Weights kBytes{.whole = 0.95,
+                         .half_tile = 2900,
+                         .crowded = 0,
+                         .piece = 2.2,
+                         .run = 0.4,
+                         .split_words = 1.1,
+                         .split_sectors = 1900,
+                         .alike = 1,
+                         .merged = 1,
+                         .loose = 0.81,
+                         .block = 0.96,
+                         .block_words = 0.25,
+                         .entry = 0.09,
+                         .wave = 0.5,
+                         .unused = 0.78,
+                         .shared_sector = 0.16};
+constexpr Weights kHalves{.whole = 1.0,
+                          .half_tile = 2000,
+                          .crowded = 0.0022,
+                          .piece = 2.1,
+                          .run = 1.5,
+                          .split_words = 1.3,
+                          .split_sectors = 1240,
+                          .alike = 0.88,
+                          .merged = 0.97,
+                          .loose = 0.97,
+                          .block = 1,
+                          .block_words = 0.15,
+                          .entry = 0.117,
+                          .wave = 0.85,
+                          .unused = 0.38,
+                          .shared_sector = 0.42};
+constexpr Weights kWider{.whole = 1.0,
+                         .half_tile = 1600,
+                         .crowded = 0.0023,
+                         .piece = 1.5,
+                         .run = 3,
+                         .split_words = 0.3,
+                         .split_sectors = 1000,
+                         .alike = 1,
+                         .merged = 1,
+                         .loose = 0.96,
+                         .block = 1,  // has no such kernel
+                         .block_words = 0,
+                         .entry = 0.09,
+                         .wave = 0.7,
+                         .unused = 0.5,
+                         .shared_sector = 1};
 constexpr Weights kWords = [] {
   Weights w = kWider;
   w.whole = 1.05;
@@ -74,6 +121,20 @@ std::int64_t sectors_read(const Canonical& c, const Set& set) {
   return sectors(c.units / set.piece_units, set.piece_bytes, bits & -bits);
 }
 
+/// What of `all` is left where `lost` more takes as long.
+constexpr double part(double all, double lost) { return all / (all + lost); }
+
+/// What is left where runs of `words` that start on `starts` bytes end; `under_way`: such runs on a multiprocessor.
+double yield_of_ends(const Weights& w, const Runs& runs, double words, std::int64_t starts, double under_way) {
+  double yield = part(static_cast<double>(runs.bytes), w.run);
+  if (runs.merged) return yield;
+  if (starts < 16) yield *= part(words, w.split_words);
+  if (starts >= 32 && runs.bytes % 32 == 0) return yield;
+  // Sectors that two tiles write parts of wait for each other; the more, the longer.
+  const double waiting = under_way / w.split_sectors;
+  return yield / (1 + waiting * waiting);
+}
+
 }  // namespace
 
 std::int64_t tiles_of_block(bool blocks, int dst_unit, double entries, double tile_bytes) {
@@ -106,7 +167,6 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   Price p;
   const bool small = c.dst_unit < 4;
   const Weights& w = weights_of(c.dst_unit);
-  const auto part = [](double all, double lost) { return all / (all + lost); };
   const auto size = static_cast<double>(set.tile_units * std::max(c.src_unit, c.dst_unit));
   double efficiency = w.whole * part(size, w.half_tile) * (1 - w.crowded * std::max(0.0, size - 15e3) / 1e3);
   efficiency *= part(static_cast<double>(set.piece_bytes), w.piece);
@@ -136,14 +196,9 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   p.written = sectors(runs.count, runs.bytes, starts >= 32 ? 32 : 1);
   if (gap_behind(c, set) && (starts < 32 || runs.bytes % 32 != 0))
     p.read += std::min(p.written, saturated_mul(runs.count, 2));
-  efficiency *= part(static_cast<double>(runs.bytes), w.run);
   const auto words = static_cast<double>(set.run_units * c.dst_unit) / 16;
-  if (!runs.merged && starts < 16) efficiency *= part(words, w.split_words);
-  if (!runs.merged && (starts < 32 || runs.bytes % 32 != 0)) {
-    // Sectors that two tiles write parts of wait for each other; the more, the longer.
-    const double waiting = resident * static_cast<double>(set.tile_units / set.run_units) / w.split_sectors;
-    efficiency /= 1 + waiting * waiting;
-  }
+  const double rows = static_cast<double>(set.tile_units) / static_cast<double>(set.run_units);
+  efficiency *= yield_of_ends(w, runs, words, starts, resident * rows);
   const double touched = own + w.shared_sector * (static_cast<double>(p.read) + static_cast<double>(p.written) - own);
   if (touched >= least * with_tables(kMostServed)) return p;  // what follows only costs more
   const bool blocks = in_blocks(c, set);
