@@ -101,7 +101,10 @@ Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
   int uneven = 0;
   for (std::size_t i = 0; i < c.modes.size(); ++i) uneven += c.modes[i].extent % sets.points[i] != 0 ? 1 : 0;
   // Where neither side of a tile is one run, pages change with every run of either.
-  const double pages = std::max(sets.src_run_units, sets.dst_run_units) < sets.units ? 1.2 : 1.0;
+  double pages = std::max(sets.src_run_units, sets.dst_run_units) < sets.units ? 1.2 : 1.0;
+  // What is woven leaves run by run; so many runs under way push each other out of the fill buffers.
+  constexpr std::int64_t kManyRuns = 16;
+  if (woven && sets.units / sets.dst_run_units >= kManyRuns) pages *= 1.6;
   const std::int64_t runs = sets.units / sets.src_run_units + sets.units / sets.dst_run_units;
   k.predicted.time_ns = stream_ns(k, m) * pages + static_cast<double>(c.units) * unit_ns +
                         table_ns * (uneven > 1 ? std::max(1.0, tiles / 4) : 1.0) + 60 +

@@ -36,6 +36,8 @@ TEST(PlanCpu, ChoosesTheMeasuredFamilyForTheFieldsCases) {
       {"pixels to planes", "u8 (256,3,720,1280)", "u8 (256,3,720,1280):(2764800,1,3840,3)", Family::kPacked},
       {"planes to pixels", "u8 (256,720,1280,3)", "u8 (256,720,1280,3):(2764800,1280,1,921600)", Family::kPacked},
       {"structs to arrays", "f32 (3,67108864)", "f32 (3,67108864):(1,3)", Family::kPacked},
+      {"records of many bytes to planes", "u8 (20,2000003)", "u8 (20,2000003):(1,20)", Family::kBuffered},
+      {"planes to records of many bytes", "u8 (2000003,20)", "u8 (2000003,20):(1,2000003)", Family::kPacked},
       {"many small matrices", "f32 (8388608,6,6)", "f32 (8388608,6,6):(36,1,6)", Family::kPacked},
       {"every third column", "f32 (8192,8192)", "f32 (8192,8192):(24576,3)", Family::kRows},
       {"three channels of four", "u8 (720,1280,3)", "u8 (720,1280,3):(5120,4,1)", Family::kRows},
