@@ -97,37 +97,29 @@ std::int64_t piece_words(const PackedArgs& a) {
   return words + (a.piece_pitch == words * 16 ? 0 : 1);  // those that start anywhere take a word more
 }
 
-}  // namespace
+bool in(std::uint64_t mask, std::size_t m) { return (mask >> m & 1) != 0; }
 
-PackedArgs geometry(const Canonical& c, const Set& set) {
-  PackedArgs a;
-  const std::uint64_t inside = set.dst | set.src;
-  std::int64_t batch = 0;
-  outer_walk(c, inside, &a.batch, &batch);
-  const Order src_order = by_src_stride(c);
-  neighbours_first(c, set, src_order, a.batch);
-  set_sides(a, c);
-  a.same_cut = set.d_cut != kNone && set.d_cut == set.s_cut;
-
-  const auto in = [](std::uint64_t mask, std::size_t m) { return (mask >> m & 1) != 0; };
-  const auto step_inside = [&](std::size_t m) {
+/// Where the tile starts, whose modes may go backwards in src.
+void start(const Canonical& c, const Set& set, PackedArgs& a) {
+  for (std::size_t m = 0; m < c.modes.size() && m < kMaxSet; ++m) {
     const CopyMode& mode = c.modes[m];
-    if (mode.src_stride >= 0 || !in(set.src, m)) return;
+    if (set.chunk[m] == 0 || mode.src_stride >= 0 || !in(set.src, m)) continue;
     if (!in(set.dst, m)) {  // walked from its other end
       a.src_offset += (mode.extent - 1) * mode.src_stride;
       a.dst_offset += (mode.extent - 1) * mode.dst_stride;
-      return;
+      continue;
     }
     // A piece that runs backwards starts at its last index; a cut one that is shorter still spans a whole one's bytes.
     const std::int64_t reach = (set.chunk[m] - 1) * mode.src_stride;
     a.src_offset += reach;
     a.run_inside -= static_cast<std::int32_t>(reach);
     if (set.chunk[m] != mode.extent) a.whole_pieces = true;
-  };
-  for (std::size_t m = 0; m < c.modes.size() && m < kMaxSet; ++m)
-    if (set.chunk[m] != 0) step_inside(m);
+  }
+}
 
-  // Pieces are numbered in dst's order, so that neighbours in a run are neighbours in number.
+/// The modes of pieces, runs and rows, and how many there are. Pieces are numbered in dst's order, so that neighbours
+/// in a run are neighbours in number.
+void count(const Canonical& c, const Set& set, const Order& src_order, PackedArgs& a) {
   std::uint32_t pieces = 1;
   std::array<std::uint32_t, kMaxSet> piece_step{};
   for (std::size_t m = 0; m < c.modes.size() && m < kMaxSet; ++m)
@@ -136,6 +128,8 @@ PackedArgs geometry(const Canonical& c, const Set& set) {
       pieces *= static_cast<std::uint32_t>(set.chunk[m]);
       append(a.piece_modes, static_cast<std::uint32_t>(set.chunk[m]), 0, c.modes[m].src_stride, piece_step[m]);
     }
+  a.pieces = static_cast<std::int32_t>(pieces);
+  a.piece_bytes = static_cast<std::int32_t>(set.piece_bytes);
   a.run_units = 1;
   for (std::size_t m = 0; m < c.modes.size() && m < kMaxSet; ++m)
     if (in(set.dst, m)) {
@@ -144,17 +138,17 @@ PackedArgs geometry(const Canonical& c, const Set& set) {
       a.run_units *= set.chunk[m];
     }
   a.rows = 1;
-  const std::int64_t piece_bytes = set.piece_bytes;
   for (const std::uint8_t m : src_order) {
     if (!in(set.src & ~set.dst, m)) continue;
     const CopyMode mode = forwards(c, set, m);
     append(a.row_modes, static_cast<std::uint32_t>(set.chunk[m]), mode.dst_stride, mode.src_stride, 0);
     a.rows *= set.chunk[m];
   }
-  a.pieces = static_cast<std::int32_t>(pieces);
-  a.piece_bytes = static_cast<std::int32_t>(piece_bytes);
+}
 
-  const auto cut = [&](int mode, std::int32_t* extent, std::int32_t* chunk, std::int64_t* dst, std::int64_t* src) {
+/// The modes with fewer indices inside than they have, and what shorter last tiles along them hold.
+void cut(const Canonical& c, const Set& set, PackedArgs& a) {
+  const auto one = [&](int mode, std::int32_t* extent, std::int32_t* chunk, std::int64_t* dst, std::int64_t* src) {
     if (mode == kNone) return base::FastDiv(1);
     const auto m = static_cast<std::size_t>(mode);
     *extent = static_cast<std::int32_t>(c.modes[m].extent);
@@ -164,8 +158,9 @@ PackedArgs geometry(const Canonical& c, const Set& set) {
     *src = set.chunk[m] * way.src_stride;
     return base::FastDiv(ceil_div(*extent, *chunk));
   };
-  a.cuts_d = cut(set.d_cut, &a.d_extent, &a.d_chunk, &a.d_dst_step, &a.d_src_step);
-  if (!a.same_cut) a.cuts_s = cut(set.s_cut, &a.s_extent, &a.s_chunk, &a.s_dst_step, &a.s_src_step);
+  a.same_cut = set.d_cut != kNone && set.d_cut == set.s_cut;
+  a.cuts_d = one(set.d_cut, &a.d_extent, &a.d_chunk, &a.d_dst_step, &a.d_src_step);
+  if (!a.same_cut) a.cuts_s = one(set.s_cut, &a.s_extent, &a.s_chunk, &a.s_dst_step, &a.s_src_step);
   // Tiles whose pieces go on in each other's share lines of src, which L2 keeps for some hundred tiles.
   constexpr std::uint32_t kMostApart = 512;
   a.pieces_first = a.cuts_d.divisor > kMostApart && a.cuts_s.divisor > 1 && a.cuts_s.divisor < a.cuts_d.divisor;
@@ -174,19 +169,36 @@ PackedArgs geometry(const Canonical& c, const Set& set) {
   a.piece_per_s = a.piece_bytes / s_chunk;
   if (set.d_cut != kNone && !in(set.src, static_cast<std::size_t>(set.d_cut))) a.pieces_per_d = a.pieces / a.d_chunk;
   if (set.s_cut != kNone && !in(set.dst, static_cast<std::size_t>(set.s_cut))) a.rows_per_s = a.rows / a.s_chunk;
-  a.tiles = static_cast<std::uint32_t>(std::int64_t{a.cuts_d.divisor} * a.cuts_s.divisor * batch);
+}
 
-  // Pieces all start on a word, or may start anywhere, within the tile and with the tile, and take a word more.
+/// True when pieces all start on a word, within the tile and with the tile.
+bool pieces_on_words(const Canonical& c, const PackedArgs& a) {
+  std::int64_t bits = c.src_align | a.d_src_step | a.s_src_step | (a.src_offset - c.src_offset);
+  for (int i = 0; i < a.piece_modes.rank; ++i) bits |= a.piece_modes.src_stride[i];
+  for (int i = 0; i < a.batch.rank; ++i) bits |= a.batch.src_stride[i];
+  return (bits & 15) == 0;
+}
+
+}  // namespace
+
+PackedArgs geometry(const Canonical& c, const Set& set) {
+  PackedArgs a;
+  std::int64_t batch = 0;
+  outer_walk(c, set.dst | set.src, &a.batch, &batch);
+  const Order src_order = by_src_stride(c);
+  neighbours_first(c, set, src_order, a.batch);
+  set_sides(a, c);
+  start(c, set, a);
+  count(c, set, src_order, a);
+  cut(c, set, a);
+  a.tiles = static_cast<std::uint32_t>(std::int64_t{a.cuts_d.divisor} * a.cuts_s.divisor * batch);
   for (int i = 0; i < a.piece_modes.rank; ++i) {
     const std::int64_t reach = (std::int64_t{a.piece_modes.extent[i].divisor} - 1) * a.piece_modes.src_stride[i];
     (reach < 0 ? a.tile_first : a.tile_last) += reach;
   }
-  a.tile_last += piece_bytes;
-  std::int64_t bits = c.src_align | a.d_src_step | a.s_src_step | (a.src_offset - c.src_offset);
-  for (int i = 0; i < a.piece_modes.rank; ++i) bits |= a.piece_modes.src_stride[i];
-  for (int i = 0; i < a.batch.rank; ++i) bits |= a.batch.src_stride[i];
-  const bool on_words = (bits & 15) == 0;
-  a.piece_pitch = static_cast<std::int32_t>(ceil_div(piece_bytes + (on_words ? 0 : 45), 16)) * 16;
+  a.tile_last += a.piece_bytes;
+  // Pieces that may start anywhere take a word more.
+  a.piece_pitch = static_cast<std::int32_t>(ceil_div(a.piece_bytes + (pieces_on_words(c, a) ? 0 : 45), 16)) * 16;
   a.dst_dtype = static_cast<std::uint8_t>(c.dst_dtype);
   a.src_dtype = static_cast<std::uint8_t>(c.src_dtype);
   return a;
