@@ -162,8 +162,7 @@ void cut(const Canonical& c, const Set& set, PackedArgs& a) {
   a.cuts_d = one(set.d_cut, &a.d_extent, &a.d_chunk, &a.d_dst_step, &a.d_src_step);
   if (!a.same_cut) a.cuts_s = one(set.s_cut, &a.s_extent, &a.s_chunk, &a.s_dst_step, &a.s_src_step);
   // Tiles whose pieces go on in each other's share lines of src, which L2 keeps for some hundred tiles.
-  constexpr std::uint32_t kMostApart = 512;
-  a.pieces_first = a.cuts_d.divisor > kMostApart && a.cuts_s.divisor > 1 && a.cuts_s.divisor < a.cuts_d.divisor;
+  a.pieces_first = order_of_tiles(a.cuts_d.divisor, a.cuts_s.divisor) == maps::TileOrder::kSrc;
   a.run_per_d = a.run_units / a.d_chunk;
   const std::int32_t s_chunk = a.same_cut ? a.d_chunk : a.s_chunk;
   a.piece_per_s = a.piece_bytes / s_chunk;

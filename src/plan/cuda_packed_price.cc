@@ -19,7 +19,8 @@ bool gap_behind(const Canonical& c, const Set& set) {
   return set.d_cut == kNone && next > set.run_units * c.dst_unit;
 }
 
-/// The constants of a price, by the size of units; fitted to all tiles of 179 layouts, timed on an H200.
+/// The constants of a price, by the size of units; fitted to the times of all tiles of many layouts on an H200
+/// (docs/cuda.md).
 struct Weights {
   double whole;          ///< share of a copy's speed that a large tile of long runs and pieces reaches
   double half_tile;      ///< bytes of a tile that reaches half of it

@@ -94,9 +94,8 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family famil
   const bool dense = std::abs(step) == c.src_unit || step == 0;
   // Short rows: memory likes long runs, and partly filled words cost as much as whole ones.
   const auto size = static_cast<double>(row_bytes);
-  constexpr std::int64_t kLine = 128;
-  const bool lines =
-      dense && row_bytes % kLine == 0 && row_alignment(c, kRow) >= kLine && src_row_alignment(c, 0) >= kLine;
+  const bool lines = dense && row_bytes % maps::kLineBytes == 0 && row_alignment(c, kRow) >= maps::kLineBytes &&
+                     src_row_alignment(c, 0) >= maps::kLineBytes;
   double efficiency = (dense ? 0.98 : 0.95) * (lines ? 1.0 : size / (size + 16));
   if (wide) efficiency *= size / (size + 16);
   if (c.cast && !dense) efficiency *= 0.8;                       // a load a unit

@@ -116,9 +116,9 @@ TileShape shape_of(const Canonical& c, const Tiling& t) {
 
 /// The order of tiles: the near outer modes first when that does not leave lines of dst half written.
 maps::TileOrder order_of(const Tiling& t, std::int64_t tiles_d, std::int64_t tiles_s) {
-  constexpr std::int64_t kLine = 128;
-  if (t.near > 1) return t.dst_alignment >= kLine ? maps::TileOrder::kNear : maps::TileOrder::kDst;
-  return t.src_alignment >= kLine ? maps::TileOrder::kDst : order_of_tiles(tiles_d, tiles_s);  // none is read twice
+  if (t.near > 1) return t.dst_alignment >= maps::kLineBytes ? maps::TileOrder::kNear : maps::TileOrder::kDst;
+  if (t.src_alignment >= maps::kLineBytes) return maps::TileOrder::kDst;  // no line is read twice
+  return order_of_tiles(tiles_d, tiles_s);
 }
 
 /// What tiles lose that are cut off at the edges, `used` of them being inside, and that lie far apart. Fitted to 101 of

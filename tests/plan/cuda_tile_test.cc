@@ -30,6 +30,11 @@ TEST(CudaTilePlan, LargeTransposesGoByOrdinaryLoadsAndBulkTensorCopiesBidCloseBe
   }
 }
 
+TEST(CudaTilePlan, TransposesOfWholeWordsGoByPacked) {
+  EXPECT_EQ(plan::plan_cuda(canonical("c128 (8192,4096)", "c128 (8192,4096):(1,8192)"), {}).chosen.family,
+            plan::Family::kPacked);
+}
+
 TEST(CudaTilePlan, TurnedPixelsGoInTilesOfPixelsButSmallImagesAndHalvesOnWordsByPacked) {
   const auto engine = [](const std::string& dst, const std::string& src) {
     const plan::Decision decision = plan::plan_cuda(canonical(dst, src), {});
