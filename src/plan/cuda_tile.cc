@@ -35,10 +35,11 @@ struct Tiling {
   std::int64_t dst_alignment = 1, src_alignment = 1;
   int outer = 0;       ///< outer modes
   bool small = false;  ///< too small to fill the GPU with large tiles
+  bool words = false;  ///< units of dst are words: what is converted to them starts on one always
 
   bool on_words() const { return dst_alignment >= 16 && src_alignment >= 16; }
   /// Tiles keep their edges to sectors of dst, wherever its rows start.
-  bool skewed() const { return dst_alignment < 16 || (dst_alignment < kSector && src_alignment < 16); }
+  bool skewed() const { return dst_alignment < 16 || (dst_alignment < kSector && src_alignment < 16 && !words); }
   /// Rows of dst start on words, but not on sectors: neighbouring tiles share some.
   bool splits_sectors() const { return dst_alignment == 16 && !skewed(); }
 };
@@ -65,6 +66,7 @@ Tiling tiling_of(const Canonical& c, const CudaMachine& machine) {
   if (!outer_walk(c, std::uint64_t{1} | std::uint64_t{1} << t.s, &walk, &t.batch))
     return refuse("too many outer modes");
   t.outer = walk.rank;
+  t.words = c.dst_unit == 16;
   t.near = near_tuples(walk, s_mode.dst_stride);
   t.dst_alignment = row_alignment(c, 1);
   t.src_alignment = src_row_alignment(c, static_cast<std::size_t>(t.s));

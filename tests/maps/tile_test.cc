@@ -257,6 +257,8 @@ TEST(TileMap, TilesKeepToSectorsWhereRowsOfDstStartOnWordsButThoseOfSrcDoNot) {
   EXPECT_EQ(plan::bid_tile(copy.c, {}).get(plan::ParamId::kBoundaryBytes), 32);
   const Copy words("f16 (136,104)", "f16 (136,104):(1,136)", 128);
   EXPECT_EQ(plan::bid_tile(words.c, {}).get(plan::ParamId::kBoundaryBytes), 0);
+  const Copy wide("c128 (131,97)", "c64 (131,97):(1,131)", 128);
+  EXPECT_EQ(plan::bid_tile(wide.c, {}).get(plan::ParamId::kBoundaryBytes), 0) << "units of dst are words";
   replay("f16 (131,104)", "f16 (131,104):(1,131)");
   replay("f32 (77,132)", "f32 (77,132):(1,77)");
   replay("u8 (151,272)", "u8 (151,272):(1,151)");
