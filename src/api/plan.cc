@@ -6,6 +6,7 @@
 #include "src/api/measure.h"
 #include "src/api/plan_impl.h"
 #include "src/base/checked.h"
+#include "src/launch/cpu_machine.h"
 #include "src/launch/cpu_prepare.h"
 #include "src/launch/device.h"
 #include "src/launch/team.h"
@@ -91,7 +92,7 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
     p->decision = plan::plan_cuda(p->canonical, cuda_machine(p->cuda_device), options.family);
   } else {
     p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAnywhere);
-    p->decision = plan::plan_cpu(p->canonical, plan::CpuMachine{}, options.family);
+    p->decision = plan::plan_cpu(p->canonical, launch::this_cpu(), options.family);
     p->threads = threads_that_pay(p->canonical, launch::threads_allowed(options));
   }
   choose_by_time(*p, options);

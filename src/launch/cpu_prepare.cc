@@ -33,8 +33,10 @@ using plan::ParamId;
 
 namespace {
 
-CpuArgs common(const Canonical& c) {
+CpuArgs common(const Canonical& c, const plan::Candidate& k) {
   CpuArgs a;
+  a.stream = k.get(ParamId::kStream) != 0;
+  a.places = static_cast<std::int32_t>(k.get(ParamId::kPlaces));
   a.dst_unit = c.dst_unit;
   a.src_unit = c.src_unit;
   if (c.cast) {
@@ -46,12 +48,11 @@ CpuArgs common(const Canonical& c) {
 }
 
 CpuArgs prepare_run(const Canonical& c, const plan::Candidate& k) {
-  CpuArgs a = common(c);
+  CpuArgs a = common(c, k);
   a.kernel = kernels::cpu::run_kernel();
   a.tasks = c.units;
   a.row_src_stride = c.src_unit;
   a.align_tasks = 128;
-  a.stream = k.get(ParamId::kStream) != 0;
   return a;
 }
 
@@ -73,7 +74,7 @@ CpuArgs prepare_tile_records(const Canonical& c, const plan::Candidate& k, int t
   if (!plan::tile_records(c, &records) || records.copy.dst_unit != k.get(ParamId::kRecordBytes) ||
       !plan::tile_sets(records.copy, plan::kTileRowBytes, plan::kTileColBytes, &sets))
     refuse(k, c);
-  CpuArgs a = common(records.copy);
+  CpuArgs a = common(records.copy, k);
   a.kernel = kernels::cpu::record_kernel(a.dst_unit, a.src_unit, records.reversed);
   take_record(records, &a);
   split_modes(records.copy, sets, &a);
@@ -88,7 +89,7 @@ CpuArgs prepare_tile(const Canonical& c, const plan::Candidate& k, int threads) 
   if (k.get(ParamId::kRecordBytes) != 0) return prepare_tile_records(c, k, threads);
   plan::TileSets sets;
   if (!plan::tile_sets(c, plan::kTileRowBytes, plan::kTileColBytes, &sets)) refuse(k, c);
-  CpuArgs a = common(c);
+  CpuArgs a = common(c, k);
   a.kernel = kernels::cpu::tile_kernel(c.dst_unit);
   split_modes(c, sets, &a);
   const std::int64_t block_cols = 16 / c.dst_unit;  // a sink carries whole blocks of columns from tile to tile
@@ -105,8 +106,8 @@ CpuArgs prepare_tile(const Canonical& c, const plan::Candidate& k, int threads) 
 }
 
 /// Rows of `c`, whose units are canonical ones or records.
-CpuArgs rows_args(const Canonical& c) {
-  CpuArgs a = common(c);
+CpuArgs rows_args(const Canonical& c, const plan::Candidate& k) {
+  CpuArgs a = common(c, k);
   a.kernel = kernels::cpu::rows_kernel();
   a.units = c.modes[0].extent;
   a.row_src_stride = c.modes[0].src_stride;
@@ -128,14 +129,13 @@ CpuArgs prepare_rows(const Canonical& c, const plan::Candidate& k) {
   if (k.get(ParamId::kRecordBytes) != 0) {
     plan::Records records;
     if (!plan::row_records(c, &records) || records.copy.dst_unit != k.get(ParamId::kRecordBytes)) refuse(k, c);
-    a = rows_args(records.copy);
+    a = rows_args(records.copy, k);
     a.kernel = kernels::cpu::record_rows_kernel();
     take_record(records, &a);
   } else {
     if (c.two_sided || c.modes.empty() || c.modes[0].dst_stride != c.dst_unit) refuse(k, c);
-    a = rows_args(c);
+    a = rows_args(c, k);
   }
-  a.stream = k.get(ParamId::kStream) != 0;
   return a;
 }
 
@@ -148,9 +148,8 @@ CpuArgs prepare_packed(const Canonical& c, const plan::Candidate& k) {
       plan::kPackedRuns <= kernels::cpu::kMaxPackedRuns && plan::kPackedModes <= kernels::cpu::Packed::kCapacity);
   if (run < 1 || run > plan::kPackedRunBytes || !plan::packed_sets(c, run, max_units, plan::kPackedModes, &sets))
     refuse(k, c);
-  CpuArgs a = common(c);
+  CpuArgs a = common(c, k);
   a.kernel = kernels::cpu::packed_kernel(c.dst_unit);
-  a.stream = k.get(ParamId::kStream) != 0;
   fill_packed(c, sets, &a);
   a.tasks = a.nest.points();
   return a;
@@ -166,9 +165,8 @@ CpuArgs prepare_buffered(const Canonical& c, const plan::Candidate& k) {
   const bool sane = dst_bytes >= 1 && dst_bytes <= plan::kBufferedBytes && src_bytes >= 1 &&
                     src_bytes <= plan::kBufferedBytes && plan::buffered_sets(c, dst_bytes, src_bytes, &sets);
   if (!sane) refuse(k, c);
-  CpuArgs a = common(c);
+  CpuArgs a = common(c, k);
   a.kernel = kernels::cpu::buffered_kernel();
-  a.stream = k.get(ParamId::kStream) != 0;
   fill_block(c, sets, &a);
   a.tasks = a.nest.points();
   return a;
@@ -177,7 +175,7 @@ CpuArgs prepare_buffered(const Canonical& c, const plan::Candidate& k) {
 CpuArgs prepare_channels(const Canonical& c, const plan::Candidate& k) {
   plan::Channels channels;
   if (!plan::find_channels(c, &channels)) refuse(k, c);
-  CpuArgs a = common(c);
+  CpuArgs a = common(c, k);
   layout::CopyMode mode = c.modes[channels.channels];
   if (!channels.together && mode.src_stride < 0) turn(&mode, &a);
   static_assert(plan::kMaxChannels <= kernels::cpu::kMaxChannels);
@@ -197,8 +195,8 @@ CpuArgs prepare_channels(const Canonical& c, const plan::Candidate& k) {
   return a;
 }
 
-CpuArgs prepare_gather(const Canonical& c) {
-  CpuArgs a = common(c);
+CpuArgs prepare_gather(const Canonical& c, const plan::Candidate& k) {
+  CpuArgs a = common(c, k);
   a.kernel = kernels::cpu::gather;
   a.tasks = c.units;
   for (const layout::CopyMode& m : c.modes) a.nest.push(m);
@@ -211,6 +209,8 @@ CpuArgs prepare_gather(const Canonical& c) {
 CpuArgs prepare_cpu(const Canonical& c, const plan::Decision& d, int threads) {
   for (const ParamId flag : {ParamId::kStream, ParamId::kDirect})
     if (const std::int64_t value = d.chosen.get(flag); value < 0 || value > 1) refuse(d.chosen, c);
+  if (const std::int64_t places = d.chosen.get(ParamId::kPlaces); places < 0 || places > kernels::cpu::kMostPlaces)
+    refuse(d.chosen, c);
   switch (d.chosen.family) {
     case Family::kRun: return prepare_run(c, d.chosen);
     case Family::kRows: return prepare_rows(c, d.chosen);
@@ -219,7 +219,7 @@ CpuArgs prepare_cpu(const Canonical& c, const plan::Decision& d, int threads) {
     case Family::kBuffered: return prepare_buffered(c, d.chosen);
     case Family::kChannels: return prepare_channels(c, d.chosen);
     case Family::kNoop: return CpuArgs{};
-    default: return prepare_gather(c);
+    default: return prepare_gather(c, d.chosen);
   }
 }
 

@@ -26,7 +26,6 @@ void split_modes(const layout::Canonical& c, const plan::TileSets& sets, CpuArgs
 
 bool take_tile(const plan::Candidate& k, const plan::TileSets& sets, std::int64_t max_column_bytes,
                std::int64_t block_cols, CpuArgs* a) {
-  a->stream = k.get(ParamId::kStream) != 0;
   a->rows = sets.rows.points;
   a->cols = sets.cols.points;
   a->tile_rows = k.get(ParamId::kTileRows);

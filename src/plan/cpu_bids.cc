@@ -49,6 +49,15 @@ Candidate base_bid(Family family, const Canonical& c, const CpuMachine& m) {
   return k;
 }
 
+void push_stream(Candidate* k, const Canonical& c, const CpuMachine& m) {
+  k->params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
+}
+
+void push_stream_and_places(Candidate* k, const Canonical& c, const CpuMachine& m) {
+  push_stream(k, c, m);
+  if (k->get(ParamId::kStream) != 0 && m.places != 0) k->params.push_back({ParamId::kPlaces, m.places});
+}
+
 double stream_ns(const Candidate& k, const CpuMachine& m) {
   const double sectors =
       static_cast<double>(k.predicted.read_sectors) + static_cast<double>(k.predicted.written_sectors);

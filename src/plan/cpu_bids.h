@@ -11,6 +11,11 @@ std::int64_t lines_for_runs(std::int64_t bytes, std::int64_t run_bytes, std::int
 /// A bid with the bytes and lines that any family moves, not applying yet.
 Candidate base_bid(Family family, const layout::Canonical& c, const CpuMachine& m);
 
+/// Says whether the bid's stores bypass the caches.
+void push_stream(Candidate* k, const layout::Canonical& c, const CpuMachine& m);
+/// The same, and how src is read if they do, for families that read by places.
+void push_stream_and_places(Candidate* k, const layout::Canonical& c, const CpuMachine& m);
+
 /// The time that a bid's lines take from and to memory.
 double stream_ns(const Candidate& k, const CpuMachine& m);
 

@@ -26,7 +26,7 @@ Candidate bid_run(const Canonical& c, const CpuMachine& m) {
   }
   k.applies = true;
   k.predicted.time_ns = stream_ns(k, m);
-  k.params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
+  push_stream_and_places(&k, c, m);
   return k;
 }
 
@@ -51,7 +51,7 @@ bool bid_record_rows(const Canonical& c, const CpuMachine& m, Candidate* k) {
 
 Candidate bid_rows(const Canonical& c, const CpuMachine& m) {
   Candidate k = base_bid(Family::kRows, c, m);
-  k.params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
+  push_stream_and_places(&k, c, m);
   if (bid_record_rows(c, m, &k)) return k;
   if (c.two_sided || c.modes.empty() || c.modes[0].dst_stride != c.dst_unit) {
     k.reason = "no mode is dense in dst";
@@ -82,7 +82,7 @@ Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
   }
   k.applies = true;
   k.params.push_back({ParamId::kRunBytes, run});
-  k.params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
+  push_stream(&k, c, m);
   // Runs in src may have gaps, which are read along; the last one may be shorter.
   const std::int64_t src_bytes =
       saturated_add(saturated_mul(c.units / sets.src_run_units, sets.src_run_bytes),

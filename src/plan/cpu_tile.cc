@@ -43,9 +43,9 @@ std::int64_t chunk_rows(const Canonical& c, const TileSets& sets, std::int64_t r
 /// thousand of them stay in the TLB. Where columns start inside lines, what each carries from tile to tile should stay
 /// in the first cache, too; where a cast narrows, reading counts for more. Measured on a Xeon with 4 KiB pages; see
 /// bench/results.
-void tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
+void tile_shape(const Canonical& c, const TileSets& sets, const CpuMachine& m, Candidate* k) {
   const std::int64_t unit = c.dst_unit;
-  const std::int64_t read_bytes = c.src_unit > c.dst_unit || unit == 16 ? 512 : 256;
+  const std::int64_t read_bytes = c.src_unit > c.dst_unit || unit == 16 ? 512 : m.tile_read_bytes;
   std::int64_t cols = std::max<std::int64_t>(std::min(read_bytes / c.src_unit, 512 / unit), 16);
   if (sets.cols.points > cols) {
     const std::int64_t blocks = ceil_div(sets.cols.points, cols);
@@ -54,7 +54,7 @@ void tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
   } else {
     cols = sets.cols.points;
   }
-  std::int64_t rows = (unit == 1 ? 64 : 128) / unit;
+  std::int64_t rows = std::max((unit == 1 ? 64 : 128) / unit, m.tile_least_rows);
   rows = std::min(rows, sets.rows.points);
   std::int64_t widest = std::min<std::int64_t>(1024 * std::max(1, c.src_unit / c.dst_unit), 2048);
   if (unit >= 4) widest = std::min(widest, columns_on_lines(c) ? 4096 / unit : 2048 / unit);
@@ -109,7 +109,7 @@ bool bid_record_tile(const Canonical& c, const CpuMachine& m, Candidate* k) {
   k->applies = true;
   k->params.push_back({ParamId::kRecordBytes, records.copy.dst_unit});
   record_tile_shape(records.copy, sets, k);
-  k->params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
+  push_stream_and_places(k, c, m);
   k->predicted.read_sectors = lines_for_runs(saturated_mul(records.copy.units, records.copy.src_unit),
                                              saturated_mul(sets.cols.points, records.copy.src_unit), m.line_bytes);
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
@@ -141,8 +141,8 @@ Candidate bid_tile(const Canonical& c, const CpuMachine& m) {
     return k;
   }
   k.applies = true;
-  tile_shape(c, sets, &k);
-  k.params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
+  tile_shape(c, sets, m, &k);
+  push_stream_and_places(&k, c, m);
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
   if (k.get(ParamId::kStream) == 0 && plain_matrices(c, sets)) {
     k.params.push_back({ParamId::kDirect, 1});

@@ -114,5 +114,20 @@ TEST(PlanCpu, CountsLinesOfScatteredReads) {
   EXPECT_EQ(rows->predicted.read_bytes, 4096 * 4096 * 4);
 }
 
+TEST(PlanCpu, ReadsAmdsMemoryFromFewPlaces) {
+  const auto chosen = [](const char* dst, const char* src, const CpuMachine& machine) {
+    const auto c = layout::canonicalize(parse_layout(dst), parse_layout(src), 1, 1, layout::UnitRule::kAnywhere);
+    return plan_cpu(c, machine).chosen;
+  };
+  const auto transposed = [&](const CpuMachine& m) { return chosen("f64 (1024,1024)", "f64 (1024,1024):(1,1024)", m); };
+  EXPECT_EQ(chosen("f32 (1048576)", "f32 (1048576)", kAmdMachine).get(ParamId::kPlaces), 4);
+  EXPECT_EQ(transposed(kAmdMachine).get(ParamId::kPlaces), 4);
+  EXPECT_EQ(transposed(kAmdMachine).get(ParamId::kTileRows), 32);
+  EXPECT_EQ(transposed(kAmdMachine).get(ParamId::kTileCols), 64);
+  EXPECT_EQ(transposed({}).get(ParamId::kPlaces), 0);
+  EXPECT_EQ(transposed({}).get(ParamId::kTileRows), 16);
+  EXPECT_EQ(chosen("f32 (1024)", "f32 (1024)", kAmdMachine).get(ParamId::kPlaces), 0) << "stays in the caches";
+}
+
 }  // namespace
 }  // namespace restride::plan

@@ -54,6 +54,8 @@ std::shared_ptr<const Plan::Impl> as_for_large(const Plan::Impl& plan, Rng& rng)
     if (p.id == plan::ParamId::kBandCols) p.value = tile_cols * pick(rng, 1, 4);
     if (p.id == plan::ParamId::kBlockUnits) p.value = tile_rows * pick(rng, 1, 3);
   }
+  if (!decision.chosen.params.full() && pick(rng, 0, 1) == 0)  // as other makers' processors are read
+    decision.chosen.params.push_back({plan::ParamId::kPlaces, pick(rng, 1, kernels::cpu::kMostPlaces)});
   try {
     return api::with_decision(plan, decision);
   } catch (const ParseError&) {

@@ -50,7 +50,7 @@ void rows(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std:
     ahead.fill(a, walk, &left);
     for (std::int64_t i = 0; i < b.n; ++i) {
       if (dense && a.stream && i < ahead.n)
-        for (std::int64_t k = 0; k < ask_bytes; k += 64) prefetch_to_l2(src + ahead.src[i] + k);
+        for (std::int64_t k = 0; k < ask_bytes; k += 64) ask_for(a, src + ahead.src[i] + k);
       std::uint8_t* to = dst + b.dst[i];
       const std::uint8_t* from = src + b.src[i];
       if (dense && a.cast_run == nullptr) {

@@ -52,7 +52,7 @@ class RecordAsker {
       const std::int64_t k = std::min(n, walk_.units() - unit_);
       const std::int64_t last = a_.row_src_stride < 0 ? unit_ + k - 1 : unit_;
       const std::uint8_t* lowest = src_ + walk_.src() + last * a_.row_src_stride;
-      for (std::int64_t i = 0; i < k * a_.src_unit; i += 64) prefetch_to_l2(lowest + i);
+      for (std::int64_t i = 0; i < k * a_.src_unit; i += 64) ask_for(a_, lowest + i);
       n -= k;
       skip(k);
     }

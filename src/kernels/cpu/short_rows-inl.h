@@ -58,10 +58,10 @@ HWY_INLINE void move_short_rows(std::int64_t rows, std::size_t bytes, const To& 
 }
 
 /// Asks for the lines that a row lies in.
-HWY_INLINE void ask_for_row(const std::uint8_t* row, std::size_t bytes) {
+HWY_INLINE void ask_for_row(const CpuArgs& a, const std::uint8_t* row, std::size_t bytes) {
   const std::uint8_t* end = row + bytes;
   for (const std::uint8_t* line = row - reinterpret_cast<std::uintptr_t>(row) % kLine; line < end; line += kLine)
-    prefetch_to_l2(line);
+    ask_for(a, line);
 }
 
 static_assert(kRowPieceBytes >= 2 * kShortRowBytes);
@@ -99,7 +99,7 @@ inline void short_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* 
         b.n, src_bytes, [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA { return to + offsets[i]; },
         [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA {
           // A row of the next batch is asked for with each of this one, so that requests come at an even pace.
-          if (a.stream && i < ahead.n) ask_for_row(src + ahead.src[i], src_bytes);
+          if (a.stream && i < ahead.n) ask_for_row(a, src + ahead.src[i], src_bytes);
           return src + b.src[i];
         });
     if (straight) continue;

@@ -31,14 +31,18 @@ struct Strand {
 };
 
 inline constexpr int kStrands = 16;
+static_assert(kStrands >= kMostPlaces);
 inline constexpr int kCastStrands = 8;
 inline constexpr std::int64_t kStrandFromBytes = 2048;  ///< shorter rows are not worth the turns
 inline constexpr std::int64_t kTurnBytes = 512;         ///< of a strand that moves as it is
 inline constexpr std::int64_t kCastTurnBytes = 1024;    ///< of the wider side
-inline constexpr std::int64_t kCastAheadBytes = 2048;   ///< of source, asked for early: a cast reads in larger gulps
+inline constexpr std::int64_t kAheadBytes = 1024;       ///< of source, asked for early where there are few places
+inline constexpr std::int64_t kCastAheadBytes = 2048;   ///< and always with a cast, which reads in larger gulps
 
 /// How many strands to move at a time. Fewer with a cast, whose loop leaves the prefetcher less time for each.
-inline int strands_at_once(const CpuArgs& a) { return a.cast_run == nullptr ? kStrands : kCastStrands; }
+inline int strands_at_once(const CpuArgs& a) {
+  return a.places != 0 ? a.places : a.cast_run == nullptr ? kStrands : kCastStrands;
+}
 
 /// One strand on its way.
 class StrandMover {
@@ -47,10 +51,10 @@ class StrandMover {
   HWY_INLINE bool turn(const CpuArgs& a, std::int64_t units, std::uint8_t* buffer) {
     const std::int64_t n = std::min(units, left_.units);
     if (a.cast_run == nullptr && a.row_src_stride == a.src_unit) {
+      if (a.places != 0) ask_ahead(a, kAheadBytes, n);
       out_.write(left_.to, left_.from, static_cast<std::size_t>(n * a.dst_unit));
     } else {
-      if (a.cast_run != nullptr)
-        for (std::int64_t k = 0; k < n * a.src_unit; k += 64) prefetch_to_l2(left_.from + kCastAheadBytes + k);
+      if (a.cast_run != nullptr) ask_ahead(a, kCastAheadBytes, n);
       pick_units(a, buffer, left_.from, n);
       out_.write(left_.to, buffer, static_cast<std::size_t>(n * a.dst_unit));
     }
@@ -59,11 +63,20 @@ class StrandMover {
     left_.units -= n;
     return left_.units > 0;
   }
-  void start(const Strand& s) { left_ = s; }
+  void start(const CpuArgs& a, const Strand& s) {
+    left_ = s;
+    if (a.places != 0 && a.row_src_stride == a.src_unit) ask_ahead(a, 0, kAheadBytes / a.src_unit);
+  }
   const Strand& left() const { return left_; }
   void finish() { out_.leave(); }
 
  private:
+  /// For what n units hold, `bytes` behind the next, as far as the strand goes.
+  HWY_INLINE void ask_ahead(const CpuArgs& a, std::int64_t bytes, std::int64_t n) const {
+    const std::int64_t end = std::min(bytes + n * a.src_unit, left_.units * a.src_unit);
+    for (std::int64_t k = bytes; k < end; k += 64) ask_for(a, left_.from + k);
+  }
+
   Writer out_;
   Strand left_;
 };
@@ -75,7 +88,7 @@ inline void move_strands(const CpuArgs& a, const Strand* strands, int count) {
   const std::int64_t turn = (a.cast_run == nullptr ? kTurnBytes : kCastTurnBytes) / std::max(a.dst_unit, a.src_unit);
   bool more = true;
   for (int k = 0; k < count; ++k) {
-    movers[k].start(strands[k]);
+    movers[k].start(a, strands[k]);
     // A shorter first turn puts the others on lines.
     const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(strands[k].to) % kLine) / a.dst_unit;
     if (off != 0) movers[k].turn(a, std::max<std::int64_t>(turn - off, 1), buffer);

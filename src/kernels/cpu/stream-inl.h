@@ -6,6 +6,8 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include "src/kernels/cpu/args.h"
+
 #if defined(RESTRIDE_KERNELS_CPU_STREAM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RESTRIDE_KERNELS_CPU_STREAM_INL_H_
 #undef RESTRIDE_KERNELS_CPU_STREAM_INL_H_
@@ -32,6 +34,14 @@ HWY_INLINE void stream_line(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* H
 
 /// A hint that a line will be read soon, but not so soon that it should push others out of the first level.
 HWY_INLINE void prefetch_to_l2(const std::uint8_t* p) { __builtin_prefetch(p, 0, 2); }
+
+/// The same; with CpuArgs::places into the first level and no other, so that nothing is pushed out of the second.
+HWY_INLINE void ask_for(const CpuArgs& a, const std::uint8_t* p) {
+  if (a.places != 0)
+    __builtin_prefetch(p, 0, 0);
+  else
+    prefetch_to_l2(p);
+}
 
 /// n bytes by whole vectors, the last one overlapping; reads and writes nothing beyond n.
 HWY_INLINE void copy_bytes(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from, std::size_t n) {

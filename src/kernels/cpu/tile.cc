@@ -50,7 +50,7 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
 
     if (t.opens_band) columns.open(a, t, Sink::kByLine);
     const std::int64_t blocks = ceil_div(t.cols, kCols) * ceil_div(t.rows, kRows);
-    TileAsker asker(ahead, more, a.src_unit, blocks * kBlockSteps + t.rows * row_steps);
+    TileAsker asker(a, ahead, more, blocks * kBlockSteps + t.rows * row_steps);
     const auto row_bytes = static_cast<std::size_t>(t.cols * a.dst_unit);
     for (std::int64_t r = 0; r < t.rows; ++r) {
       std::uint8_t* to = stage + r * kStagePitch;

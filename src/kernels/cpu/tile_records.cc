@@ -96,7 +96,7 @@ void tile_records(const CpuArgs& a, std::byte* dst_base, const std::byte* src_ba
     const auto row_bytes = static_cast<std::size_t>((t.cols - 1) * a.src_unit + a.dst_unit);
     for (std::int64_t r = 0; r < t.rows; ++r) copy_bytes(stage + r * kStagePitch, t.src + t.row_offsets[r], row_bytes);
     const std::int64_t blocks = ceil_div(t.cols, Records::kCols) * ceil_div(t.rows, Records::kRows);
-    TileAsker asker(ahead, more, a.src_unit, blocks);
+    TileAsker asker(a, ahead, more, blocks);
     for (std::int64_t c = 0; c < t.cols; c += Records::kCols) {
       sink.open(t, t.first_col + c, std::min(Records::kCols, t.cols - c));
       for (std::int64_t r = 0; r < t.rows; r += Records::kRows) {

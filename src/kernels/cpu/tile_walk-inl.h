@@ -106,13 +106,13 @@ class TileWalk {
 /// Asks for the next tile's rows while this one is worked on, evenly over the `steps` that its work is counted in.
 class TileAsker {
  public:
-  TileAsker(const TilePlace& ahead, bool more, std::int64_t src_unit, std::int64_t steps) noexcept
-      : ahead_(ahead), rows_(more ? ahead.rows : 0), row_bytes_(ahead.cols * src_unit), steps_(steps) {}
+  TileAsker(const CpuArgs& a, const TilePlace& ahead, bool more, std::int64_t steps) noexcept
+      : a_(a), ahead_(ahead), rows_(more ? ahead.rows : 0), row_bytes_(ahead.cols * a.src_unit), steps_(steps) {}
   HWY_INLINE void advance(std::int64_t steps) noexcept {
     for (owed_ += steps * rows_; owed_ >= steps_ && asked_ < rows_; owed_ -= steps_, ++asked_) {
       const std::uint8_t* row = ahead_.src + ahead_.row_offsets[asked_];
       const std::uint8_t* end = row + row_bytes_;
-      for (const std::uint8_t* line = first_line(row); line < end; line += kLine) prefetch_to_l2(line);
+      for (const std::uint8_t* line = first_line(row); line < end; line += kLine) ask_for(a_, line);
     }
   }
 
@@ -123,6 +123,7 @@ class TileAsker {
     return into == 0 || ahead_.first_col == 0 ? row : row + (kLine - into);
   }
 
+  const CpuArgs& a_;
   const TilePlace& ahead_;
   std::int64_t rows_;
   std::int64_t row_bytes_;

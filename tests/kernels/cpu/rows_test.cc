@@ -7,6 +7,7 @@ namespace {
 
 using test::expect_exact;
 using test::kStreamed;
+using test::kStreamedByPlaces;
 
 TEST(Rows, BringsHeadsTogether) {
   expect_exact("rows", "f32 (13,2048)", "f32 (13,16,128):(512,6656,4)b");
@@ -65,6 +66,13 @@ TEST(Rows, ConvertsWhatItPicks) {
 
 TEST(Rows, AlternatesRowsThatJumpAPageInTheSource) {
   expect_exact("rows", "f32 (3,200,32)", "f32 (3,200,32):(32,1024,1)", kStreamed, 13, 2);
+}
+
+TEST(Rows, ReadsFewPlacesInTurn) {
+  expect_exact("rows", "f32 (21,1030)", "f32 (21,1030):(2000,1)", kStreamedByPlaces);
+  expect_exact("rows", "bf16 (21,1030)", "f32 (21,1030):(2000,1)", kStreamedByPlaces);
+  expect_exact("rows", "u8 (37,5,300)", "u8 (37,5,300):(310,20000,1)", kStreamedByPlaces);
+  expect_exact("rows", "u8 (90,41)", "u8 (90,41):(64,1)", kStreamedByPlaces);
 }
 
 TEST(Rows, WritesEachByteByOneTask) {

@@ -7,6 +7,7 @@ namespace {
 
 using test::expect_exact;
 using test::kStreamed;
+using test::kStreamedByPlaces;
 
 TEST(Run, CopiesAnyLengthFromAndToAnywhere) {
   for (const char* layout : {"u8 (1)", "u8 (63)", "u8 (64)", "u8 (65)", "u8 (1000)", "b3 (1001)", "f32 ()"})
@@ -22,6 +23,14 @@ TEST(Run, ConvertsAnyLength) {
       expect_exact("run", std::string("bf16") + count, std::string("f32") + count, {}, skew);
       expect_exact("run", std::string("bf16") + count, std::string("f32") + count, kStreamed, skew);
       expect_exact("run", std::string("c128") + count, std::string("u8") + count, kStreamed, skew);
+    }
+}
+
+TEST(Run, ReadsFewPlacesInTurn) {
+  for (const char* count : {" (1)", " (100000)", " (262145)"})
+    for (const std::int64_t skew : {0, 3}) {
+      expect_exact("run", std::string("u8") + count, std::string("u8") + count, kStreamedByPlaces, skew);
+      expect_exact("run", std::string("u8") + count, std::string("f32") + count, kStreamedByPlaces, skew);
     }
 }
 

@@ -8,6 +8,7 @@ namespace {
 using plan::ParamId;
 using test::expect_exact;
 using test::kStreamed;
+using test::kStreamedByPlaces;
 
 /// dst (cols, rows) contiguous or with a pitch, src its transpose: one f32, u8 ... matrix.
 std::string matrix(const char* dtype, std::int64_t cols, std::int64_t rows, std::int64_t col_stride,
@@ -72,6 +73,10 @@ TEST(Tile, StreamsColumnsWhoseEndIsCutInsideALine) {
 
 TEST(Tile, StreamsColumnsThatStartAnywhere) {
   for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"}) expect_transpose(dtype, dtype, 37, 301, 307, kStreamed);
+}
+
+TEST(Tile, AsksForFewPlacesAhead) {
+  for (const char* dtype : {"u8", "f32", "c128"}) expect_transpose(dtype, dtype, 300, 203, 207, kStreamedByPlaces);
 }
 
 TEST(Tile, StreamsColumnsShorterThanALine) {
