@@ -29,13 +29,22 @@ void long_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
   hwy::FlushStream();
 }
 
+/// Dense whole rows that stay in the caches as they are: nothing to ask for, nothing to join.
+void cached_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
+  const auto bytes = static_cast<std::size_t>(a.units * a.dst_unit);
+  NestCursor at(a.nest, begin);
+  for (std::int64_t row = begin; row < end; ++row, at.next()) copy_bytes(dst + at.dst(), src + at.src(), bytes);
+}
+
 void rows(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
           std::int64_t end) noexcept {
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
   if (a.stream && a.units * a.dst_unit >= kStrandFromBytes) return long_rows(a, dst, src, begin, end);
-  if (short_rows_fit(a)) return short_rows(a, dst, src, begin, end);
   const bool dense = a.row_src_stride == a.src_unit;
+  if (dense && !a.stream && a.cast_run == nullptr && a.last_units == 0 && a.units * a.dst_unit >= 64)
+    return cached_rows(a, dst, src, begin, end);
+  if (short_rows_fit(a)) return short_rows(a, dst, src, begin, end);
   const std::int64_t ask_bytes = std::min<std::int64_t>(a.units * static_cast<std::int64_t>(a.src_unit), 1024);
   alignas(64) std::uint8_t buffer[2048];
   const std::int64_t buffer_units = static_cast<std::int64_t>(sizeof buffer) / a.dst_unit;
