@@ -92,11 +92,11 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family famil
                 {ParamId::kStages, small ? 1 : words_a_thread(c, rows_kind(c, vector))}};
   const std::int64_t row_bytes = row_units(c) * c.dst_unit;
   const bool dense = std::abs(step) == c.src_unit || step == 0;
-  // Short rows: memory likes long runs, and partly filled words cost as much as whole ones.
+  // Short rows: memory likes long runs, the more where lines are shared, and partly filled words cost as whole ones.
   const auto size = static_cast<double>(row_bytes);
   const bool lines = dense && row_bytes % maps::kLineBytes == 0 && row_alignment(c, kRow) >= maps::kLineBytes &&
                      src_row_alignment(c, 0) >= maps::kLineBytes;
-  double efficiency = (dense ? 0.98 : 0.95) * (lines ? 1.0 : size / (size + 16));
+  double efficiency = (dense ? 0.98 : 0.95) * size / (size + (lines ? 8 : 16));
   if (wide) efficiency *= size / (size + 16);
   if (c.cast && !dense) efficiency *= 0.8;                       // a load a unit
   if (!c.cast && !dense && c.dst_unit == 1) efficiency *= 0.65;  // sixteen loads a word, each of many lines

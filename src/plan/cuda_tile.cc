@@ -198,7 +198,7 @@ BulkTile bulk_tile_of(const Canonical& c, const Tiling& t) {
 Candidate bid_tile(const Canonical& c, const CudaMachine& machine) {
   const Tiling t = tiling_of(c, machine);
   if (!t.refusal.empty()) return refusal(Family::kTile, t.refusal);
-  return offer(c, machine, t, shape_of(c, t), kLoads, t.skewed() ? 0.9025 : 0.95);
+  return offer(c, machine, t, shape_of(c, t), kLoads, t.skewed() ? 0.9025 : c.dst_unit == 16 ? 0.97 : 0.95);
 }
 
 Candidate bid_tile_bulk(const Canonical& c, const CudaMachine& machine) {
