@@ -16,7 +16,7 @@ explain   the output of `restride explain ARGS`, run now: `<!-- figures: explain
 
 fill_figures.py [--check] [FILE...]: --check writes nothing and exits 1 when a block is not up to date. Of explain
 blocks, whose numbers depend on the machine, only the names of the families are compared, and only where there is a
-build/dev/bin/restride. Without FILEs: README.md and docs/*.md.
+build/dev/bin/restride. Without FILEs: README.md, bench/README.md and docs/*.md.
 """
 import argparse
 import json
@@ -168,7 +168,7 @@ def main() -> int:
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     args = parser.parse_args()
     stale = 0
-    for path in args.files or [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for path in args.files or [ROOT / "README.md", ROOT / "bench/README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         old = path.read_text()
         new = filled(old, args.check)
         if new == old:
