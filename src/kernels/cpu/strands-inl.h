@@ -54,7 +54,10 @@ class StrandMover {
       if (a.places != 0) ask_ahead(a, kAheadBytes, n);
       out_.write(left_.to, left_.from, static_cast<std::size_t>(n * a.dst_unit));
     } else {
-      if (a.cast_run != nullptr) ask_ahead(a, kCastAheadBytes, n);
+      if (a.cast_run != nullptr)
+        ask_ahead(a, kCastAheadBytes, n);
+      else if (a.places != 0 && a.row_src_stride == -a.src_unit)
+        ask_ahead(a, kAheadBytes, n);
       pick_units(a, buffer, left_.from, n);
       out_.write(left_.to, buffer, static_cast<std::size_t>(n * a.dst_unit));
     }
@@ -74,7 +77,8 @@ class StrandMover {
   /// For what n units hold, `bytes` behind the next, as far as the strand goes.
   HWY_INLINE void ask_ahead(const CpuArgs& a, std::int64_t bytes, std::int64_t n) const {
     const std::int64_t end = std::min(bytes + n * a.src_unit, left_.units * a.src_unit);
-    for (std::int64_t k = bytes; k < end; k += 64) ask_for(a, left_.from + k);
+    const std::int64_t way = a.row_src_stride < 0 ? -1 : 1;
+    for (std::int64_t k = bytes; k < end; k += 64) ask_for(a, left_.from + way * k);
   }
 
   Writer out_;

@@ -71,6 +71,8 @@ TEST(Rows, AlternatesRowsThatJumpAPageInTheSource) {
 TEST(Rows, ReadsFewPlacesInTurn) {
   expect_exact("rows", "f32 (21,1030)", "f32 (21,1030):(2000,1)", kStreamedByPlaces);
   expect_exact("rows", "bf16 (21,1030)", "f32 (21,1030):(2000,1)", kStreamedByPlaces);
+  expect_exact("rows", "f32 (21,1030)", "f32 (21,1030):(2000,-1)@1029", kStreamedByPlaces);
+  expect_exact("rows", "f16 (21,2060)", "f32 (21,2060):(3000,-1)@2059", kStreamedByPlaces);
   expect_exact("rows", "u8 (37,5,300)", "u8 (37,5,300):(310,20000,1)", kStreamedByPlaces);
   expect_exact("rows", "u8 (90,41)", "u8 (90,41):(64,1)", kStreamedByPlaces);
 }
