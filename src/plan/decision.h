@@ -61,28 +61,28 @@ std::string family_list(Wanted wanted) {
 inline std::string family_list() { return family_list(may_be_forced); }
 
 // X(enumerator, name): every parameter a family may choose, on any device. Sizes carry their unit.
-#define RESTRIDE_PARAMS(X)                                                                                          \
-  X(kRowMode, "row_mode")         /* canonical mode that is fast in dst inside the tile */                          \
-  X(kColMode, "col_mode")         /* canonical mode that is fast in src inside the tile */                          \
-  X(kTileRows, "tile_rows")       /* units of row_mode a tile holds */                                              \
-  X(kTileCols, "tile_cols")       /* units of col_mode a tile holds */                                              \
-  X(kRecordBytes, "record_bytes") /* CPU: units are runs of this many bytes; absent: canonical units */             \
-  X(kBandCols, "band_cols")       /* CPU: columns walked across before the next rows */                             \
-  X(kRunBytes, "run_bytes")       /* CPU: dense bytes a tile aims for: packed on each side, buffered in dst */      \
-  X(kReadBytes, "read_bytes")     /* CPU: dense bytes of src that a buffered block aims for */                      \
-  X(kSrcSet, "src_set")           /* bit mask: modes inside a tile for the source's sake */                         \
-  X(kDstSet, "dst_set")           /* bit mask: modes inside a tile for the destination's sake */                    \
-  X(kVectorBytes, "vector_bytes") /* bytes one load or store moves */                                               \
-  X(kStages, "stages")            /* tiles in flight per block or thread */                                         \
-  X(kOrder, "order")              /* CUDA: tiles follow 0: dst's rows, 1: outer modes near dst, 2: src's rows */    \
-  X(kDirect, "direct")            /* CPU: 1 where nothing is staged, unless stores bypass the caches */             \
-  X(kStream, "stream")            /* CPU: 1 when stores bypass the caches */                                        \
-  X(kPlaces, "places")            /* CPU: places of src read in turn, all asked for ahead; 0: kernels/cpu/args.h */ \
-  X(kThreads, "threads")          /* CPU: threads; CUDA: threads a block */                                         \
-  X(kBlocks, "blocks")            /* CUDA: blocks launched */                                                       \
-  X(kEngine, "engine") /* CUDA: 0 load/store, 1 bulk copies, 2 records, 3 chains, 4 and 6 pixels, 5 short rows */   \
-  X(kIndexBits, "index_bits")         /* CUDA: 32 where every offset provably fits, else 64 */                      \
-  X(kBoundaryBytes, "boundary_bytes") /* CUDA: tile edges keep to such addresses of dst; 0: rows lie on words */    \
+#define RESTRIDE_PARAMS(X)                                                                                        \
+  X(kRowMode, "row_mode")         /* canonical mode that is fast in dst inside the tile */                        \
+  X(kColMode, "col_mode")         /* canonical mode that is fast in src inside the tile */                        \
+  X(kTileRows, "tile_rows")       /* units of row_mode a tile holds */                                            \
+  X(kTileCols, "tile_cols")       /* units of col_mode a tile holds */                                            \
+  X(kRecordBytes, "record_bytes") /* CPU: units are runs of this many bytes; absent: canonical units */           \
+  X(kBandCols, "band_cols")       /* CPU: columns walked across before the next rows */                           \
+  X(kRunBytes, "run_bytes")       /* CPU: dense bytes a tile aims for: packed on each side, buffered in dst */    \
+  X(kReadBytes, "read_bytes")     /* CPU: dense bytes of src that a buffered block aims for */                    \
+  X(kSrcSet, "src_set")           /* bit mask: modes inside a tile for the source's sake */                       \
+  X(kDstSet, "dst_set")           /* bit mask: modes inside a tile for the destination's sake */                  \
+  X(kVectorBytes, "vector_bytes") /* bytes one load or store moves */                                             \
+  X(kStages, "stages")            /* tiles in flight per block or thread */                                       \
+  X(kOrder, "order")              /* CUDA: tiles follow 0: dst's rows, 1: outer modes near dst, 2: src's rows */  \
+  X(kDirect, "direct")            /* CPU: 1 where nothing is staged, unless stores bypass the caches */           \
+  X(kStream, "stream")            /* CPU: 1 when stores bypass the caches */                                      \
+  X(kPlaces, "places")            /* CPU: places of src read in turn and asked for ahead; 0: many */              \
+  X(kThreads, "threads")          /* CPU: threads; CUDA: threads a block */                                       \
+  X(kBlocks, "blocks")            /* CUDA: blocks launched */                                                     \
+  X(kEngine, "engine") /* CUDA: 0 load/store, 1 bulk copies, 2 records, 3 chains, 4 and 6 pixels, 5 short rows */ \
+  X(kIndexBits, "index_bits")         /* CUDA: 32 where every offset provably fits, else 64 */                    \
+  X(kBoundaryBytes, "boundary_bytes") /* CUDA: tile edges keep to such addresses of dst; 0: rows lie on words */  \
   X(kBlockUnits, "block_units")       /* units one task moves; tile: rows of one */
 
 enum class ParamId : std::uint8_t {

@@ -44,20 +44,23 @@ inline int strands_at_once(const CpuArgs& a) {
   return a.places != 0 ? a.places : a.cast_run == nullptr ? kStrands : kCastStrands;
 }
 
+/// How far before its turn src is asked for, in bytes; 0: not at all.
+inline std::int64_t ahead_bytes(const CpuArgs& a) {
+  if (a.cast_run != nullptr) return kCastAheadBytes;
+  const bool near = a.row_src_stride == a.src_unit || a.row_src_stride == -a.src_unit;
+  return a.places != 0 && near ? kAheadBytes : 0;
+}
+
 /// One strand on its way.
 class StrandMover {
  public:
   /// The next turn; false when the strand is through.
   HWY_INLINE bool turn(const CpuArgs& a, std::int64_t units, std::uint8_t* buffer) {
     const std::int64_t n = std::min(units, left_.units);
+    if (const std::int64_t ahead = ahead_bytes(a); ahead != 0) ask_ahead(a, ahead, n);
     if (a.cast_run == nullptr && a.row_src_stride == a.src_unit) {
-      if (a.places != 0) ask_ahead(a, kAheadBytes, n);
       out_.write(left_.to, left_.from, static_cast<std::size_t>(n * a.dst_unit));
     } else {
-      if (a.cast_run != nullptr)
-        ask_ahead(a, kCastAheadBytes, n);
-      else if (a.places != 0 && a.row_src_stride == -a.src_unit)
-        ask_ahead(a, kAheadBytes, n);
       pick_units(a, buffer, left_.from, n);
       out_.write(left_.to, buffer, static_cast<std::size_t>(n * a.dst_unit));
     }
@@ -68,7 +71,7 @@ class StrandMover {
   }
   void start(const CpuArgs& a, const Strand& s) {
     left_ = s;
-    if (a.places != 0 && a.row_src_stride == a.src_unit) ask_ahead(a, 0, kAheadBytes / a.src_unit);
+    if (a.places != 0) ask_ahead(a, 0, ahead_bytes(a) / a.src_unit);
   }
   const Strand& left() const { return left_; }
   void finish() { out_.leave(); }
