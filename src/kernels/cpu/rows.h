@@ -3,7 +3,8 @@
 // Task map: task t is row t of the outer nest, or a piece of one where rows are long; the launcher orders them. Rows
 //   that follow each other in dst and in time share their lines.
 // Buffers: one open line, or one for each of 16 long rows in turn; 2 KiB where units are converted or picked, 16 KiB
-//   where short rows are brought together first (short_rows-inl.h).
+//   where short rows are brought together first (short_rows-inl.h); none where rows of a line and more stay in the
+//   caches as they are.
 // Traffic: source lines once if rows fill them; destination lines once, past the caches when `stream`.
 // Source and measured: pitched copies of memcpy2D; the open line is ours. bench/results, class "rows".
 #pragma once
@@ -15,7 +16,7 @@ namespace restride::kernels::cpu {
 /// Rows of twice this many bytes and more are cut into pieces of it, each a task.
 inline constexpr std::int64_t kRowPieceBytes = 64 << 10;
 
-/// Expects units (of a row or a piece), last_units, row_src_stride, nest (rows), stream, cast_run, cast_strided.
+/// Expects units (of a row or a piece), last_units, row_src_stride, nest (rows), stream, places, cast_run, cast_strided.
 CpuKernel rows_kernel() noexcept;
 
 }  // namespace restride::kernels::cpu

@@ -10,8 +10,8 @@
 
 namespace restride::kernels::cpu {
 
-/// Expects units, dst_unit, src_unit, row_src_stride (the unit), stream, cast_run. The kernel of the instruction set in
-/// use.
+/// Expects units, dst_unit, src_unit, row_src_stride (the unit), stream, places, cast_run. The kernel of the
+/// instruction set in use.
 CpuKernel run_kernel() noexcept;
 
 }  // namespace restride::kernels::cpu
