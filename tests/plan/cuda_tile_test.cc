@@ -35,6 +35,17 @@ TEST(CudaTilePlan, TransposesOfWholeWordsGoByPacked) {
             plan::Family::kPacked);
 }
 
+TEST(CudaTilePlan, TakesTheMeasuredFamilyForWholeWordsAndRowsOfOneLine) {
+  // bench/results/cuda-nvidia-h200-*: a matrix of words that packed's tiles cut unevenly, and 128-byte rows.
+  const auto family = [](const char* dst, const char* src) {
+    const auto c = layout::canonicalize(parse_layout(dst), parse_layout(src), 128, 128, layout::UnitRule::kAligned);
+    return name(plan::plan_cuda(c, {}).chosen.family);
+  };
+  EXPECT_EQ(family("c128 (4096,4096)", "c128 (4096,4096):(1,4096)"), "tile");
+  EXPECT_EQ(family("f64 (32,15,15,15,32,16)", "f64 (32,15,15,15,32,16):(16,245760,3686400,512,7680,1)"), "packed");
+  EXPECT_EQ(family("f32 (28,48,28,48,32)", "f32 (28,48,28,48,32):(43008,32,1536,1204224,1)"), "rows");
+}
+
 TEST(CudaTilePlan, TurnedPixelsGoInTilesOfPixelsButSmallImagesAndHalvesOnWordsByPacked) {
   const auto engine = [](const std::string& dst, const std::string& src) {
     const plan::Decision decision = plan::plan_cuda(canonical(dst, src), {});
