@@ -16,7 +16,8 @@ namespace restride::kernels::cpu {
 /// Rows of twice this many bytes and more are cut into pieces of it, each a task.
 inline constexpr std::int64_t kRowPieceBytes = 64 << 10;
 
-/// Expects units (of a row or a piece), last_units, row_src_stride, nest (rows), stream, places, cast_run, cast_strided.
+/// Expects units (of a row or a piece), last_units, row_src_stride, nest (rows), stream, places, cast_run and
+/// cast_strided.
 CpuKernel rows_kernel() noexcept;
 
 }  // namespace restride::kernels::cpu
