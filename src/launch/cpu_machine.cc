@@ -1,10 +1,13 @@
 #include "src/launch/cpu_machine.h"
 
+#include <cstdint>
 #include <cstring>
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #endif
+
+#include <hwy/targets.h>
 
 namespace restride::launch {
 namespace {
@@ -21,10 +24,23 @@ bool made_by_amd() noexcept {
 #endif
 }
 
+/// Bytes of the least unit that the kernels' permutes of two vectors take here; more than any where there are none.
+std::int64_t least_shuffled_unit() noexcept {
+  const std::int64_t usable = static_cast<std::int64_t>(hwy::SupportedTargets()) & HWY_TARGETS;
+  const std::int64_t best = usable & -usable;  // the lowest bit
+  return best <= HWY_AVX3_DL ? 1 : best <= HWY_AVX3 ? 2 : 32;
+}
+
+plan::CpuMachine look() noexcept {
+  plan::CpuMachine machine = made_by_amd() ? plan::kAmdMachine : plan::CpuMachine{};
+  machine.least_shuffled_unit = least_shuffled_unit();
+  return machine;
+}
+
 }  // namespace
 
 const plan::CpuMachine& this_cpu() noexcept {
-  static const plan::CpuMachine machine = made_by_amd() ? plan::kAmdMachine : plan::CpuMachine{};
+  static const plan::CpuMachine machine = look();
   return machine;
 }
 

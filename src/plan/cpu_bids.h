@@ -25,6 +25,9 @@ Candidate bid_tile(const layout::Canonical& c, const CpuMachine& m);
 /// A few channels against planes (plan/cpu_channels.cc).
 Candidate bid_channels(const layout::Canonical& c, const CpuMachine& m);
 
+/// Tiles of short modes (plan/cpu_packed.cc).
+Candidate bid_packed(const layout::Canonical& c, const CpuMachine& m);
+
 /// Blocks of short columns (plan/cpu_buffered.cc).
 Candidate bid_buffered(const layout::Canonical& c, const CpuMachine& m);
 

@@ -64,51 +64,10 @@ Candidate bid_rows(const Canonical& c, const CpuMachine& m) {
         std::max(k.predicted.read_sectors, c.units);  // each unit of a row from a line of its own
   k.predicted.time_ns = stream_ns(k, m) + rows * m.row_ns;
   if (c.modes[0].src_stride != c.src_unit) {
-    const bool easy = c.modes[0].src_stride == 0 || c.modes[0].src_stride == -c.src_unit;
-    k.predicted.time_ns += static_cast<double>(c.units) * (easy && !c.cast ? 0.05 * c.dst_unit : m.unit_ns);
+    const bool easy = !c.cast && (c.modes[0].src_stride == 0 || c.modes[0].src_stride == -c.src_unit);
+    const double byte_ns = c.modes[0].src_stride == 0 ? 0.01 : 0.05;
+    k.predicted.time_ns += static_cast<double>(c.units) * (easy ? byte_ns * c.dst_unit : m.unit_ns);
   }
-  return k;
-}
-
-Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
-  Candidate k = base_bid(Family::kPacked, c, m);
-  PackedSets sets;
-  std::int64_t run = kPackedRunBytes;
-  const std::int64_t max_units = std::min<std::int64_t>(kPackedUnits, kPackedBytes / c.dst_unit);
-  while (run >= 32 && !packed_sets(c, run, max_units, kPackedModes, &sets)) run /= 2;
-  if (run < 32) {
-    k.reason = "no set of modes makes dense runs on both sides within a tile";
-    return k;
-  }
-  k.applies = true;
-  k.params.push_back({ParamId::kRunBytes, run});
-  push_stream(&k, c, m);
-  // Runs in src may have gaps, which are read along; the last one may be shorter.
-  const std::int64_t src_bytes =
-      saturated_add(saturated_mul(c.units / sets.src_run_units, sets.src_run_bytes),
-                    ceil_div(c.units % sets.src_run_units * sets.src_run_bytes, sets.src_run_units));
-  k.predicted.read_sectors = lines_for_runs(src_bytes, sets.src_run_bytes, m.line_bytes);
-  k.predicted.written_sectors = lines_for_runs(c.dst_bytes(), sets.dst_run_units * c.dst_unit, m.line_bytes);
-  const double tiles = static_cast<double>(c.units) / static_cast<double>(sets.units);
-  // Picked by vector gathers, moved 16 bytes at a time, or woven a plane at a time.
-  const double unit_ns = c.dst_unit >= 4 ? m.pick_unit_ns * c.dst_unit / 4
-                         : sets.woven    ? 0.06 * c.dst_unit
-                                         : m.pick_unit_ns;
-  // The table is made once; where units are woven there is none. Large copies look for shuffles in it as well.
-  const bool woven = sets.woven && c.dst_unit <= 2;
-  const double table_ns = woven ? 0 : static_cast<double>(sets.units) * (k.get(ParamId::kStream) ? 2 : 0.5) * m.unit_ns;
-  // Two modes that are cut unevenly make four shapes of tile, for two of which there is a table at a time.
-  int uneven = 0;
-  for (std::size_t i = 0; i < c.modes.size(); ++i) uneven += c.modes[i].extent % sets.points[i] != 0 ? 1 : 0;
-  // Where neither side of a tile is one run, pages change with every run of either.
-  double pages = std::max(sets.src_run_units, sets.dst_run_units) < sets.units ? 1.2 : 1.0;
-  // What is woven leaves run by run; so many runs under way push each other out of the fill buffers.
-  constexpr std::int64_t kManyRuns = 16;
-  if (woven && sets.units / sets.dst_run_units >= kManyRuns) pages *= 1.6;
-  const std::int64_t runs = sets.units / sets.src_run_units + sets.units / sets.dst_run_units;
-  k.predicted.time_ns = stream_ns(k, m) * pages + static_cast<double>(c.units) * unit_ns +
-                        table_ns * (uneven > 1 ? std::max(1.0, tiles / 4) : 1.0) + 60 +
-                        tiles * m.row_ns * static_cast<double>(runs);
   return k;
 }
 

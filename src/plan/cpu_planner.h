@@ -13,25 +13,32 @@ namespace restride::plan {
 struct CpuMachine {
   std::int64_t line_bytes = 64;
   std::int64_t l2_bytes = 1 << 20;
-  double stream_bytes_per_ns = 16.0;  ///< read + written, one thread, non-temporal stores
-  double line_ns = 4.0;               ///< a line that is touched in part, or out of order
-  double shuffle_line_ns = 3.0;       ///< a line through the in-register transpose
-  double pick_unit_ns = 0.25;         ///< a 4-byte unit picked by a vector gather
-  double record_ns = 0.15;            ///< a record of a row, several to a shuffle
-  double row_ns = 6.0;                ///< starting a row or a run
-  double unit_ns = 0.6;               ///< address arithmetic, load and store of one unit moved by itself
+  double stream_bytes_per_ns = 16.0;     ///< read + written, one thread, non-temporal stores
+  double line_ns = 4.0;                  ///< a line that is touched in part, or out of order
+  double shuffle_line_ns = 3.0;          ///< a line through the in-register transpose
+  double pick_unit_ns = 0.25;            ///< a 4-byte unit picked by a vector gather
+  std::int64_t least_shuffled_unit = 1;  ///< bytes of the least unit that a permute of two vectors takes
+  double record_ns = 0.15;               ///< a record of a row, several to a shuffle
+  double row_ns = 6.0;                   ///< starting a row or a run
+  double unit_ns = 0.6;                  ///< address arithmetic, load and store of one unit moved by itself
   /// Outputs from here on bypass the caches: with a source of their size they fill the second.
   std::int64_t stream_from_bytes = 768 << 10;
   /// Places of src that copies past the caches read in turn and ask for ahead. 0: many, left to the prefetcher.
   std::int64_t places = 0;
   std::int64_t tile_read_bytes = 256;  ///< of a row of src that a tile holds
+  double ragged_column_ns = 20;        ///< a tile's column that ends inside a line
+  double on_lines_start = 1;           ///< of what tiles' starts take, where rows and columns are whole lines
   std::int64_t tile_least_rows = 1;    ///< rows of a tile, so that what is asked for is enough for memory's latency
 };
 
 /// A processor whose prefetcher follows few places at a time, and drops what is not asked for: AMD's. Measured on Zen
 /// 5: a plain run 0.6 -> 1.0 of the ceiling, aligned transposes 0.60 -> 0.75 on one thread; gathers cost more.
-inline constexpr CpuMachine kAmdMachine = {
-    .pick_unit_ns = 0.3, .places = 4, .tile_read_bytes = 512, .tile_least_rows = 32};
+inline constexpr CpuMachine kAmdMachine = {.pick_unit_ns = 0.4,
+                                           .places = 4,
+                                           .tile_read_bytes = 512,
+                                           .ragged_column_ns = 60,
+                                           .on_lines_start = 0.2,
+                                           .tile_least_rows = 32};
 
 /// Errors: ArgumentError when `forced` names no family, or one that does not apply (with its reason).
 Decision plan_cpu(const layout::Canonical& c, const CpuMachine& machine, std::string_view forced = {});

@@ -67,20 +67,22 @@ void tile_shape(const Canonical& c, const TileSets& sets, const CpuMachine& m, C
 }
 
 /// The cost of a tile beyond its lines' way through memory, in ns: every staged row, every column of a tile and every
-/// task cost their start.
-double tile_starts_ns(const Canonical& c, const TileSets& sets, const Candidate& k) {
+/// task cost their start; less where all of them are whole lines, on some machines.
+double tile_starts_ns(const Canonical& c, const TileSets& sets, const CpuMachine& m, const Candidate& k) {
   const auto units = static_cast<double>(c.units);
   const double staged = units / static_cast<double>(std::min(sets.cols.points, k.get(ParamId::kTileCols)));
   const double columns = units / static_cast<double>(std::min(sets.rows.points, k.get(ParamId::kTileRows)));
   const double tasks =
       units / static_cast<double>(sets.rows.points * std::min(sets.cols.points, k.get(ParamId::kBandCols)));
-  return 4 * staged + 4 * columns + 100 * tasks;
+  const bool on_lines = columns_on_lines(c) && sets.rows.points * c.dst_unit % m.line_bytes == 0 &&
+                        sets.cols.points * c.src_unit % m.line_bytes == 0;
+  return (on_lines ? m.on_lines_start : 1) * (4 * staged + 4 * columns + 100 * tasks);
 }
 
 /// A column that ends inside a line, with no row of its own to go on, writes two lines in part.
 double ragged_ns(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
   if (sets.rows.points * c.dst_unit % m.line_bytes == 0) return 0;
-  return static_cast<double>(c.units) / static_cast<double>(sets.rows.points) * 5 * m.line_ns;
+  return static_cast<double>(c.units) / static_cast<double>(sets.rows.points) * m.ragged_column_ns;
 }
 
 /// The same for records. A tile's column is some whole lines: few, so that what is open fits the first cache, but more
@@ -116,7 +118,7 @@ bool bid_record_tile(const Canonical& c, const CpuMachine& m, Candidate* k) {
   const double widened = std::bit_ceil(static_cast<std::uint32_t>(records.copy.src_unit));
   const double shuffled = lines * m.shuffle_line_ns * (widened <= 16 ? widened / records.copy.dst_unit : 1);
   k->predicted.time_ns = std::max(stream_ns(*k, m), shuffled) + ragged_ns(records.copy, sets, m) + lines +
-                         tile_starts_ns(records.copy, sets, *k);
+                         tile_starts_ns(records.copy, sets, m, *k);
   return true;
 }
 
@@ -155,7 +157,7 @@ Candidate bid_tile(const Canonical& c, const CpuMachine& m) {
   const double waste = padded(static_cast<double>(sets.rows.points), std::max(1.0, 64 / unit)) *
                        padded(static_cast<double>(sets.cols.points), std::max(1.0, 16 / unit));
   k.predicted.time_ns = std::max(stream_ns(k, m), lines * waste * m.shuffle_line_ns) + ragged_ns(c, sets, m) +
-                        0.3 * lines + tile_starts_ns(c, sets, k);
+                        0.3 * lines + tile_starts_ns(c, sets, m, k);
   return k;
 }
 

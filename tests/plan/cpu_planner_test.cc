@@ -37,7 +37,7 @@ TEST(PlanCpu, ChoosesTheMeasuredFamilyForTheFieldsCases) {
       {"planes to pixels", "u8 (256,720,1280,3)", "u8 (256,720,1280,3):(2764800,1280,1,921600)", Family::kPacked},
       {"structs to arrays", "f32 (3,67108864)", "f32 (3,67108864):(1,3)", Family::kPacked},
       {"records of many bytes to planes", "u8 (20,2000003)", "u8 (20,2000003):(1,20)", Family::kBuffered},
-      {"planes to records of many bytes", "u8 (2000003,20)", "u8 (2000003,20):(1,2000003)", Family::kPacked},
+      {"planes to records of many bytes", "u8 (2000003,20)", "u8 (2000003,20):(1,2000003)", Family::kBuffered},
       {"many small matrices", "f32 (8388608,6,6)", "f32 (8388608,6,6):(36,1,6)", Family::kPacked},
       {"every third column", "f32 (8192,8192)", "f32 (8192,8192):(24576,3)", Family::kRows},
       {"three channels of four", "u8 (720,1280,3)", "u8 (720,1280,3):(5120,4,1)", Family::kRows},
@@ -114,11 +114,36 @@ TEST(PlanCpu, CountsLinesOfScatteredReads) {
   EXPECT_EQ(rows->predicted.read_bytes, 4096 * 4096 * 4);
 }
 
-TEST(PlanCpu, ReadsAmdsMemoryFromFewPlaces) {
-  const auto chosen = [](const char* dst, const char* src, const CpuMachine& machine) {
-    const auto c = layout::canonicalize(parse_layout(dst), parse_layout(src), 1, 1, layout::UnitRule::kAnywhere);
-    return plan_cpu(c, machine).chosen;
+Candidate chosen(const char* dst, const char* src, const CpuMachine& machine) {
+  const auto c = layout::canonicalize(parse_layout(dst), parse_layout(src), 1, 1, layout::UnitRule::kAnywhere);
+  return plan_cpu(c, machine).chosen;
+}
+
+TEST(PlanCpu, ChoosesTheMeasuredFamilyOnAmd) {
+  const FieldCase cases[] = {
+      {"odd matrices of words", "f32 (59000,29,13)", "f32 (59000,29,13):(377,1,29)", Family::kPacked},
+      {"odd matrices of bytes", "u8 (170000,17,31)", "u8 (170000,17,31):(527,1,17)", Family::kPacked},
+      {"matrices of whole lines", "f32 (24000,32,32)", "f32 (24000,32,32):(1024,1,32)", Family::kTile},
+      {"matrices with ragged columns", "f32 (572,200,250)", "f32 (572,200,250):(50000,1,200)", Family::kBuffered},
+      {"short modes reversed", "f16 (38000,5,3,9,4)", "f16 (38000,5,3,9,4):(540,1,5,15,135)", Family::kBuffered},
+      {"a column repeated", "f32 (1344,16384)", "f32 (1344,16384):(1,0)", Family::kRows},
+      {"red and blue exchanged", "u8 (36000,1920,3)", "u8 (36000,1920,3):(5760,3,-1)@2", Family::kRows},
   };
+  for (const FieldCase& c : cases) EXPECT_EQ(name(chosen(c.dst, c.src, kAmdMachine).family), name(c.family)) << c.name;
+}
+
+TEST(PlanCpu, PacksUnitsThatTheMachineShuffles) {
+  CpuMachine narrow;
+  narrow.least_shuffled_unit = 32;
+  const auto packed_ns = [](const CpuMachine& m) {
+    const auto c = layout::canonicalize(parse_layout("u8 (900000,7,5)"), parse_layout("u8 (900000,7,5):(35,1,7)"), 1, 1,
+                                        layout::UnitRule::kAnywhere);
+    return find(plan_cpu(c, m), Family::kPacked)->predicted.time_ns;
+  };
+  EXPECT_LT(packed_ns({}), packed_ns(narrow)) << "without permutes of two vectors, bytes are woven or picked";
+}
+
+TEST(PlanCpu, ReadsAmdsMemoryFromFewPlaces) {
   const auto transposed = [&](const CpuMachine& m) { return chosen("f64 (1024,1024)", "f64 (1024,1024):(1,1024)", m); };
   EXPECT_EQ(chosen("f32 (1048576)", "f32 (1048576)", kAmdMachine).get(ParamId::kPlaces), 4);
   EXPECT_EQ(transposed(kAmdMachine).get(ParamId::kPlaces), 4);

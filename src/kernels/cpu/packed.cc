@@ -21,6 +21,9 @@ namespace {
 /// Bytes of dst that are put together before they are written.
 constexpr std::int64_t kPieceBytes = 512;
 
+/// Bytes of dst whose source is asked for at once: more would wait for room among the first cache's misses.
+constexpr std::int64_t kMostAskedBytes = 2048;
+
 /// The tile's source runs, converted if there is a cast, one behind the other.
 template <std::size_t kUnit>
 HWY_INLINE void stage_runs(const CpuArgs& a, const TileTable<kUnit>& t, std::uint8_t* HWY_RESTRICT stage,
@@ -34,19 +37,21 @@ HWY_INLINE void stage_runs(const CpuArgs& a, const TileTable<kUnit>& t, std::uin
   }
 }
 
-/// Writes a tile's runs piece by piece. make(unit, n): n units of dst from number `unit` of the tile on, for `leaving`.
-template <std::size_t kUnit, class Make>
+/// Writes a tile's runs piece by piece. made(unit, n): where n units of dst lie, from number `unit` of the tile on.
+/// asked: units of them for which source was asked for before; where it was for all of them, runs are one piece.
+template <std::size_t kUnit, class Made>
 HWY_INLINE void leave_in_pieces(const TileTable<kUnit>& t, std::uint8_t* dst, RunWriters& writers, PackedAsker& asker,
-                                const std::uint8_t* leaving, const Make& make) {
+                                std::int64_t asked, const Made& made) {
   constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
-  constexpr std::int64_t kPieceUnits = kPieceBytes / kUnitBytes;
+  const std::int64_t piece = asked < t.units() ? kPieceBytes / kUnitBytes : t.dst_run();
   for (std::int64_t r = 0; r < t.dst_runs(); ++r) {
     std::uint8_t* to = dst + t.dst_offset(r);
-    for (std::int64_t u = 0; u < t.dst_run(); u += kPieceUnits) {
-      const std::int64_t n = std::min(kPieceUnits, t.dst_run() - u);
-      asker.units_left(n);
-      make(r * t.dst_run() + u, n);
-      writers.write(r, to + u * kUnitBytes, leaving, static_cast<std::size_t>(n * kUnitBytes));
+    for (std::int64_t u = 0; u < t.dst_run(); u += piece) {
+      const std::int64_t n = std::min(piece, t.dst_run() - u);
+      asker.units_left(std::clamp<std::int64_t>(n - asked, 0, n));
+      asked -= n;
+      const std::uint8_t* from = made(r * t.dst_run() + u, n);
+      writers.write(r, to + u * kUnitBytes, from, static_cast<std::size_t>(n * kUnitBytes));
     }
   }
 }
@@ -64,8 +69,9 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
   constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
+  constexpr std::int64_t kMostAskedUnits = kMostAskedBytes / kUnitBytes;
   // Woven tiles leave from a buffer of their size, the others piece by piece.
-  constexpr std::int64_t kOutBytes = kUnit <= 2 ? kMaxPackedBytes : kPieceBytes;
+  constexpr std::int64_t kOutBytes = kUnit <= 8 ? kMaxPackedBytes : kPieceBytes;
   alignas(64) std::uint8_t stage[kStageBytes];
   alignas(64) std::uint8_t leaving[kOutBytes + 64];
   // Whole tiles, and those that a mode's end cuts short, come in turn: a table for the last two shapes.
@@ -90,27 +96,30 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
         plane.from = stage + t.plane_from(i);
         plane.to = leaving + t.plane_to(i);
         weave_plane<kUnit>(plane);
-        asker.units_left(plane.rows * plane.cols);
+        asker.units_left(std::min(plane.rows * plane.cols, kMostAskedUnits));
       }
-      for (std::int64_t r = 0; r < t.dst_runs(); ++r)
-        writers.write(r, tile + t.dst_offset(r), leaving + r * t.dst_run() * kUnitBytes,
-                      static_cast<std::size_t>(t.dst_run() * kUnitBytes));
+      const std::int64_t asked = t.planes() * std::min(plane.rows * plane.cols, kMostAskedUnits);
+      leave_in_pieces(t, tile, writers, asker, asked, [&](std::int64_t unit, std::int64_t) RESTRIDE_INLINE_LAMBDA {
+        return leaving + unit * kUnitBytes;
+      });
       continue;
     }
     if constexpr (kShuffles<kUnit>) {
       if (t.shuffled()) {
         using Steps = Shuffles<kUnit>;
         std::int64_t step = 0;  // pieces come in order, and are whole steps
-        leave_in_pieces(t, tile, writers, asker, leaving, [&](std::int64_t, std::int64_t n) RESTRIDE_INLINE_LAMBDA {
+        leave_in_pieces(t, tile, writers, asker, 0, [&](std::int64_t, std::int64_t n) RESTRIDE_INLINE_LAMBDA {
           const std::int64_t steps = ceil_div(n, Steps::kLanes);
           t.shuffles().take(step, steps, stage, leaving);
           step += steps;
+          return leaving;
         });
         continue;
       }
     }
-    leave_in_pieces(t, tile, writers, asker, leaving, [&](std::int64_t unit, std::int64_t n) RESTRIDE_INLINE_LAMBDA {
+    leave_in_pieces(t, tile, writers, asker, 0, [&](std::int64_t unit, std::int64_t n) RESTRIDE_INLINE_LAMBDA {
       pick_by_table<kUnit>(leaving, stage, t.table() + unit, n);
+      return leaving;
     });
   }
   writers.leave();

@@ -21,6 +21,7 @@
 
 #include "src/kernels/cpu/permute_two-inl.h"
 #include "src/kernels/cpu/transpose-inl.h"
+#include "src/plan/cpu_packed.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace restride::kernels::cpu {
@@ -83,6 +84,9 @@ class Shuffles<kUnit, true> {
     }
   }
 
+  /// What all steps take: see plan/cpu_packed.h.
+  double cycles() const noexcept { return cycles_; }
+
   static constexpr int kLanes = 64 / static_cast<int>(kUnit);
 
  private:
@@ -120,6 +124,8 @@ class Shuffles<kUnit, true> {
       changes += same ? 0 : 1;
     }
     alike_ = changes * 4 <= steps;
+    cycles_ = 0;
+    for (int s = 0; s < steps; ++s) cycles_ += plan::step_cycles(pattern_[steps_[s].pattern].pairs, alike_);
     return patterns_ == 1 || patterns_ * uses <= steps;
   }
 
@@ -222,6 +228,7 @@ class Shuffles<kUnit, true> {
   Pattern pattern_[kMaxPatterns];
   std::int16_t buckets_[kBuckets];
   int patterns_ = 0;
+  double cycles_ = 0;
   bool alike_ = false;  ///< patterns mostly follow themselves
 };
 #endif

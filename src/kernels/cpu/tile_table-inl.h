@@ -88,16 +88,26 @@ class TileTable {
       fill(
           dst_order, 0, p.rank, first_staged, [&](int m) { return stage_stride[m]; }, table_);
     };
+    // The way that takes least; the table of places is made for picking, and for working shuffles out.
     shuffle_ = weave_ = false;
+    const double picking = plan::pick_cycles(kUnit) * static_cast<double>(stage_units);
+    const bool planes = kUnit <= 8 && find_planes(p, stage_stride, stage_run_bytes_ * src_runs_);
+    const double weaving =
+        planes ? static_cast<double>(planes_) * weave_cycles<kUnit>(plane_) +
+                     (planes_ == 1 ? plan::one_plane_cycles(stage_units * static_cast<std::int64_t>(kUnit)) : 0)
+               : picking;
     if constexpr (kShuffles<kUnit>) {
       if (a.stream) {  // so large a copy makes up for working them out
         fill_table();
-        shuffle_ = shuffles_.build(table_, dst_runs_, dst_run_);
+        shuffle_ = shuffles_.build(table_, dst_runs_, dst_run_) && shuffles_.cycles() <= std::min(weaving, picking);
         if (shuffle_) return;
       }
     }
-    weave_ = kUnit <= 2 && find_planes(p, stage_stride, first_staged, stage_run_bytes_ * src_runs_);
-    if (!weave_) fill_table();
+    weave_ = planes && weaving <= picking;
+    if (weave_)
+      place_planes(p, stage_stride, first_staged);
+    else
+      fill_table();
   }
 
   std::int64_t src_run_bytes() const noexcept { return src_run_bytes_; }      ///< as read
@@ -105,6 +115,7 @@ class TileTable {
   std::int64_t src_runs() const noexcept { return src_runs_; }
   std::int64_t dst_run() const noexcept { return dst_run_; }
   std::int64_t dst_runs() const noexcept { return dst_runs_; }
+  std::int64_t units() const noexcept { return dst_runs_ * dst_run_; }
   std::int64_t src_offset(std::int64_t run) const noexcept { return src_offsets_[run]; }
   const std::int64_t* src_offsets() const noexcept { return src_offsets_; }
   std::int64_t dst_offset(std::int64_t run) const noexcept { return dst_offsets_[run]; }
@@ -138,33 +149,36 @@ class TileTable {
 
   /// Planes of the fastest mode of dst and the fastest of src; false when they are one mode, when one of them is
   /// turned or has gaps, or when reading whole blocks would leave the stage.
-  bool find_planes(const Packed& p, const std::int64_t* stage_stride, std::int64_t first_staged,
-                   std::int64_t stage_bytes) noexcept {
+  bool find_planes(const Packed& p, const std::int64_t* stage_stride, std::int64_t stage_bytes) noexcept {
     const int col = p.src_order[0];
     if (col == 0 || stage_stride[0] < 0 || stage_stride[col] != static_cast<std::int64_t>(kUnit)) return false;
     const std::int64_t read_rows = plane_rows_read<kUnit>(points_.n[0]);
     if (stage_bytes + (read_rows - points_.n[0]) * stage_stride[0] + 64 > kStageBytes) return false;
-    std::int64_t to_stride[Packed::kCapacity] = {};
-    std::int64_t bytes = kUnit;
-    for (int m = 0; m < p.rank; ++m) {
-      to_stride[m] = bytes;
-      bytes *= points_.n[m];
-    }
-    plane_ = {nullptr, nullptr, points_.n[0], points_.n[col], stage_stride[0], to_stride[col]};
+    std::int64_t to_pitch = kUnit;
     planes_ = 1;
+    for (int m = 0; m < p.rank; ++m) {
+      if (m < col) to_pitch *= points_.n[m];
+      if (m != 0 && m != col) planes_ *= points_.n[m];
+    }
+    plane_ = {nullptr, nullptr, points_.n[0], points_.n[col], stage_stride[0], to_pitch};
+    return planes_ * 2 <= kMaxPackedUnits;
+  }
+
+  /// Where planes start: pairs of bytes into the stage and into the tile as it leaves.
+  void place_planes(const Packed& p, const std::int64_t* stage_stride, std::int64_t first_staged) noexcept {
     table_[0] = static_cast<std::int32_t>(first_staged);
     table_[1] = 0;
-    for (int m = 1; m < p.rank; ++m) {
-      if (m == col) continue;
-      if (planes_ * points_.n[m] * 2 > kMaxPackedUnits) return false;
+    std::int64_t n = 1;
+    std::int64_t to_stride = kUnit;
+    for (int m = 0; m < p.rank; to_stride *= points_.n[m++]) {
+      if (m == 0 || m == p.src_order[0]) continue;
       for (std::int64_t i = 1; i < points_.n[m]; ++i)
-        for (std::int64_t j = 0; j < planes_; ++j) {
-          table_[2 * (i * planes_ + j)] = static_cast<std::int32_t>(table_[2 * j] + i * stage_stride[m]);
-          table_[2 * (i * planes_ + j) + 1] = static_cast<std::int32_t>(table_[2 * j + 1] + i * to_stride[m]);
+        for (std::int64_t j = 0; j < n; ++j) {
+          table_[2 * (i * n + j)] = static_cast<std::int32_t>(table_[2 * j] + i * stage_stride[m]);
+          table_[2 * (i * n + j) + 1] = static_cast<std::int32_t>(table_[2 * j + 1] + i * to_stride);
         }
-      planes_ *= points_.n[m];
+      n *= points_.n[m];
     }
-    return true;
   }
 
   Points points_;

@@ -1,9 +1,10 @@
-// Permuting a staged tile of 1- and 2-byte units, for which no vector gather exists: two modes are transposed in
-// registers, the others looped over. Included once per instruction set.
+// Permuting a staged tile plane by plane: two modes are transposed in registers, the others looped over. Included once
+// per instruction set.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include <hwy/highway.h>
 
@@ -15,6 +16,7 @@
 #endif
 
 #include "src/kernels/cpu/transpose-inl.h"
+#include "src/plan/cpu_packed.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace restride::kernels::cpu {
@@ -37,6 +39,13 @@ constexpr std::int64_t plane_rows() {
   return static_cast<std::int64_t>(Block<kUnit, kBytes>::kRows);
 }
 
+/// True when vectors may write past a column's end: into the next column, which is written next.
+template <class B>
+HWY_INLINE bool spills(const Plane& p) {
+  return p.rows >= static_cast<std::int64_t>(B::kRows) ||
+         p.to_pitch == p.rows * static_cast<std::int64_t>(sizeof(typename B::Lane));
+}
+
 /// Block by block. Reads whole blocks (rows past the last one included) and may write past the end of a column by
 /// less than a vector, so columns go upwards in memory and `to` has a vector's room at its end.
 template <std::size_t kUnit, std::size_t kBytes>
@@ -45,8 +54,7 @@ HWY_INLINE void transpose_plane(const Plane& p) {
   constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
   constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
   constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
-  // A short column's vector spills over what lies behind it: fine if that is the next column, written next.
-  const bool spill = p.rows >= kRows || p.to_pitch == p.rows * kUnitBytes;
+  const bool spill = spills<B>(p);
   for (std::int64_t c = 0; c < p.cols; c += kCols) {
     // The last block starts early rather than short, where there is room.
     const std::int64_t first_col = p.cols >= kCols ? std::min(c, p.cols - kCols) : 0;
@@ -54,7 +62,9 @@ HWY_INLINE void transpose_plane(const Plane& p) {
     for (std::int64_t r = 0; r < p.rows; r += kRows) {
       const std::int64_t first_row = p.rows >= kRows ? std::min(r, p.rows - kRows) : 0;
       std::uint8_t* to = p.to + first_col * p.to_pitch + first_row * kUnitBytes;
-      B::transpose(p.from + first_row * p.from_pitch + first_col * kUnitBytes, p.from_pitch,
+      std::int64_t pitch = p.from_pitch;
+      __asm__ volatile("" : "+r"(pitch));
+      B::transpose(p.from + first_row * p.from_pitch + first_col * kUnitBytes, pitch,
                    [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
                      if (static_cast<std::int64_t>(j) >= cols) return;
                      std::uint8_t* column = to + static_cast<std::int64_t>(j) * p.to_pitch;
@@ -70,14 +80,22 @@ HWY_INLINE void transpose_plane(const Plane& p) {
   }
 }
 
+/// Records that are split or joined at once.
+template <std::size_t kUnit>
+inline constexpr std::int64_t kRecordLanes =
+#if HWY_TARGET != HWY_SCALAR
+    static_cast<std::int64_t>(hn::MaxLanes(hn::CappedTag<typename LaneOf<kUnit>::type, 64 / kUnit>()));
+#else
+    INT64_MAX;
+#endif
+
 #if HWY_TARGET != HWY_SCALAR
 /// kCount columns dense in `from` (records to arrays): rows is long, from_pitch = kCount units.
 template <std::size_t kUnit, int kCount>
-HWY_INLINE bool split_records(const Plane& p) {
+HWY_INLINE void split_records(const Plane& p) {
   using Lane = typename LaneOf<kUnit>::type;
   const hn::CappedTag<Lane, 64 / sizeof(Lane)> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  if (p.rows < lanes) return false;
   const auto* from = reinterpret_cast<const Lane*>(p.from);
   for (std::int64_t i = 0; i < p.rows; i += lanes) {
     const std::int64_t at = std::min(i, p.rows - lanes);
@@ -91,16 +109,14 @@ HWY_INLINE bool split_records(const Plane& p) {
     if constexpr (kCount >= 3) hn::StoreU(v2, d, reinterpret_cast<Lane*>(to + 2 * p.to_pitch));
     if constexpr (kCount >= 4) hn::StoreU(v3, d, reinterpret_cast<Lane*>(to + 3 * p.to_pitch));
   }
-  return true;
 }
 
 /// kCount rows woven into records (arrays to records): cols is long, to_pitch = kCount units.
 template <std::size_t kUnit, int kCount>
-HWY_INLINE bool join_records(const Plane& p) {
+HWY_INLINE void join_records(const Plane& p) {
   using Lane = typename LaneOf<kUnit>::type;
   const hn::CappedTag<Lane, 64 / sizeof(Lane)> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  if (p.cols < lanes) return false;
   auto* to = reinterpret_cast<Lane*>(p.to);
   for (std::int64_t i = 0; i < p.cols; i += lanes) {
     const std::int64_t at = std::min(i, p.cols - lanes);
@@ -112,39 +128,62 @@ HWY_INLINE bool join_records(const Plane& p) {
     if constexpr (kCount == 3) hn::StoreInterleaved3(row(0), row(1), row(2), d, to + at * kCount);
     if constexpr (kCount == 4) hn::StoreInterleaved4(row(0), row(1), row(2), row(3), d, to + at * kCount);
   }
-  return true;
 }
 #endif
+
+/// Calls act(std::integral_constant<std::size_t, V>) with V the bytes of a vector for these rows.
+template <std::size_t kUnit, class Act>
+HWY_INLINE auto with_plane_vector(std::int64_t rows, const Act& act) {
+  switch (plan::plane_vector_bytes(kUnit, rows)) {
+    case 16: return act(std::integral_constant<std::size_t, 16>());
+    case 32: return act(std::integral_constant<std::size_t, 32>());
+    default: return act(std::integral_constant<std::size_t, 64>());
+  }
+}
 
 /// Rows that reading a plane of this many may touch.
 template <std::size_t kUnit>
 inline std::int64_t plane_rows_read(std::int64_t rows) {
-  if (rows <= plane_rows<kUnit, 16>()) return plane_rows<kUnit, 16>();
-  if (rows <= plane_rows<kUnit, 32>()) return std::max(rows, plane_rows<kUnit, 32>());
-  return std::max(rows, plane_rows<kUnit, 64>());
+  return with_plane_vector<kUnit>(rows, [&](auto bytes) { return std::max(rows, plane_rows<kUnit, bytes>()); });
+}
+
+/// True when a plane's columns, or its rows, are the 2 to 4 members of records, which vectors load or store at once.
+template <std::size_t kUnit>
+HWY_INLINE bool splits_records(const Plane& p) {
+  return p.from_pitch == p.cols * static_cast<std::int64_t>(kUnit) && p.cols >= 2 && p.cols <= 4 &&
+         p.rows >= kRecordLanes<kUnit>;
+}
+template <std::size_t kUnit>
+HWY_INLINE bool joins_records(const Plane& p) {
+  return p.to_pitch == p.rows * static_cast<std::int64_t>(kUnit) && p.rows >= 2 && p.rows <= 4 &&
+         p.cols >= kRecordLanes<kUnit>;
+}
+
+/// What weave_plane takes: see plan/cpu_packed.h.
+template <std::size_t kUnit>
+inline double weave_cycles(const Plane& p) {
+  if (splits_records<kUnit>(p) || joins_records<kUnit>(p)) return plan::records_cycles(kUnit, p.rows, p.cols);
+  return with_plane_vector<kUnit>(p.rows, [&](auto bytes) {
+    using B = Block<kUnit, bytes>;
+    return plan::plane_cycles(kUnit, p.rows, p.cols, B::kVectorBytes, spills<B>(p));
+  });
 }
 
 template <std::size_t kUnit>
 HWY_INLINE void weave_plane(const Plane& p) {
 #if HWY_TARGET != HWY_SCALAR
-  constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
-  if (p.from_pitch == p.cols * kUnitBytes) {
-    if (p.cols == 2 && split_records<kUnit, 2>(p)) return;
-    if (p.cols == 3 && split_records<kUnit, 3>(p)) return;
-    if (p.cols == 4 && split_records<kUnit, 4>(p)) return;
+  if (splits_records<kUnit>(p)) {
+    if (p.cols == 2) return split_records<kUnit, 2>(p);
+    if (p.cols == 3) return split_records<kUnit, 3>(p);
+    return split_records<kUnit, 4>(p);
   }
-  if (p.to_pitch == p.rows * kUnitBytes) {
-    if (p.rows == 2 && join_records<kUnit, 2>(p)) return;
-    if (p.rows == 3 && join_records<kUnit, 3>(p)) return;
-    if (p.rows == 4 && join_records<kUnit, 4>(p)) return;
+  if (joins_records<kUnit>(p)) {
+    if (p.rows == 2) return join_records<kUnit, 2>(p);
+    if (p.rows == 3) return join_records<kUnit, 3>(p);
+    return join_records<kUnit, 4>(p);
   }
 #endif
-  if (p.rows <= plane_rows<kUnit, 16>())
-    transpose_plane<kUnit, 16>(p);
-  else if (p.rows <= plane_rows<kUnit, 32>())
-    transpose_plane<kUnit, 32>(p);
-  else
-    transpose_plane<kUnit, 64>(p);
+  with_plane_vector<kUnit>(p.rows, [&](auto bytes) RESTRIDE_INLINE_LAMBDA { transpose_plane<kUnit, bytes>(p); });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,5 +1,9 @@
 #include "src/kernels/cpu/packed.h"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "tests/kernels/cpu/family.h"
 
 namespace restride {
@@ -37,8 +41,22 @@ TEST(Packed, CutsBlocksShortAtTheEnds) {
 TEST(Packed, TransposesManySmallMatrices) {
   for (const char* src : {"f32 (100,6,6):(36,1,6)", "f32 (100,6,6):(40,1,6)"})
     expect_exact("packed", "f32 (100,6,6)", src, kStreamed);
-  expect_exact("packed", "f16 (100,12,20)", "f16 (100,12,20):(240,1,12)", kStreamed);
-  expect_exact("packed", "u8 (100,3,5)", "u8 (100,3,5):(15,1,3)", kStreamed);
+  // Some are woven a plane at a time, some put together by shuffles, as the width and the sides have it.
+  for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"})
+    for (const auto& [rows, cols] : {std::pair{3, 5}, {12, 20}, {17, 31}, {29, 13}, {4, 100}, {2, 30}, {33, 33}}) {
+      const std::string dst = fmt::format("{} (100,{},{})", dtype, rows, cols);
+      expect_exact("packed", dst, fmt::format("{}:({},1,{})", dst, rows * cols, rows), kStreamed);
+      expect_exact("packed", dst, fmt::format("{}:({},1,{})", dst, rows * cols, rows));
+    }
+}
+
+TEST(Packed, WeavesPlanesThatOtherModesLieBetween) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64"}) {
+    const std::string d(dtype);
+    expect_exact("packed", d + " (30,12,4,20)", d + " (30,12,4,20):(960,1,240,12)", kStreamed);
+    expect_exact("packed", d + " (30,9,4,13)", d + " (30,9,4,13):(468,1,9,36)", kStreamed);
+    expect_exact("packed", d + " (30,5,12,20)", d + " (30,5,12,20):(1200,240,1,12)", kStreamed);
+  }
 }
 
 TEST(Packed, LeavesGapsOfTheDestinationAlone) {
