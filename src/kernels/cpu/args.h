@@ -91,8 +91,8 @@ struct CpuArgs {
   CastStrided cast_strided = nullptr;
   bool stream = false;  ///< stores bypass the caches
   /// With `stream`, how src is read. 0: from as many places in turn as the kernel has, because the prefetcher runs
-  /// ahead on all of them; what it cannot follow is asked for, into the second cache. Else: from that many, all asked
-  /// for ahead, into the first cache and no other.
+  /// ahead on all of them; what it cannot follow is asked for, into the second cache. Else: from that many (packed
+  /// and buffered: from eight), all asked for ahead, into the first cache and no other.
   std::int32_t places = 0;
 
   std::int64_t dst_shift = 0;  ///< bytes from the canonical base, where a kernel walks a mode backwards

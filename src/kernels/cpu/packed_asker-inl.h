@@ -24,7 +24,12 @@ namespace HWY_NAMESPACE {
 class PackedAsker {
  public:
   PackedAsker(const CpuArgs& a, const std::uint8_t* src, std::int64_t begin, std::int64_t end) noexcept
-      : src_(src), src_unit_(a.src_unit), asked_(begin), end_(end), cursor_(a.nest, begin) {}
+      : src_(src),
+        src_unit_(a.src_unit),
+        first_cache_(a.places != 0),
+        asked_(begin),
+        end_(end),
+        cursor_(a.nest, begin) {}
 
   /// Before each tile: its source runs, which those of the tiles behind it are like.
   void enter(std::int64_t runs, const std::int64_t* offsets, std::int64_t run_bytes, std::int64_t task) noexcept {
@@ -43,11 +48,10 @@ class PackedAsker {
   /// n units of the current tile left for dst.
   HWY_NOINLINE void units_left(std::int64_t n) noexcept {
     for (owed_bytes_ += n * src_unit_; owed_bytes_ > 0 && streams_ > 0; owed_bytes_ -= 64 * streams_) {
-      for (std::int64_t i = 0; i < streams_; ++i) prefetch_to_l2(stream_[i] + at_);
+      ask_for_all(at_);
       at_ += 64;
       if (at_ < run_bytes_) continue;
-      if (at_ < run_bytes_ + 64)  // runs start inside lines
-        for (std::int64_t i = 0; i < streams_; ++i) prefetch_to_l2(stream_[i] + run_bytes_ - 1);
+      if (at_ < run_bytes_ + 64) ask_for_all(run_bytes_ - 1);  // runs start inside lines
       owed_bytes_ += (at_ - run_bytes_) * streams_;
       start(first_run_ + kStreams);
     }
@@ -56,6 +60,14 @@ class PackedAsker {
  private:
   static constexpr std::int64_t kStreams = 8;
 
+  /// The line of each stream that byte `at` is in.
+  HWY_INLINE void ask_for_all(std::int64_t at) const noexcept {
+    const auto line = [&](std::size_t i) { return stream_[i] + at; };
+    if (first_cache_)
+      ask_side_by_side<0, kStreams>(streams_, line);
+    else
+      ask_side_by_side<2, kStreams>(streams_, line);
+  }
   /// The next runs, of all tiles of the group.
   void start(std::int64_t first_run) noexcept {
     first_run_ = first_run;
@@ -66,6 +78,7 @@ class PackedAsker {
 
   const std::uint8_t* src_;
   std::int64_t src_unit_;
+  bool first_cache_;    ///< lines are asked for into it and no other
   std::int64_t asked_;  ///< the first task not asked for
   std::int64_t end_;
   NestCursor cursor_;

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include <hwy/highway.h>
 
@@ -196,16 +197,22 @@ class Shuffles<kUnit, true> {
   template <int kPairs>
   static HWY_INLINE std::uint8_t* take(const Pattern& p, const Step* HWY_RESTRICT step, const Step* end,
                                        const std::uint8_t* HWY_RESTRICT stage, std::uint8_t* HWY_RESTRICT out) {
+    return take_pairs(p, step, end, stage, out, std::make_integer_sequence<int, kPairs>());
+  }
+  template <int... K>
+  static HWY_INLINE std::uint8_t* take_pairs(const Pattern& p, const Step* HWY_RESTRICT step, const Step* end,
+                                             const std::uint8_t* HWY_RESTRICT stage, std::uint8_t* HWY_RESTRICT out,
+                                             std::integer_sequence<int, K...>) {
     const V index = hn::Load(D(), p.index);
-    std::int64_t at[2 * kPairs];  // in registers, as are the lanes
-    std::uint64_t lanes[kPairs];
-    for (int k = 0; k < 2 * kPairs; ++k) at[k] = p.window[k];
-    for (int k = 0; k < kPairs; ++k) lanes[k] = p.lanes[k];
+    const std::int64_t low[] = {p.window[2 * K]...};  // in registers, as are the lanes
+    const std::int64_t high[] = {p.window[2 * K + 1]...};
+    const std::uint64_t lanes[] = {p.lanes[K]...};
     for (; step < end; ++step, out += 64) {
       const std::uint8_t* from = stage + step->from;
-      V v = permute_two(window(from), index, window(from + at[1]));
-      for (int k = 1; k < kPairs; ++k)
-        v = merge(v, lanes[k], permute_two(window(from + at[2 * k]), index, window(from + at[2 * k + 1])));
+      V v = permute_two(window(from), index, window(from + high[0]));
+      ((K == 0 ? void()
+               : void(v = merge(v, lanes[K], permute_two(window(from + low[K]), index, window(from + high[K]))))),
+       ...);
       store(v, D(), out);
     }
     return out;

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
@@ -41,6 +42,17 @@ HWY_INLINE void ask_for(const CpuArgs& a, const std::uint8_t* p) {
     __builtin_prefetch(p, 0, 0);
   else
     prefetch_to_l2(p);
+}
+
+/// Asks for one line at each of the n <= kMost places at(0), at(1) ..., each by an instruction of its own: what runs
+/// ahead of a program by the addresses of its instructions, as on AMD's processors, then sees each place by itself.
+/// kLevel: 0 into the first cache and no other, 2 into the second.
+template <int kLevel, std::size_t kMost, class At>
+HWY_INLINE void ask_side_by_side(std::int64_t n, const At& at) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
+    ((static_cast<std::int64_t>(I) < n ? __builtin_prefetch(at(I), 0, kLevel) : void()), ...);
+  }
+  (std::make_index_sequence<kMost>());
 }
 
 /// n bytes by whole vectors, the last one overlapping; reads and writes nothing beyond n.

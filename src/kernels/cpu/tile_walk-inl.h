@@ -103,20 +103,43 @@ class TileWalk {
   NestCursor outer_;
 };
 
-/// Asks for the next tile's rows while this one is worked on, evenly over the `steps` that its work is counted in.
+/// Asks for the next tile's rows while this one is worked on, evenly over the `steps` that its work is counted in: row
+/// by row where the prefetcher runs ahead on each, else line by line of several rows.
 class TileAsker {
  public:
   TileAsker(const CpuArgs& a, const TilePlace& ahead, bool more, std::int64_t steps) noexcept
-      : a_(a), ahead_(ahead), rows_(more ? ahead.rows : 0), row_bytes_(ahead.cols * a.src_unit), steps_(steps) {}
-  HWY_INLINE void advance(std::int64_t steps) noexcept {
-    for (owed_ += steps * rows_; owed_ >= steps_ && asked_ < rows_; owed_ -= steps_, ++asked_) {
-      const std::uint8_t* row = ahead_.src + ahead_.row_offsets[asked_];
-      const std::uint8_t* end = row + row_bytes_;
-      for (const std::uint8_t* line = first_line(row); line < end; line += kLine) ask_for(a_, line);
+      : a_(a), ahead_(ahead), rows_(more ? ahead.rows : 0), row_bytes_(ahead.cols * a.src_unit), steps_(steps) {
+    // Short rows follow each other in memory, or are too short for anything to run ahead on; records are 6 % slower.
+    if (a.places == 0 || row_bytes_ < 4 * kLineBytes || a.record_unit != 0) {
+      pieces_ = rows_;
+    } else {
+      lines_ = row_bytes_ / kLineBytes + (ahead.first_col == 0 || row_bytes_ % kLineBytes != 0 ? 1 : 0);
+      pieces_ = ceil_div(rows_, kSideBySide) * lines_;
     }
+  }
+  HWY_INLINE void advance(std::int64_t steps) noexcept {
+    owed_ += steps * pieces_;
+    if (owed_ >= steps_ && asked_ < pieces_) ask();
   }
 
  private:
+  static constexpr std::int64_t kSideBySide = 8;
+  static constexpr auto kLineBytes = static_cast<std::int64_t>(kLine);
+
+  HWY_NOINLINE void ask() noexcept {
+    for (; owed_ >= steps_ && asked_ < pieces_; owed_ -= steps_, ++asked_) {
+      if (lines_ == 0) {
+        const std::uint8_t* end = row(asked_) + row_bytes_;
+        for (const std::uint8_t* line = first_line(row(asked_)); line < end; line += kLine) ask_for(a_, line);
+      } else {
+        const std::int64_t first = asked_ / lines_ * kSideBySide;
+        const std::int64_t line = asked_ % lines_ * kLineBytes;
+        ask_side_by_side<0, kSideBySide>(rows_ - first,
+                                         [&](std::int64_t i) { return first_line(row(first + i)) + line; });
+      }
+    }
+  }
+  HWY_INLINE const std::uint8_t* row(std::int64_t r) const noexcept { return ahead_.src + ahead_.row_offsets[r]; }
   /// The line that a row starts in the middle of is the last of the tile before it, unless that is in another band.
   HWY_INLINE const std::uint8_t* first_line(const std::uint8_t* row) const noexcept {
     const std::size_t into = reinterpret_cast<std::uintptr_t>(row) % kLine;
@@ -128,6 +151,8 @@ class TileAsker {
   std::int64_t rows_;
   std::int64_t row_bytes_;
   std::int64_t steps_;
+  std::int64_t lines_ = 0;  ///< of a row; 0: it is asked for as a whole
+  std::int64_t pieces_;     ///< that it is asked for in
   std::int64_t asked_ = 0;
   std::int64_t owed_ = 0;
 };
