@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 
 #include <hwy/highway.h>
 
@@ -109,12 +110,11 @@ class TileAsker {
  public:
   TileAsker(const CpuArgs& a, const TilePlace& ahead, bool more, std::int64_t steps) noexcept
       : a_(a), ahead_(ahead), rows_(more ? ahead.rows : 0), row_bytes_(ahead.cols * a.src_unit), steps_(steps) {
-    // Short rows follow each other in memory, or are too short for anything to run ahead on; records are 6 % slower.
-    if (a.places == 0 || row_bytes_ < 4 * kLineBytes || a.record_unit != 0) {
-      pieces_ = rows_;
-    } else {
+    if (side_by_side()) {
       lines_ = row_bytes_ / kLineBytes + (ahead.first_col == 0 || row_bytes_ % kLineBytes != 0 ? 1 : 0);
       pieces_ = ceil_div(rows_, kSideBySide) * lines_;
+    } else {
+      pieces_ = rows_;
     }
   }
   HWY_INLINE void advance(std::int64_t steps) noexcept {
@@ -126,11 +126,19 @@ class TileAsker {
   static constexpr std::int64_t kSideBySide = 8;
   static constexpr auto kLineBytes = static_cast<std::int64_t>(kLine);
 
+  /// Measured on Zen 5: rows that follow each other in memory, or lie so far apart that each is on a page of its own
+  /// in page tables, too, are faster one by one; those between by up to a fifth side by side.
+  bool side_by_side() const noexcept {
+    constexpr std::int64_t kFarBytes = 256 << 10;
+    if (a_.places == 0 || rows_ < kSideBySide || row_bytes_ < 4 * kLineBytes) return false;
+    const std::int64_t pitch = std::abs(ahead_.row_offsets[1] - ahead_.row_offsets[0]);
+    return pitch >= 2 * row_bytes_ && pitch < kFarBytes;
+  }
+  /// Not inlined: the blocks' vectors need the registers.
   HWY_NOINLINE void ask() noexcept {
     for (; owed_ >= steps_ && asked_ < pieces_; owed_ -= steps_, ++asked_) {
       if (lines_ == 0) {
-        const std::uint8_t* end = row(asked_) + row_bytes_;
-        for (const std::uint8_t* line = first_line(row(asked_)); line < end; line += kLine) ask_for(a_, line);
+        ask_for_row();
       } else {
         const std::int64_t first = asked_ / lines_ * kSideBySide;
         const std::int64_t line = asked_ % lines_ * kLineBytes;
@@ -138,6 +146,10 @@ class TileAsker {
                                          [&](std::int64_t i) { return first_line(row(first + i)) + line; });
       }
     }
+  }
+  HWY_INLINE void ask_for_row() const noexcept {
+    const std::uint8_t* end = row(asked_) + row_bytes_;
+    for (const std::uint8_t* line = first_line(row(asked_)); line < end; line += kLine) ask_for(a_, line);
   }
   HWY_INLINE const std::uint8_t* row(std::int64_t r) const noexcept { return ahead_.src + ahead_.row_offsets[r]; }
   /// The line that a row starts in the middle of is the last of the tile before it, unless that is in another band.
