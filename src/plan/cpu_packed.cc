@@ -14,9 +14,6 @@ using layout::Canonical;
 
 namespace {
 
-/// Of a core whose caches a copy keeps busy; against buffered, the nearest rival, on 240 layouts of Zen 5.
-constexpr double kCycleNs = 0.5;
-
 /// A byte put together from windows: what one row holds, reversed or with gaps, moves without a stage by rows.
 constexpr double kLeastByteNs = 0.06;
 
@@ -70,7 +67,8 @@ struct Way {
 Way cheapest_way(const Canonical& c, const PackedSets& s, const CpuMachine& m, bool stream) {
   const std::int64_t unit = c.dst_unit;
   Way way{unit >= 4 ? m.pick_unit_ns * static_cast<double>(unit) / 4 : m.pick_unit_ns, false};
-  if (unit > 8) return way;
+  if (unit <= 2 && s.woven && m.packed_cycle_ns == 0) return {kLeastByteNs * static_cast<double>(unit), true};
+  if (unit > 8 || m.packed_cycle_ns == 0) return way;
   if (s.woven) {
     const std::int64_t rows = s.points[0];
     const std::int64_t cols = s.points[s.src_run.front()];
@@ -81,14 +79,14 @@ Way cheapest_way(const Canonical& c, const PackedSets& s, const CpuMachine& m, b
     const double cycles =
         (records ? records_cycles(unit, rows, cols) : plane_cycles(unit, rows, cols, vector_bytes, spill)) +
         (s.units == rows * cols ? one_plane_cycles(rows * cols * unit) : 0);
-    const double ns = kCycleNs * cycles / static_cast<double>(rows * cols);
+    const double ns = m.packed_cycle_ns * cycles / static_cast<double>(rows * cols);
     if (ns < way.unit_ns) way = {ns, true};
   }
   const std::int64_t lanes = 64 / unit;
   if (stream && s.woven && unit >= m.least_shuffled_unit && s.dst_run_units >= lanes) {
     const double pairs = std::max(windows(c, s, stage_strides(c, s)) / 2, 1.0);
     const bool alike = lanes % s.points[0] == 0 || s.points[0] % lanes == 0;
-    const double ns = std::max(kCycleNs * step_cycles(pairs, alike) / static_cast<double>(lanes),
+    const double ns = std::max(m.packed_cycle_ns * step_cycles(pairs, alike) / static_cast<double>(lanes),
                                kLeastByteNs * static_cast<double>(unit));
     if (pairs <= (unit <= 2 ? 8 : 4) && ns < way.unit_ns) way = {ns, false};
   }

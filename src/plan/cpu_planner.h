@@ -18,9 +18,11 @@ struct CpuMachine {
   double shuffle_line_ns = 3.0;          ///< a line through the in-register transpose
   double pick_unit_ns = 0.25;            ///< a 4-byte unit picked by a vector gather
   std::int64_t least_shuffled_unit = 1;  ///< bytes of the least unit that a permute of two vectors takes
-  double record_ns = 0.15;               ///< a record of a row, several to a shuffle
-  double row_ns = 6.0;                   ///< starting a row or a run
-  double unit_ns = 0.6;                  ///< address arithmetic, load and store of one unit moved by itself
+  /// A cycle of cpu_packed.h, as far as memory does not hide it. 0: not timed, so packed has flat prices.
+  double packed_cycle_ns = 0;
+  double record_ns = 0.15;  ///< a record of a row, several to a shuffle
+  double row_ns = 6.0;      ///< starting a row or a run
+  double unit_ns = 0.6;     ///< address arithmetic, load and store of one unit moved by itself
   /// Outputs from here on bypass the caches: with a source of their size they fill the second.
   std::int64_t stream_from_bytes = 768 << 10;
   /// Places of src that copies past the caches read in turn and ask for ahead. 0: many, left to the prefetcher.
@@ -34,6 +36,7 @@ struct CpuMachine {
 /// A processor whose prefetcher follows few places at a time, and drops what is not asked for: AMD's. Measured on Zen
 /// 5: a plain run 0.6 -> 1.0 of the ceiling, aligned transposes 0.60 -> 0.75 on one thread; gathers cost more.
 inline constexpr CpuMachine kAmdMachine = {.pick_unit_ns = 0.4,
+                                           .packed_cycle_ns = 0.5,
                                            .places = 4,
                                            .tile_read_bytes = 512,
                                            .ragged_column_ns = 60,
