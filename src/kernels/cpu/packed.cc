@@ -92,16 +92,16 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
     asker.enter(t.src_runs(), t.src_offsets(), t.src_run_bytes(), task);
     if (t.weaves()) {
       Plane plane = t.plane();
+      const std::int64_t ask_units = std::min(plane.rows * plane.cols, kMostAskedUnits);
       for (std::int64_t i = 0; i < t.planes(); ++i) {
         plane.from = stage + t.plane_from(i);
         plane.to = leaving + t.plane_to(i);
         weave_plane<kUnit>(plane);
-        asker.units_left(std::min(plane.rows * plane.cols, kMostAskedUnits));
+        asker.units_left(ask_units);
       }
-      const std::int64_t asked = t.planes() * std::min(plane.rows * plane.cols, kMostAskedUnits);
-      leave_in_pieces(t, tile, writers, asker, asked, [&](std::int64_t unit, std::int64_t) RESTRIDE_INLINE_LAMBDA {
-        return leaving + unit * kUnitBytes;
-      });
+      leave_in_pieces(t, tile, writers, asker, t.planes() * ask_units,
+                      [&](std::int64_t unit, std::int64_t)
+                          RESTRIDE_INLINE_LAMBDA { return leaving + unit * kUnitBytes; });
       continue;
     }
     if constexpr (kShuffles<kUnit>) {
