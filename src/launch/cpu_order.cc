@@ -37,7 +37,15 @@ void turn(layout::CopyMode* mode, kernels::cpu::CpuArgs* a) {
   mode->src_stride = -mode->src_stride;
 }
 
-void order_rows(const Canonical& c, kernels::cpu::Nest* nest) {
+void order_rows(const Canonical& c, bool as_in_src, kernels::cpu::Nest* nest) {
+  if (as_in_src) {
+    const int first = nest->rank;
+    for (std::size_t i = 1; i < c.modes.size(); ++i) nest->push(c.modes[i]);
+    std::sort(nest->modes + first, nest->modes + nest->rank, [](const layout::CopyMode& a, const layout::CopyMode& b) {
+      return magnitude(a.src_stride) < magnitude(b.src_stride);
+    });
+    return;
+  }
   constexpr std::int64_t kPage = 4096;
   std::size_t near = 1;  // the outer mode that moves least in src
   for (std::size_t i = 2; i < c.modes.size(); ++i)

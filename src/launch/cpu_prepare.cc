@@ -19,6 +19,7 @@
 #include "src/launch/cpu_order.h"
 #include "src/launch/cpu_packed.h"
 #include "src/launch/cpu_tile.h"
+#include "src/maps/tile.h"
 #include "src/plan/cpu_buffered.h"
 #include "src/plan/cpu_channels.h"
 #include "src/plan/cpu_records.h"
@@ -107,19 +108,23 @@ CpuArgs prepare_tile(const Canonical& c, const plan::Candidate& k, int threads) 
 
 /// Rows of `c`, whose units are canonical ones or records.
 CpuArgs rows_args(const Canonical& c, const plan::Candidate& k) {
+  constexpr auto kFollowSrc = static_cast<std::int64_t>(maps::TileOrder::kSrc);
+  if (const std::int64_t order = k.get(ParamId::kOrder); order != 0 && order != kFollowSrc) refuse(k, c);
   CpuArgs a = common(c, k);
   a.kernel = kernels::cpu::rows_kernel();
   a.units = c.modes[0].extent;
   a.row_src_stride = c.modes[0].src_stride;
   a.row_dst_stride = c.modes[0].dst_stride;
-  const std::int64_t piece = kernels::cpu::kRowPieceBytes / c.dst_unit;
+  const bool near = a.places != 0 && a.row_src_stride == a.src_unit;  // asked for a few KiB ahead
+  const std::int64_t piece = near ? kernels::cpu::kNearPieceBytes / std::max(c.dst_unit, c.src_unit)
+                                  : kernels::cpu::kRowPieceBytes / c.dst_unit;
   if (a.units >= 2 * piece) {  // so that threads can share even one row
     const std::int64_t pieces = ceil_div(a.units, piece);
     a.last_units = a.units - (pieces - 1) * piece;
     a.units = piece;
     a.nest.push({pieces, piece * a.row_dst_stride, piece * a.row_src_stride});
   }
-  if (c.modes.size() > 1) order_rows(c, &a.nest);
+  if (c.modes.size() > 1) order_rows(c, k.get(ParamId::kOrder) == kFollowSrc, &a.nest);
   a.tasks = a.nest.points();
   return a;
 }

@@ -6,6 +6,7 @@
 
 #include "src/base/checked.h"
 #include "src/base/saturated.h"
+#include "src/maps/tile.h"
 #include "src/plan/cpu_bids.h"
 #include "src/plan/cpu_records.h"
 #include "src/plan/cpu_sets.h"
@@ -49,6 +50,16 @@ bool bid_record_rows(const Canonical& c, const CpuMachine& m, Candidate* k) {
   return true;
 }
 
+/// True where rows are read best as they lie in src, wherever they then go: each is long enough for a start in dst of
+/// its own. Rows that are no whole lines share lines with others that come much later.
+bool follows_src(const Canonical& c, const Candidate& k, const CpuMachine& m) {
+  if (k.get(ParamId::kPlaces) == 0 || c.modes[0].src_stride != c.src_unit) return false;
+  const std::int64_t bytes = c.modes[0].extent * c.dst_unit;
+  bool whole = bytes % m.line_bytes == 0;
+  for (std::size_t i = 1; i < c.modes.size(); ++i) whole &= c.modes[i].dst_stride % m.line_bytes == 0;
+  return bytes >= (whole ? 2 : 6) * m.line_bytes;
+}
+
 Candidate bid_rows(const Canonical& c, const CpuMachine& m) {
   Candidate k = base_bid(Family::kRows, c, m);
   push_stream_and_places(&k, c, m);
@@ -58,6 +69,7 @@ Candidate bid_rows(const Canonical& c, const CpuMachine& m) {
     return k;
   }
   k.applies = true;
+  if (follows_src(c, k, m)) k.params.push_back({ParamId::kOrder, static_cast<std::int64_t>(maps::TileOrder::kSrc)});
   const double rows = static_cast<double>(c.units) / static_cast<double>(c.modes[0].extent);
   if (static_cast<std::int64_t>(magnitude(c.modes[0].src_stride)) >= m.line_bytes)
     k.predicted.read_sectors =

@@ -74,7 +74,7 @@ inline std::string family_list() { return family_list(may_be_forced); }
   X(kDstSet, "dst_set")           /* bit mask: modes inside a tile for the destination's sake */                  \
   X(kVectorBytes, "vector_bytes") /* bytes one load or store moves */                                             \
   X(kStages, "stages")            /* tiles in flight per block or thread */                                       \
-  X(kOrder, "order")              /* CUDA: tiles follow 0: dst's rows, 1: outer modes near dst, 2: src's rows */  \
+  X(kOrder, "order")              /* tiles (CPU: rows) follow 0: dst's rows, 1: outer modes near dst, 2: src's */ \
   X(kDirect, "direct")            /* CPU: 1 where nothing is staged, unless stores bypass the caches */           \
   X(kStream, "stream")            /* CPU: 1 when stores bypass the caches */                                      \
   X(kPlaces, "places")            /* CPU: places of src read in turn and asked for ahead; 0: many */              \

@@ -1,5 +1,6 @@
 #include "src/plan/cpu_planner.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/throws.h"
@@ -151,6 +152,21 @@ TEST(PlanCpu, ReadsAmdsMemoryFromFewPlaces) {
   EXPECT_EQ(transposed({}).get(ParamId::kPlaces), 0);
   EXPECT_EQ(transposed({}).get(ParamId::kTileRows), 16);
   EXPECT_EQ(chosen("f32 (1024)", "f32 (1024)", kAmdMachine).get(ParamId::kPlaces), 0) << "stays in the caches";
+}
+
+TEST(PlanCpu, ReadsAmdsRowsAsTheyLieInTheSource) {
+  const auto order = [](std::int64_t units, const CpuMachine& m) {
+    const std::int64_t rows = (64 << 20) / 4 / 800 / units;
+    const std::string shape = fmt::format("f32 ({},800,{})", rows, units);
+    const Candidate k = chosen(shape, fmt::format("{}:({},{},1)", shape, units, rows * units), m);
+    EXPECT_EQ(k.family, Family::kRows);
+    return k.get(ParamId::kOrder);
+  };
+  EXPECT_EQ(order(368, kAmdMachine), 2);
+  EXPECT_EQ(order(368, {}), 0);
+  EXPECT_EQ(order(151, kAmdMachine), 2);
+  EXPECT_EQ(order(32, kAmdMachine), 2) << "two whole lines";
+  EXPECT_EQ(order(35, kAmdMachine), 0) << "two lines shared with other rows";
 }
 
 }  // namespace

@@ -132,4 +132,12 @@ struct CpuArgs {
   BufferedBlock block;  ///< buffered: see kernels/cpu/buffered.h
 };
 
+/// True when `bytes` divides the address and every stride of dst's outer modes and columns.
+inline bool dst_divides(const CpuArgs& a, const std::uint8_t* dst, std::uint64_t bytes) noexcept {
+  std::uint64_t all = reinterpret_cast<std::uintptr_t>(dst);
+  for (int i = 0; i < a.nest.rank; ++i) all |= static_cast<std::uint64_t>(a.nest.modes[i].dst_stride);
+  for (int i = 0; i < a.col_set.rank; ++i) all |= static_cast<std::uint64_t>(a.col_set.modes[i].dst_stride);
+  return all % bytes == 0;
+}
+
 }  // namespace restride::kernels::cpu

@@ -38,6 +38,15 @@ class NestCursor {
   std::int64_t index(int mode) const noexcept { return index_[mode]; }
 
   void next() noexcept { advance_from(0); }
+  /// n points on, none of them beyond the end of mode 0.
+  void next(std::int64_t n) noexcept {
+    if (nest_.rank == 0) return;
+    const layout::CopyMode& m = nest_.modes[0];
+    dst_ += (n - 1) * m.dst_stride;
+    src_ += (n - 1) * m.src_stride;
+    index_[0] += n - 1;
+    advance_from(0);
+  }
 
  private:
   void advance_from(int i) noexcept {

@@ -5,7 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/kernels/cpu/rows.cc"
 #include <hwy/foreach_target.h>
-#include "src/kernels/cpu/row_batch.h"
+#include "src/kernels/cpu/row_asker-inl.h"
 #include "src/kernels/cpu/short_rows-inl.h"
 #include "src/kernels/cpu/strands-inl.h"
 
@@ -16,14 +16,11 @@ namespace {
 
 /// Rows long enough to take in turns.
 void long_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
-  NestCursor walk(a.nest, begin);
-  std::int64_t left = end - begin;
-  RowBatch batch;
-  for (batch.fill(a, walk, &left); batch.n > 0; batch.fill(a, walk, &left))
-    for (std::int64_t i = 0; i < batch.n; i += strands_at_once(a)) {
+  for (RowBatch rows(a, begin, end); rows.next();)
+    for (std::int64_t i = 0; i < rows.size(); i += strands_at_once(a)) {
       Strand strands[kStrands];
-      const auto count = static_cast<int>(std::min<std::int64_t>(strands_at_once(a), batch.n - i));
-      for (int k = 0; k < count; ++k) strands[k] = {dst + batch.dst[i + k], src + batch.src[i + k], batch.units[i + k]};
+      const auto count = static_cast<int>(std::min<std::int64_t>(strands_at_once(a), rows.size() - i));
+      for (int k = 0; k < count; ++k) strands[k] = {dst + rows.dst(i + k), src + rows.src(i + k), rows.units(i + k)};
       move_strands(a, strands, count);
     }
   hwy::FlushStream();
@@ -36,44 +33,43 @@ void cached_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, s
   for (std::int64_t row = begin; row < end; ++row, at.next()) copy_bytes(dst + at.dst(), src + at.src(), bytes);
 }
 
-void rows(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
-          std::int64_t end) noexcept {
-  auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
-  const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
-  if (a.stream && a.units * a.dst_unit >= kStrandFromBytes) return long_rows(a, dst, src, begin, end);
+/// One row after the other, through a buffer where units are picked or converted.
+void rows_in_order(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
   const bool dense = a.row_src_stride == a.src_unit;
-  if (dense && !a.stream && a.cast_run == nullptr && a.last_units == 0 && a.units * a.dst_unit >= 64)
-    return cached_rows(a, dst, src, begin, end);
-  if (short_rows_fit(a)) return short_rows(a, dst, src, begin, end);
-  const std::int64_t ask_bytes = std::min<std::int64_t>(a.units * static_cast<std::int64_t>(a.src_unit), 1024);
   alignas(64) std::uint8_t buffer[2048];
   const std::int64_t buffer_units = static_cast<std::int64_t>(sizeof buffer) / a.dst_unit;
   Writer out(a.stream);
-  NestCursor walk(a.nest, begin);
-  std::int64_t left = end - begin;
-  RowBatch batches[2];
-  batches[0].fill(a, walk, &left);
-  for (int now = 0; batches[now].n > 0; now ^= 1) {
-    const RowBatch& b = batches[now];
-    RowBatch& ahead = batches[now ^ 1];
-    ahead.fill(a, walk, &left);
-    for (std::int64_t i = 0; i < b.n; ++i) {
-      if (dense && a.stream && i < ahead.n)
-        for (std::int64_t k = 0; k < ask_bytes; k += 64) ask_for(a, src + ahead.src[i] + k);
-      std::uint8_t* to = dst + b.dst[i];
-      const std::uint8_t* from = src + b.src[i];
+  const RowAsker asker(a, dst, src);
+  for (RowBatch rows(a, begin, end); rows.next();)
+    for (std::int64_t i = 0; i < rows.size(); ++i) {
+      if (dense && a.stream) asker.at(rows, i);
+      std::uint8_t* to = dst + rows.dst(i);
+      const std::uint8_t* from = src + rows.src(i);
+      const std::int64_t units = rows.units(i);
       if (dense && a.cast_run == nullptr) {
-        out.write(to, from, static_cast<std::size_t>(b.units[i] * a.dst_unit));
+        out.write(to, from, static_cast<std::size_t>(units * a.dst_unit));
         continue;
       }
-      for (std::int64_t u = 0; u < b.units[i]; u += buffer_units) {
-        const std::int64_t n = std::min(buffer_units, b.units[i] - u);
+      for (std::int64_t u = 0; u < units; u += buffer_units) {
+        const std::int64_t n = std::min(buffer_units, units - u);
         pick_units(a, buffer, from + u * a.row_src_stride, n);
         out.write(to + u * a.dst_unit, buffer, static_cast<std::size_t>(n * a.dst_unit));
       }
     }
-  }
   out.finish();
+}
+
+void rows(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
+          std::int64_t end) noexcept {
+  auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
+  const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
+  const bool dense = a.row_src_stride == a.src_unit;
+  const bool in_turns = a.stream && a.units * a.dst_unit >= kStrandFromBytes && !(dense && a.places != 0);
+  if (in_turns) return long_rows(a, dst, src, begin, end);
+  if (dense && !a.stream && a.cast_run == nullptr && a.last_units == 0 && a.units * a.dst_unit >= 64)
+    return cached_rows(a, dst, src, begin, end);
+  if (short_rows_fit(a)) return short_rows(a, dst, src, begin, end);
+  rows_in_order(a, dst, src, begin, end);
 }
 
 }  // namespace

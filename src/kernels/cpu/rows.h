@@ -1,7 +1,7 @@
 // Moves: rows dense in dst, whose source units lie in one stride: dense, reversed, spread out or repeated.
 // Applies when: the innermost mode is dense in dst. Rows may be as short as a few bytes.
-// Task map: task t is row t of the outer nest, or a piece of one where rows are long; the launcher orders them. Rows
-//   that follow each other in dst and in time share their lines.
+// Task map: task t is row t of the outer nest, or a piece of one where rows are long; the launcher orders them as they
+//   lie in dst or, where the plan's order says so, in src. Rows that follow each other in dst and in time share lines.
 // Buffers: one open line, or one for each of 16 long rows in turn; 2 KiB where units are converted or picked, 16 KiB
 //   where short rows are brought together first (short_rows-inl.h); none where rows of a line and more stay in the
 //   caches as they are.
@@ -15,6 +15,8 @@ namespace restride::kernels::cpu {
 
 /// Rows of twice this many bytes and more are cut into pieces of it, each a task.
 inline constexpr std::int64_t kRowPieceBytes = 64 << 10;
+/// The same, where what is read is asked for a few KiB ahead; of the wider side.
+inline constexpr std::int64_t kNearPieceBytes = 2 << 10;
 
 /// Expects units (of a row or a piece), last_units, row_src_stride, nest (rows), stream, places, cast_run and
 /// cast_strided.

@@ -18,6 +18,7 @@
 #define RESTRIDE_KERNELS_CPU_SHORT_ROWS_INL_H_
 #endif
 
+#include "src/kernels/cpu/row_asker-inl.h"
 #include "src/kernels/cpu/row_batch.h"
 #include "src/kernels/cpu/rows.h"
 #include "src/kernels/cpu/stream-inl.h"
@@ -57,14 +58,7 @@ HWY_INLINE void move_short_rows(std::int64_t rows, std::size_t bytes, const To& 
   return move_parts<1>(rows, bytes, to, from);
 }
 
-/// Asks for the lines that a row lies in.
-HWY_INLINE void ask_for_row(const CpuArgs& a, const std::uint8_t* row, std::size_t bytes) {
-  const std::uint8_t* end = row + bytes;
-  for (const std::uint8_t* line = row - reinterpret_cast<std::uintptr_t>(row) % kLine; line < end; line += kLine)
-    ask_for(a, line);
-}
-
-static_assert(kRowPieceBytes >= 2 * kShortRowBytes);
+static_assert(kRowPieceBytes > kShortRowBytes && kNearPieceBytes > kShortRowBytes);
 
 /// Rows of several whole lines leave past the caches as well by themselves. Rows that were cut into pieces, the last
 /// one shorter, are none of these: a piece alone is longer.
@@ -85,34 +79,24 @@ inline void short_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* 
   std::int64_t in_stage[RowBatch::kMost];
   for (std::int64_t i = 0; i < RowBatch::kMost; ++i) in_stage[i] = i * static_cast<std::int64_t>(src_bytes);
   Writer out(a.stream);
-  NestCursor walk(a.nest, begin);
-  std::int64_t left = end - begin;
-  RowBatch batches[2];
-  batches[0].fill(a, walk, &left);
-  for (int now = 0; batches[now].n > 0; now ^= 1) {
-    const RowBatch& b = batches[now];
-    RowBatch& ahead = batches[now ^ 1];
-    ahead.fill(a, walk, &left);
-    std::uint8_t* const to = straight ? dst : staged;
-    const std::int64_t* const offsets = straight ? b.dst : in_stage;
+  const RowAsker asker(a, dst, src);
+  for (RowBatch rows(a, begin, end); rows.next();) {
     move_short_rows(
-        b.n, src_bytes, [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA { return to + offsets[i]; },
+        rows.size(), src_bytes,
+        [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA { return straight ? dst + rows.dst(i) : staged + in_stage[i]; },
         [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA {
-          // A row of the next batch is asked for with each of this one, so that requests come at an even pace.
-          if (a.stream && i < ahead.n) ask_for_row(a, src + ahead.src[i], src_bytes);
-          return src + b.src[i];
+          if (a.stream) asker.at(rows, i);
+          return src + rows.src(i);
         });
     if (straight) continue;
     const std::uint8_t* leaving = staged;
     if (a.cast_run != nullptr) {
-      a.cast_run(converted, staged, static_cast<std::size_t>(b.n * a.units));
+      a.cast_run(converted, staged, static_cast<std::size_t>(rows.size() * a.units));
       leaving = converted;
     }
-    for (std::int64_t i = 0; i < b.n;) {
-      std::int64_t next = i + 1;
-      while (next < b.n && b.dst[next] - b.dst[next - 1] == dst_bytes) ++next;
-      out.write(dst + b.dst[i], leaving + i * dst_bytes, static_cast<std::size_t>((next - i) * dst_bytes));
-      i = next;
+    for (std::int64_t i = 0, next; i < rows.size(); i = next) {
+      for (next = i + 1; next < rows.size() && rows.joined(next - 1);) ++next;
+      out.write(dst + rows.dst(i), leaving + i * dst_bytes, static_cast<std::size_t>((next - i) * dst_bytes));
     }
   }
   out.finish();

@@ -168,14 +168,6 @@ class BufferSink {
   alignas(64) std::uint8_t carry_[(kMaxBandCols + B::kCols) * kLine];
 };
 
-/// True when `bytes` divides the address and every stride of the destination's columns.
-inline bool dst_divides(const CpuArgs& a, const std::uint8_t* dst, std::uint64_t bytes) {
-  std::uint64_t all = reinterpret_cast<std::uintptr_t>(dst);
-  for (int i = 0; i < a.nest.rank; ++i) all |= static_cast<std::uint64_t>(a.nest.modes[i].dst_stride);
-  for (int i = 0; i < a.col_set.rank; ++i) all |= static_cast<std::uint64_t>(a.col_set.modes[i].dst_stride);
-  return all % bytes == 0;
-}
-
 /// True when every tile of every column starts on a line.
 inline bool lines_align(const CpuArgs& a, const std::uint8_t* dst) {
   return dst_divides(a, dst, kLine) &&

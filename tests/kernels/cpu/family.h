@@ -28,7 +28,7 @@ inline void edit(const Edits& edits, plan::Params* params) {
     const auto at = std::find_if(params->begin(), params->end(), [&](const plan::Param& p) { return p.id == id; });
     if (at != params->end())
       at->value = value;
-    else if (id == plan::ParamId::kPlaces)  // which large copies of some machines have
+    else if (id == plan::ParamId::kPlaces || id == plan::ParamId::kOrder)  // which large copies of some machines have
       params->push_back({id, value});
   }
 }

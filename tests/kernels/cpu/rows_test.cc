@@ -77,6 +77,21 @@ TEST(Rows, ReadsFewPlacesInTurn) {
   expect_exact("rows", "u8 (90,41)", "u8 (90,41):(64,1)", kStreamedByPlaces);
 }
 
+TEST(Rows, FollowsTheSourceWhereverRowsGo) {
+  const test::Edits as_in_src = {{plan::ParamId::kStream, 1}, {plan::ParamId::kPlaces, 4}, {plan::ParamId::kOrder, 2}};
+  for (const int bytes : {1, 40, 64, 128, 200, 257, 384, 1000, 1472, 4095, 4096, 9001}) {
+    const std::string row = std::to_string(bytes);
+    const std::string pitch = std::to_string(bytes * 9);
+    const std::string dst = "u8 (9,35," + row + ")";
+    expect_exact("rows", dst, dst + ":(" + row + "," + pitch + ",1)", as_in_src);
+    expect_exact("rows", dst, dst + ":(-" + row + "," + pitch + ",1)@" + std::to_string(bytes * 8), as_in_src, 0, 2);
+  }
+  expect_exact("rows", "f32 (6,7,5,300)", "f32 (6,7,5,300):(300,0,1800,1)", as_in_src);
+  expect_exact("rows", "f32 (6,7,500):(5000,600,1)", "f32 (6,7,500):(500,3000,1)", as_in_src);
+  expect_exact("rows", "f16 (30,40,500)", "f32 (30,40,500):(500,15000,1)", as_in_src, 13, 2);
+  expect_exact("rows", "f64 (9,8,3001)", "u8 (9,8,3001):(3001,27009,1)", as_in_src);
+}
+
 TEST(Rows, WritesEachByteByOneTask) {
   test::expect_disjoint_tasks("rows", "u8 (700001)", "u8 (700001):(-1)@700000");
   test::expect_disjoint_tasks("rows", "f32 (3,100001)", "f32 (3,100001):(100005,1)");
