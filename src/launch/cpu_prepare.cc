@@ -37,7 +37,7 @@ namespace {
 CpuArgs common(const Canonical& c, const plan::Candidate& k) {
   CpuArgs a;
   a.stream = k.get(ParamId::kStream) != 0;
-  a.places = static_cast<std::int32_t>(k.get(ParamId::kPlaces));
+  a.near = k.get(ParamId::kNear) != 0;
   a.dst_unit = c.dst_unit;
   a.src_unit = c.src_unit;
   if (c.cast) {
@@ -45,15 +45,6 @@ CpuArgs common(const Canonical& c, const plan::Candidate& k) {
     a.cast_strided = kernels::cpu::cast_strided(c.dst_dtype, c.src_dtype);
   }
   a.units = c.units;
-  return a;
-}
-
-CpuArgs prepare_run(const Canonical& c, const plan::Candidate& k) {
-  CpuArgs a = common(c, k);
-  a.kernel = kernels::cpu::run_kernel();
-  a.tasks = c.units;
-  a.row_src_stride = c.src_unit;
-  a.align_tasks = 128;
   return a;
 }
 
@@ -115,9 +106,9 @@ CpuArgs rows_args(const Canonical& c, const plan::Candidate& k) {
   a.units = c.modes[0].extent;
   a.row_src_stride = c.modes[0].src_stride;
   a.row_dst_stride = c.modes[0].dst_stride;
-  const bool near = a.places != 0 && a.row_src_stride == a.src_unit;  // asked for a few KiB ahead
-  const std::int64_t piece = near ? kernels::cpu::kNearPieceBytes / std::max(c.dst_unit, c.src_unit)
-                                  : kernels::cpu::kRowPieceBytes / c.dst_unit;
+  const std::int64_t cell = std::max({std::abs(a.row_src_stride), std::int64_t{c.src_unit}, std::int64_t{c.dst_unit}});
+  const std::int64_t piece = a.near && cell <= kernels::cpu::kMostAskedCell ? kernels::cpu::kNearPieceBytes / cell
+                                                                            : kernels::cpu::kRowPieceBytes / c.dst_unit;
   if (a.units >= 2 * piece) {  // so that threads can share even one row
     const std::int64_t pieces = ceil_div(a.units, piece);
     a.last_units = a.units - (pieces - 1) * piece;
@@ -126,6 +117,16 @@ CpuArgs rows_args(const Canonical& c, const plan::Candidate& k) {
   }
   if (c.modes.size() > 1) order_rows(c, k.get(ParamId::kOrder) == kFollowSrc, &a.nest);
   a.tasks = a.nest.points();
+  return a;
+}
+
+CpuArgs prepare_run(const Canonical& c, const plan::Candidate& k) {
+  CpuArgs a = common(c, k);
+  if (a.near && !c.modes.empty()) return rows_args(c, k);  // the pieces of one row
+  a.kernel = kernels::cpu::run_kernel();
+  a.tasks = c.units;
+  a.row_src_stride = c.src_unit;
+  a.align_tasks = 128;
   return a;
 }
 
@@ -212,10 +213,8 @@ CpuArgs prepare_gather(const Canonical& c, const plan::Candidate& k) {
 }  // namespace
 
 CpuArgs prepare_cpu(const Canonical& c, const plan::Decision& d, int threads) {
-  for (const ParamId flag : {ParamId::kStream, ParamId::kDirect})
+  for (const ParamId flag : {ParamId::kStream, ParamId::kDirect, ParamId::kNear})
     if (const std::int64_t value = d.chosen.get(flag); value < 0 || value > 1) refuse(d.chosen, c);
-  if (const std::int64_t places = d.chosen.get(ParamId::kPlaces); places < 0 || places > kernels::cpu::kMostPlaces)
-    refuse(d.chosen, c);
   switch (d.chosen.family) {
     case Family::kRun: return prepare_run(c, d.chosen);
     case Family::kRows: return prepare_rows(c, d.chosen);

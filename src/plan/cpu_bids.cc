@@ -53,9 +53,9 @@ void push_stream(Candidate* k, const Canonical& c, const CpuMachine& m) {
   k->params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
 }
 
-void push_stream_and_places(Candidate* k, const Canonical& c, const CpuMachine& m) {
+void push_stream_and_near(Candidate* k, const Canonical& c, const CpuMachine& m) {
   push_stream(k, c, m);
-  if (k->get(ParamId::kStream) != 0 && m.places != 0) k->params.push_back({ParamId::kPlaces, m.places});
+  if (k->get(ParamId::kStream) != 0 && m.near) k->params.push_back({ParamId::kNear, 1});
 }
 
 double stream_ns(const Candidate& k, const CpuMachine& m) {

@@ -13,8 +13,8 @@ Candidate base_bid(Family family, const layout::Canonical& c, const CpuMachine& 
 
 /// Says whether the bid's stores bypass the caches.
 void push_stream(Candidate* k, const layout::Canonical& c, const CpuMachine& m);
-/// The same, and how src is read if they do, for families that read by places.
-void push_stream_and_places(Candidate* k, const layout::Canonical& c, const CpuMachine& m);
+/// The same, and how src is asked for if they do.
+void push_stream_and_near(Candidate* k, const layout::Canonical& c, const CpuMachine& m);
 
 /// The time that a bid's lines take from and to memory.
 double stream_ns(const Candidate& k, const CpuMachine& m);

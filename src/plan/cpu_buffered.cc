@@ -158,7 +158,7 @@ Candidate bid_buffered(const Canonical& c, const CpuMachine& m) {
   k.applies = true;
   k.params.push_back({ParamId::kRunBytes, targets.dst_bytes});
   k.params.push_back({ParamId::kReadBytes, targets.src_bytes});
-  push_stream_and_places(&k, c, m);
+  push_stream_and_near(&k, c, m);
   constexpr std::int64_t kPageBytes = 4096;
   // Pages change with every run, unless a block is one run on either side. Runs that meet in the caches, of
   // some 16 places each, push each other out before their time.

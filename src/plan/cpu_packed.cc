@@ -107,7 +107,7 @@ Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
   }
   k.applies = true;
   k.params.push_back({ParamId::kRunBytes, run});
-  push_stream_and_places(&k, c, m);
+  push_stream_and_near(&k, c, m);
   // Runs in src may have gaps, which are read along; the last one may be shorter.
   const std::int64_t src_bytes =
       saturated_add(saturated_mul(c.units / sets.src_run_units, sets.src_run_bytes),

@@ -27,7 +27,7 @@ Candidate bid_run(const Canonical& c, const CpuMachine& m) {
   }
   k.applies = true;
   k.predicted.time_ns = stream_ns(k, m);
-  push_stream_and_places(&k, c, m);
+  push_stream_and_near(&k, c, m);
   return k;
 }
 
@@ -53,7 +53,7 @@ bool bid_record_rows(const Canonical& c, const CpuMachine& m, Candidate* k) {
 /// True where rows are read best as they lie in src, wherever they then go: each is long enough for a start in dst of
 /// its own. Rows that are no whole lines share lines with others that come much later.
 bool follows_src(const Canonical& c, const Candidate& k, const CpuMachine& m) {
-  if (k.get(ParamId::kPlaces) == 0 || c.modes[0].src_stride != c.src_unit) return false;
+  if (k.get(ParamId::kNear) == 0 || std::abs(c.modes[0].src_stride) != c.src_unit) return false;
   const std::int64_t bytes = c.modes[0].extent * c.dst_unit;
   bool whole = bytes % m.line_bytes == 0;
   for (std::size_t i = 1; i < c.modes.size(); ++i) whole &= c.modes[i].dst_stride % m.line_bytes == 0;
@@ -62,7 +62,7 @@ bool follows_src(const Canonical& c, const Candidate& k, const CpuMachine& m) {
 
 Candidate bid_rows(const Canonical& c, const CpuMachine& m) {
   Candidate k = base_bid(Family::kRows, c, m);
-  push_stream_and_places(&k, c, m);
+  push_stream_and_near(&k, c, m);
   if (bid_record_rows(c, m, &k)) return k;
   if (c.two_sided || c.modes.empty() || c.modes[0].dst_stride != c.dst_unit) {
     k.reason = "no mode is dense in dst";

@@ -26,7 +26,7 @@ struct CpuMachine {
   /// Outputs from here on bypass the caches: with a source of their size they fill the second.
   std::int64_t stream_from_bytes = 768 << 10;
   /// Places of src that copies past the caches read in turn and ask for ahead. 0: many, left to the prefetcher.
-  std::int64_t places = 0;
+  bool near = false;
   std::int64_t tile_read_bytes = 256;  ///< of a row of src that a tile holds
   double ragged_column_ns = 20;        ///< a tile's column that ends inside a line
   double on_lines_start = 1;           ///< of what tiles' starts take, where rows and columns are whole lines
@@ -37,7 +37,7 @@ struct CpuMachine {
 /// 5: a plain run 0.6 -> 1.0 of the ceiling, aligned transposes 0.60 -> 0.75 on one thread; gathers cost more.
 inline constexpr CpuMachine kAmdMachine = {.pick_unit_ns = 0.4,
                                            .packed_cycle_ns = 0.5,
-                                           .places = 4,
+                                           .near = true,
                                            .tile_read_bytes = 512,
                                            .ragged_column_ns = 60,
                                            .on_lines_start = 0.2,

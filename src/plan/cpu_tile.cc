@@ -111,7 +111,7 @@ bool bid_record_tile(const Canonical& c, const CpuMachine& m, Candidate* k) {
   k->applies = true;
   k->params.push_back({ParamId::kRecordBytes, records.copy.dst_unit});
   record_tile_shape(records.copy, sets, k);
-  push_stream_and_places(k, c, m);
+  push_stream_and_near(k, c, m);
   k->predicted.read_sectors = lines_for_runs(saturated_mul(records.copy.units, records.copy.src_unit),
                                              saturated_mul(sets.cols.points, records.copy.src_unit), m.line_bytes);
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
@@ -144,7 +144,7 @@ Candidate bid_tile(const Canonical& c, const CpuMachine& m) {
   }
   k.applies = true;
   tile_shape(c, sets, m, &k);
-  push_stream_and_places(&k, c, m);
+  push_stream_and_near(&k, c, m);
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
   if (k.get(ParamId::kStream) == 0 && plain_matrices(c, sets)) {
     k.params.push_back({ParamId::kDirect, 1});

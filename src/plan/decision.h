@@ -77,7 +77,7 @@ inline std::string family_list() { return family_list(may_be_forced); }
   X(kOrder, "order")              /* tiles (CPU: rows) follow 0: dst's rows, 1: outer modes near dst, 2: src's */ \
   X(kDirect, "direct")            /* CPU: 1 where nothing is staged, unless stores bypass the caches */           \
   X(kStream, "stream")            /* CPU: 1 when stores bypass the caches */                                      \
-  X(kPlaces, "places")            /* CPU: places of src read in turn and asked for ahead; 0: many */              \
+  X(kNear, "near")                /* CPU: 1 where src is asked for into the first cache, a few KiB ahead */       \
   X(kThreads, "threads")          /* CPU: threads; CUDA: threads a block */                                       \
   X(kBlocks, "blocks")            /* CUDA: blocks launched */                                                     \
   X(kEngine, "engine") /* CUDA: 0 load/store, 1 bulk copies, 2 records, 3 chains, 4 and 6 pixels, 5 short rows */ \

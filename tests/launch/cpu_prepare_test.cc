@@ -16,12 +16,14 @@ using test::with;
 
 constexpr const char* kHuge[] = {"1152921504606846976", "9223372036854775807"};
 
-TEST(Prepare, RefusesPlacesThatNoKernelHas) {
-  std::string text = made("f32 (300)", "f32 (300)", "run").serialize();
-  text = with(text, "stream", "1,\"places\":4");
+TEST(Prepare, RefusesWaysToReadThatNoKernelHas) {
+  std::string text = made("f32 (300,300)", "f32 (300,300):(400,1)", "rows").serialize();
+  text = with(text, "stream", "1,\"near\":1,\"order\":2");
   EXPECT_NO_THROW(Plan::deserialize(text)) << text;
-  for (const char* bad : {"-1", "17", "9223372036854775807"})
-    EXPECT_THROW(Plan::deserialize(with(text, "places", bad)), ParseError) << bad;
+  for (const char* bad : {"-1", "17", "9223372036854775807"}) {
+    EXPECT_THROW(Plan::deserialize(with(text, "near", bad)), ParseError) << bad;
+    EXPECT_THROW(Plan::deserialize(with(text, "order", bad)), ParseError) << bad;
+  }
 }
 
 TEST(PrepareTile, RefusesSizesThatNoTileHas) {

@@ -145,13 +145,13 @@ TEST(PlanCpu, PacksUnitsThatTheMachineShuffles) {
 
 TEST(PlanCpu, ReadsAmdsMemoryFromFewPlaces) {
   const auto transposed = [&](const CpuMachine& m) { return chosen("f64 (1024,1024)", "f64 (1024,1024):(1,1024)", m); };
-  EXPECT_EQ(chosen("f32 (1048576)", "f32 (1048576)", kAmdMachine).get(ParamId::kPlaces), 4);
-  EXPECT_EQ(transposed(kAmdMachine).get(ParamId::kPlaces), 4);
+  EXPECT_EQ(chosen("f32 (1048576)", "f32 (1048576)", kAmdMachine).get(ParamId::kNear), 1);
+  EXPECT_EQ(transposed(kAmdMachine).get(ParamId::kNear), 1);
   EXPECT_EQ(transposed(kAmdMachine).get(ParamId::kTileRows), 32);
   EXPECT_EQ(transposed(kAmdMachine).get(ParamId::kTileCols), 64);
-  EXPECT_EQ(transposed({}).get(ParamId::kPlaces), 0);
+  EXPECT_EQ(transposed({}).get(ParamId::kNear), 0);
   EXPECT_EQ(transposed({}).get(ParamId::kTileRows), 16);
-  EXPECT_EQ(chosen("f32 (1024)", "f32 (1024)", kAmdMachine).get(ParamId::kPlaces), 0) << "stays in the caches";
+  EXPECT_EQ(chosen("f32 (1024)", "f32 (1024)", kAmdMachine).get(ParamId::kNear), 0) << "stays in the caches";
 }
 
 TEST(PlanCpu, ReadsAmdsRowsAsTheyLieInTheSource) {

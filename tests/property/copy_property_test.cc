@@ -55,7 +55,9 @@ std::shared_ptr<const Plan::Impl> as_for_large(const Plan::Impl& plan, Rng& rng)
     if (p.id == plan::ParamId::kBlockUnits) p.value = tile_rows * pick(rng, 1, 3);
   }
   if (!decision.chosen.params.full() && pick(rng, 0, 1) == 0)  // as other makers' processors are read
-    decision.chosen.params.push_back({plan::ParamId::kPlaces, pick(rng, 1, kernels::cpu::kMostPlaces)});
+    decision.chosen.params.push_back({plan::ParamId::kNear, 1});
+  if (decision.chosen.family == plan::Family::kRows && !decision.chosen.params.full() && pick(rng, 0, 1) == 0)
+    decision.chosen.params.push_back({plan::ParamId::kOrder, 2});
   try {
     return api::with_decision(plan, decision);
   } catch (const ParseError&) {

@@ -77,9 +77,6 @@ struct BufferedBlock {
 using CpuKernel = void (*)(const CpuArgs& args, std::byte* dst, const std::byte* src, std::int64_t begin,
                            std::int64_t end) noexcept;
 
-/// The largest CpuArgs::places.
-inline constexpr std::int32_t kMostPlaces = 16;
-
 struct CpuArgs {
   CpuKernel kernel = nullptr;
   std::int64_t tasks = 0;
@@ -90,10 +87,10 @@ struct CpuArgs {
   CastRun cast_run = nullptr;  ///< null: bits move untouched
   CastStrided cast_strided = nullptr;
   bool stream = false;  ///< stores bypass the caches
-  /// With `stream`, how src is read. 0: from as many places in turn as the kernel has, because the prefetcher runs
-  /// ahead on all of them; what it cannot follow is asked for, into the second cache. Else: from that many (packed
-  /// and buffered: from eight), all asked for ahead, into the first cache and no other.
-  std::int32_t places = 0;
+  /// With `stream`, how src is read. False: from many places in turn, because the prefetcher runs ahead on all of them;
+  /// what it cannot follow is asked for, into the second cache. True: all of it is asked for, a few KiB ahead, into the
+  /// first cache and no other.
+  bool near = false;
 
   std::int64_t dst_shift = 0;  ///< bytes from the canonical base, where a kernel walks a mode backwards
   std::int64_t src_shift = 0;

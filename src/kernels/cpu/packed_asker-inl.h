@@ -24,12 +24,7 @@ namespace HWY_NAMESPACE {
 class PackedAsker {
  public:
   PackedAsker(const CpuArgs& a, const std::uint8_t* src, std::int64_t begin, std::int64_t end) noexcept
-      : src_(src),
-        src_unit_(a.src_unit),
-        first_cache_(a.places != 0),
-        asked_(begin),
-        end_(end),
-        cursor_(a.nest, begin) {}
+      : src_(src), src_unit_(a.src_unit), first_cache_(a.near), asked_(begin), end_(end), cursor_(a.nest, begin) {}
 
   /// Before each tile: its source runs, which those of the tiles behind it are like.
   void enter(std::int64_t runs, const std::int64_t* offsets, std::int64_t run_bytes, std::int64_t task) noexcept {

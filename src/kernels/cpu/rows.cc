@@ -14,7 +14,7 @@ namespace restride::kernels::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-/// Rows long enough to take in turns.
+/// Rows long enough to take in turns, where the prefetcher runs ahead on all.
 void long_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
   for (RowBatch rows(a, begin, end); rows.next();)
     for (std::int64_t i = 0; i < rows.size(); i += strands_at_once(a)) {
@@ -42,7 +42,7 @@ void rows_in_order(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src,
   const RowAsker asker(a, dst, src);
   for (RowBatch rows(a, begin, end); rows.next();)
     for (std::int64_t i = 0; i < rows.size(); ++i) {
-      if (dense && a.stream) asker.at(rows, i);
+      asker.at(rows, i);
       std::uint8_t* to = dst + rows.dst(i);
       const std::uint8_t* from = src + rows.src(i);
       const std::int64_t units = rows.units(i);
@@ -64,8 +64,7 @@ void rows(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std:
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
   const bool dense = a.row_src_stride == a.src_unit;
-  const bool in_turns = a.stream && a.units * a.dst_unit >= kStrandFromBytes && !(dense && a.places != 0);
-  if (in_turns) return long_rows(a, dst, src, begin, end);
+  if (a.stream && !a.near && a.units * a.dst_unit >= kStrandFromBytes) return long_rows(a, dst, src, begin, end);
   if (dense && !a.stream && a.cast_run == nullptr && a.last_units == 0 && a.units * a.dst_unit >= 64)
     return cached_rows(a, dst, src, begin, end);
   if (short_rows_fit(a)) return short_rows(a, dst, src, begin, end);

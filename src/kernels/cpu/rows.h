@@ -17,8 +17,10 @@ namespace restride::kernels::cpu {
 inline constexpr std::int64_t kRowPieceBytes = 64 << 10;
 /// The same, where what is read is asked for a few KiB ahead; of the wider side.
 inline constexpr std::int64_t kNearPieceBytes = 2 << 10;
+/// Of units that far apart in src a row's lines are asked for; of others no two share a line.
+inline constexpr std::int64_t kMostAskedCell = 64;
 
-/// Expects units (of a row or a piece), last_units, row_src_stride, nest (rows), stream, places, cast_run and
+/// Expects units (of a row or a piece), last_units, row_src_stride, nest (rows), stream, near, cast_run and
 /// cast_strided.
 CpuKernel rows_kernel() noexcept;
 

@@ -1,4 +1,4 @@
-// Short dense rows, a batch at a time: brought together first, converted at once, written as one piece where they
+// Short rows, a batch at a time: brought together first, dense ones converted at once, written as one piece where they
 // follow each other in dst. Included once per instruction set.
 //
 // A row of a few dozen bytes that is moved by itself costs a call or two, and the line it shares with its neighbours is
@@ -18,6 +18,7 @@
 #define RESTRIDE_KERNELS_CPU_SHORT_ROWS_INL_H_
 #endif
 
+#include "src/kernels/cpu/pick-inl.h"
 #include "src/kernels/cpu/row_asker-inl.h"
 #include "src/kernels/cpu/row_batch.h"
 #include "src/kernels/cpu/rows.h"
@@ -58,14 +59,11 @@ HWY_INLINE void move_short_rows(std::int64_t rows, std::size_t bytes, const To& 
   return move_parts<1>(rows, bytes, to, from);
 }
 
-static_assert(kRowPieceBytes > kShortRowBytes && kNearPieceBytes > kShortRowBytes);
-
-/// Rows of several whole lines leave past the caches as well by themselves. Rows that were cut into pieces, the last
-/// one shorter, are none of these: a piece alone is longer.
+/// Rows of several whole lines leave past the caches as well by themselves. Pieces of longer rows are none of these.
 inline bool short_rows_fit(const CpuArgs& a) {
   const std::int64_t bytes = a.units * std::max(a.src_unit, a.dst_unit);
   const bool lines = a.stream && a.cast_run == nullptr && bytes > 64 && bytes % 64 == 0;
-  return a.row_src_stride == a.src_unit && bytes <= kShortRowBytes && !lines;
+  return bytes <= kShortRowBytes && a.last_units == 0 && !lines;
 }
 
 /// Tasks [begin, end), each of them a row.
@@ -73,7 +71,8 @@ inline void short_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* 
                        std::int64_t end) {
   const auto src_bytes = static_cast<std::size_t>(a.units * a.src_unit);
   const std::int64_t dst_bytes = a.units * a.dst_unit;
-  const bool straight = a.cast_run == nullptr && !a.stream;
+  const bool dense = a.row_src_stride == a.src_unit;
+  const bool straight = dense && a.cast_run == nullptr && !a.stream;
   alignas(64) std::uint8_t staged[RowBatch::kMost * kShortRowBytes];
   alignas(64) std::uint8_t converted[RowBatch::kMost * kShortRowBytes];
   std::int64_t in_stage[RowBatch::kMost];
@@ -81,16 +80,23 @@ inline void short_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* 
   Writer out(a.stream);
   const RowAsker asker(a, dst, src);
   for (RowBatch rows(a, begin, end); rows.next();) {
-    move_short_rows(
-        rows.size(), src_bytes,
-        [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA { return straight ? dst + rows.dst(i) : staged + in_stage[i]; },
-        [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA {
-          if (a.stream) asker.at(rows, i);
-          return src + rows.src(i);
-        });
-    if (straight) continue;
     const std::uint8_t* leaving = staged;
-    if (a.cast_run != nullptr) {
+    if (dense) {
+      move_short_rows(
+          rows.size(), src_bytes,
+          [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA { return straight ? dst + rows.dst(i) : staged + in_stage[i]; },
+          [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA {
+            asker.at(rows, i);
+            return src + rows.src(i);
+          });
+      if (straight) continue;
+    } else {
+      for (std::int64_t i = 0; i < rows.size(); ++i) {
+        asker.at(rows, i);
+        pick_units(a, staged + i * dst_bytes, src + rows.src(i), a.units);
+      }
+    }
+    if (dense && a.cast_run != nullptr) {
       a.cast_run(converted, staged, static_cast<std::size_t>(rows.size() * a.units));
       leaving = converted;
     }

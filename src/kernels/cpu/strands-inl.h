@@ -31,25 +31,14 @@ struct Strand {
 };
 
 inline constexpr int kStrands = 16;
-static_assert(kStrands >= kMostPlaces);
 inline constexpr int kCastStrands = 8;
 inline constexpr std::int64_t kStrandFromBytes = 2048;  ///< shorter rows are not worth the turns
 inline constexpr std::int64_t kTurnBytes = 512;         ///< of a strand that moves as it is
 inline constexpr std::int64_t kCastTurnBytes = 1024;    ///< of the wider side
-inline constexpr std::int64_t kAheadBytes = 1024;       ///< of source, asked for early where there are few places
-inline constexpr std::int64_t kCastAheadBytes = 2048;   ///< and always with a cast, which reads in larger gulps
+inline constexpr std::int64_t kCastAheadBytes = 2048;   ///< of source asked for early: a cast reads in larger gulps
 
 /// How many strands to move at a time. Fewer with a cast, whose loop leaves the prefetcher less time for each.
-inline int strands_at_once(const CpuArgs& a) {
-  return a.places != 0 ? a.places : a.cast_run == nullptr ? kStrands : kCastStrands;
-}
-
-/// How far before its turn src is asked for, in bytes; 0: not at all.
-inline std::int64_t ahead_bytes(const CpuArgs& a) {
-  if (a.cast_run != nullptr) return kCastAheadBytes;
-  const bool near = a.row_src_stride == a.src_unit || a.row_src_stride == -a.src_unit;
-  return a.places != 0 && near ? kAheadBytes : 0;
-}
+inline int strands_at_once(const CpuArgs& a) { return a.cast_run == nullptr ? kStrands : kCastStrands; }
 
 /// One strand on its way.
 class StrandMover {
@@ -57,7 +46,7 @@ class StrandMover {
   /// The next turn; false when the strand is through.
   HWY_INLINE bool turn(const CpuArgs& a, std::int64_t units, std::uint8_t* buffer) {
     const std::int64_t n = std::min(units, left_.units);
-    if (const std::int64_t ahead = ahead_bytes(a); ahead != 0) ask_ahead(a, ahead, n);
+    if (a.cast_run != nullptr) ask_ahead(a, n);
     if (a.cast_run == nullptr && a.row_src_stride == a.src_unit) {
       out_.write(left_.to, left_.from, static_cast<std::size_t>(n * a.dst_unit));
     } else {
@@ -69,19 +58,16 @@ class StrandMover {
     left_.units -= n;
     return left_.units > 0;
   }
-  void start(const CpuArgs& a, const Strand& s) {
-    left_ = s;
-    if (a.places != 0) ask_ahead(a, 0, ahead_bytes(a) / a.src_unit);
-  }
+  void start(const Strand& s) { left_ = s; }
   const Strand& left() const { return left_; }
   void finish() { out_.leave(); }
 
  private:
-  /// For what n units hold, `bytes` behind the next, as far as the strand goes.
-  HWY_INLINE void ask_ahead(const CpuArgs& a, std::int64_t bytes, std::int64_t n) const {
-    const std::int64_t end = std::min(bytes + n * a.src_unit, left_.units * a.src_unit);
+  /// For what n units hold, as far as the strand goes.
+  HWY_INLINE void ask_ahead(const CpuArgs& a, std::int64_t n) const {
+    const std::int64_t end = std::min(kCastAheadBytes + n * a.src_unit, left_.units * a.src_unit);
     const std::int64_t way = a.row_src_stride < 0 ? -1 : 1;
-    for (std::int64_t k = bytes; k < end; k += 64) ask_for(a, left_.from + way * k);
+    for (std::int64_t k = kCastAheadBytes; k < end; k += 64) ask_for(a, left_.from + way * k);
   }
 
   Writer out_;
@@ -95,7 +81,7 @@ inline void move_strands(const CpuArgs& a, const Strand* strands, int count) {
   const std::int64_t turn = (a.cast_run == nullptr ? kTurnBytes : kCastTurnBytes) / std::max(a.dst_unit, a.src_unit);
   bool more = true;
   for (int k = 0; k < count; ++k) {
-    movers[k].start(a, strands[k]);
+    movers[k].start(strands[k]);
     // A shorter first turn puts the others on lines.
     const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(strands[k].to) % kLine) / a.dst_unit;
     if (off != 0) movers[k].turn(a, std::max<std::int64_t>(turn - off, 1), buffer);

@@ -36,9 +36,9 @@ HWY_INLINE void stream_line(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* H
 /// A hint that a line will be read soon, but not so soon that it should push others out of the first level.
 HWY_INLINE void prefetch_to_l2(const std::uint8_t* p) { __builtin_prefetch(p, 0, 2); }
 
-/// The same; with CpuArgs::places into the first level and no other, so that nothing is pushed out of the second.
+/// The same; with CpuArgs::near into the first level and no other, so that nothing is pushed out of the second.
 HWY_INLINE void ask_for(const CpuArgs& a, const std::uint8_t* p) {
-  if (a.places != 0)
+  if (a.near)
     __builtin_prefetch(p, 0, 0);
   else
     prefetch_to_l2(p);

@@ -32,7 +32,7 @@ inline std::int64_t tile_chunks(const CpuArgs& a) noexcept { return ceil_div(a.r
 inline std::int64_t tile_bands(const CpuArgs& a) noexcept { return ceil_div(a.cols, a.band_cols); }
 
 /// Expects row_set, col_set, nest (the rest), tile_rows (a multiple of 64 / dst_unit when rows are split), tile_cols,
-/// chunk_rows (a multiple of tile_rows), stream, places, cast_run; or direct, then only the sets,
+/// chunk_rows (a multiple of tile_rows), stream, near, cast_run; or direct, then only the sets,
 /// rows, cols (of a band), last_units and nest. The kernel of the instruction set in use for this unit.
 CpuKernel tile_kernel(int dst_unit) noexcept;
 

@@ -130,7 +130,7 @@ class TileAsker {
   /// in page tables, too, are faster one by one; those between by up to a fifth side by side.
   bool side_by_side() const noexcept {
     constexpr std::int64_t kFarBytes = 256 << 10;
-    if (a_.places == 0 || rows_ < kSideBySide || row_bytes_ < 4 * kLineBytes) return false;
+    if (!a_.near || rows_ < kSideBySide || row_bytes_ < 4 * kLineBytes) return false;
     const std::int64_t pitch = std::abs(ahead_.row_offsets[1] - ahead_.row_offsets[0]);
     return pitch >= 2 * row_bytes_ && pitch < kFarBytes;
   }

@@ -21,14 +21,14 @@ namespace restride::test {
 using Edits = std::initializer_list<std::pair<plan::ParamId, std::int64_t>>;
 
 inline const Edits kStreamed = {{plan::ParamId::kStream, 1}};
-inline const Edits kStreamedByPlaces = {{plan::ParamId::kStream, 1}, {plan::ParamId::kPlaces, 4}};
+inline const Edits kStreamedNear = {{plan::ParamId::kStream, 1}, {plan::ParamId::kNear, 1}};
 
 inline void edit(const Edits& edits, plan::Params* params) {
   for (const auto& [id, value] : edits) {
     const auto at = std::find_if(params->begin(), params->end(), [&](const plan::Param& p) { return p.id == id; });
     if (at != params->end())
       at->value = value;
-    else if (id == plan::ParamId::kPlaces || id == plan::ParamId::kOrder)  // which large copies of some machines have
+    else if (id == plan::ParamId::kNear || id == plan::ParamId::kOrder)  // which large copies of some machines have
       params->push_back({id, value});
   }
 }

@@ -7,7 +7,7 @@ namespace {
 
 using test::expect_exact;
 using test::kStreamed;
-using test::kStreamedByPlaces;
+using test::kStreamedNear;
 
 TEST(Rows, BringsHeadsTogether) {
   expect_exact("rows", "f32 (13,2048)", "f32 (13,16,128):(512,6656,4)b");
@@ -69,16 +69,16 @@ TEST(Rows, AlternatesRowsThatJumpAPageInTheSource) {
 }
 
 TEST(Rows, ReadsFewPlacesInTurn) {
-  expect_exact("rows", "f32 (21,1030)", "f32 (21,1030):(2000,1)", kStreamedByPlaces);
-  expect_exact("rows", "bf16 (21,1030)", "f32 (21,1030):(2000,1)", kStreamedByPlaces);
-  expect_exact("rows", "f32 (21,1030)", "f32 (21,1030):(2000,-1)@1029", kStreamedByPlaces);
-  expect_exact("rows", "f16 (21,2060)", "f32 (21,2060):(3000,-1)@2059", kStreamedByPlaces);
-  expect_exact("rows", "u8 (37,5,300)", "u8 (37,5,300):(310,20000,1)", kStreamedByPlaces);
-  expect_exact("rows", "u8 (90,41)", "u8 (90,41):(64,1)", kStreamedByPlaces);
+  expect_exact("rows", "f32 (21,1030)", "f32 (21,1030):(2000,1)", kStreamedNear);
+  expect_exact("rows", "bf16 (21,1030)", "f32 (21,1030):(2000,1)", kStreamedNear);
+  expect_exact("rows", "f32 (21,1030)", "f32 (21,1030):(2000,-1)@1029", kStreamedNear);
+  expect_exact("rows", "f16 (21,2060)", "f32 (21,2060):(3000,-1)@2059", kStreamedNear);
+  expect_exact("rows", "u8 (37,5,300)", "u8 (37,5,300):(310,20000,1)", kStreamedNear);
+  expect_exact("rows", "u8 (90,41)", "u8 (90,41):(64,1)", kStreamedNear);
 }
 
 TEST(Rows, FollowsTheSourceWhereverRowsGo) {
-  const test::Edits as_in_src = {{plan::ParamId::kStream, 1}, {plan::ParamId::kPlaces, 4}, {plan::ParamId::kOrder, 2}};
+  const test::Edits as_in_src = {{plan::ParamId::kStream, 1}, {plan::ParamId::kNear, 1}, {plan::ParamId::kOrder, 2}};
   for (const int bytes : {1, 40, 64, 128, 200, 257, 384, 1000, 1472, 4095, 4096, 9001}) {
     const std::string row = std::to_string(bytes);
     const std::string pitch = std::to_string(bytes * 9);
@@ -90,6 +90,36 @@ TEST(Rows, FollowsTheSourceWhereverRowsGo) {
   expect_exact("rows", "f32 (6,7,500):(5000,600,1)", "f32 (6,7,500):(500,3000,1)", as_in_src);
   expect_exact("rows", "f16 (30,40,500)", "f32 (30,40,500):(500,15000,1)", as_in_src, 13, 2);
   expect_exact("rows", "f64 (9,8,3001)", "u8 (9,8,3001):(3001,27009,1)", as_in_src);
+}
+
+TEST(Rows, PicksShortRowsABatchAtATime) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64", "c128", "b12"}) {
+    const std::string d(dtype);
+    for (const int units : {2, 5, 16, 17, 31, 40}) {
+      const std::string n = std::to_string(units);
+      const std::string shape = d + " (70," + n + ")";
+      expect_exact("rows", shape, shape + ":(" + n + ",-1)@" + std::to_string(units - 1), kStreamedNear, 13, 2);
+      expect_exact("rows", shape + ":(" + std::to_string(units + 1) + ",1)",
+                   shape + ":(" + n + ",-1)@" + std::to_string(units - 1));
+      expect_exact("rows", shape, shape + ":(200,3)", kStreamed);
+      expect_exact("rows", shape, shape + ":(1,0)", kStreamedNear);
+    }
+  }
+  expect_exact("rows", "f32 (70,21)", "u8 (70,21):(21,-1)@20", kStreamed);
+}
+
+TEST(Rows, CutsLongRowsWhereTheyAreAskedFor) {
+  for (const char* src :
+       {"u8 (3,9001):(9001,1)", "u8 (3,9001):(9001,-1)@9000", "u8 (3,9001):(0,64)", "u8 (3,9001):(0,65)",
+        "u8 (3,9001):(1,0)", "u8 (3,9001):(-9001,1)@18002", "u8 (9001):(-1)@9000", "u8 (9001)"}) {
+    const Layout l = parse_layout(src);
+    std::vector<std::int64_t> shape;
+    for (const Mode& m : l.modes) shape.push_back(m.extent);
+    expect_exact("rows", to_string(contiguous(l.element, shape)), src, kStreamedNear, 13, 2);
+  }
+  expect_exact("run", "u8 (9001)", "u8 (9001)", kStreamedNear, 13, 2);
+  expect_exact("run", "f32 (9001)", "u8 (9001)", kStreamedNear, 13, 2);
+  expect_exact("run", "u8 (9001)", "f64 (9001)", kStreamedNear);
 }
 
 TEST(Rows, WritesEachByteByOneTask) {

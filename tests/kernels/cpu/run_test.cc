@@ -7,7 +7,7 @@ namespace {
 
 using test::expect_exact;
 using test::kStreamed;
-using test::kStreamedByPlaces;
+using test::kStreamedNear;
 
 TEST(Run, CopiesAnyLengthFromAndToAnywhere) {
   for (const char* layout : {"u8 (1)", "u8 (63)", "u8 (64)", "u8 (65)", "u8 (1000)", "b3 (1001)", "f32 ()"})
@@ -29,8 +29,8 @@ TEST(Run, ConvertsAnyLength) {
 TEST(Run, ReadsFewPlacesInTurn) {
   for (const char* count : {" (1)", " (100000)", " (262145)"})
     for (const std::int64_t skew : {0, 3}) {
-      expect_exact("run", std::string("u8") + count, std::string("u8") + count, kStreamedByPlaces, skew);
-      expect_exact("run", std::string("u8") + count, std::string("f32") + count, kStreamedByPlaces, skew);
+      expect_exact("run", std::string("u8") + count, std::string("u8") + count, kStreamedNear, skew);
+      expect_exact("run", std::string("u8") + count, std::string("f32") + count, kStreamedNear, skew);
     }
 }
 

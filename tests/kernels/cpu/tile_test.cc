@@ -8,7 +8,7 @@ namespace {
 using plan::ParamId;
 using test::expect_exact;
 using test::kStreamed;
-using test::kStreamedByPlaces;
+using test::kStreamedNear;
 
 /// dst (cols, rows) contiguous or with a pitch, src its transpose: one f32, u8 ... matrix.
 std::string matrix(const char* dtype, std::int64_t cols, std::int64_t rows, std::int64_t col_stride,
@@ -76,7 +76,7 @@ TEST(Tile, StreamsColumnsThatStartAnywhere) {
 }
 
 TEST(Tile, AsksForFewPlacesAhead) {
-  for (const char* dtype : {"u8", "f32", "c128"}) expect_transpose(dtype, dtype, 300, 203, 207, kStreamedByPlaces);
+  for (const char* dtype : {"u8", "f32", "c128"}) expect_transpose(dtype, dtype, 300, 203, 207, kStreamedNear);
 }
 
 TEST(Tile, StreamsColumnsShorterThanALine) {
