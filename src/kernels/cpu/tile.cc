@@ -10,6 +10,7 @@
 #include "src/kernels/cpu/matrix-inl.h"
 #include "src/kernels/cpu/sink-inl.h"
 #include "src/kernels/cpu/stream-inl.h"
+#include "src/kernels/cpu/tile_source-inl.h"
 #include "src/kernels/cpu/tile_walk-inl.h"
 #include "src/kernels/cpu/transpose-inl.h"
 
@@ -18,28 +19,17 @@ namespace restride::kernels::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-/// The columns of a block, one vector behind the other. Not inlined: ragged ends take it, for every sink.
-template <std::size_t kUnit>
-HWY_NOINLINE void transpose_to(std::uint8_t* HWY_RESTRICT columns, const std::uint8_t* HWY_RESTRICT in) {
-  using B = Block<kUnit>;
-  B::transpose(in, kStagePitch, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
-    store(v, typename B::D(), columns + j * B::kVectorBytes);
-  });
-}
-
-template <std::size_t kUnit, class Sink>
+template <std::size_t kUnit, class Sink, class Source>
 void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
   using B = Block<kUnit>;
   constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
   constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
-  alignas(64) std::uint8_t stage[kMaxTileRows * kStagePitch];
+  Source source(a);
   Columns columns;
   Sink sink(a, columns);
   TilePlace places[2];
   TileWalk walk(a, dst, src, begin, end);
 
-  // A cast that narrows reads most and shuffles least: some of the next tile is asked for while this one is converted.
-  const std::int64_t row_steps = a.src_unit > a.dst_unit ? 1 : 0;
   constexpr std::int64_t kBlockSteps = 6;
   int now = 0;
   bool more = walk.next(&places[0]);
@@ -50,33 +40,21 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
 
     if (t.opens_band) columns.open(a, t, Sink::kByLine);
     const std::int64_t blocks = ceil_div(t.cols, kCols) * ceil_div(t.rows, kRows);
-    TileAsker asker(a, ahead, more, blocks * kBlockSteps + t.rows * row_steps);
-    const auto row_bytes = static_cast<std::size_t>(t.cols * a.dst_unit);
-    for (std::int64_t r = 0; r < t.rows; ++r) {
-      std::uint8_t* to = stage + r * kStagePitch;
-      const std::uint8_t* from = t.src + t.row_offsets[r];
-      if (a.cast_run == nullptr) {
-        copy_bytes(to, from, row_bytes);
-      } else {
-        asker.advance(row_steps);
-        a.cast_run(to, from, static_cast<std::size_t>(t.cols));
-      }
-    }
-
+    TileAsker asker(a, ahead, more, blocks * kBlockSteps + t.rows * source.row_steps());
+    source.open(t, asker);
     for (std::int64_t c = 0; c < t.cols; c += kCols) {
       const std::int64_t cols = std::min(kCols, t.cols - c);
+      source.reach(t, c);
       auto pen = sink.open(t, t.first_col + c);
       for (std::int64_t r = 0; r < t.rows; r += kRows) {
         asker.advance(kBlockSteps);
         const std::int64_t bytes = std::min(kRows, t.rows - r) * static_cast<std::int64_t>(kUnit);
-        const std::uint8_t* in = stage + r * kStagePitch + c * static_cast<std::int64_t>(kUnit);
         if (bytes == static_cast<std::int64_t>(B::kVectorBytes) && cols == kCols) {
-          B::transpose(in, kStagePitch, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA { pen.put(j, v); });
+          source.transpose(r, c, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA { pen.put(j, v); });
         } else {
-          alignas(64) std::uint8_t block[B::kCols * B::kVectorBytes];
-          transpose_to<kUnit>(block, in);
-          for (std::size_t j = 0; j < static_cast<std::size_t>(cols); ++j)
-            pen.put_part(j, load(typename B::D(), block + j * B::kVectorBytes), bytes);
+          BlockColumns<kUnit> block;
+          source.ragged(t, r, c, &block);
+          for (std::size_t j = 0; j < static_cast<std::size_t>(cols); ++j) pen.put_part(j, block.column(j), bytes);
         }
         pen.advance();
       }
@@ -87,26 +65,34 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
   sink.finish();
 }
 
+/// With stores past the caches.
+template <std::size_t kUnit, class Source>
+void stream_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
+  if (lines_align(a, dst)) return run_tiles<kUnit, LineSink<kUnit>, Source>(a, dst, src, begin, end);
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (kCarries<kUnit>) return run_tiles<kUnit, CarrySink<kUnit>, Source>(a, dst, src, begin, end);
+#endif
+  run_tiles<kUnit, BufferSink<kUnit>, Source>(a, dst, src, begin, end);
+}
+
 template <std::size_t kUnit>
 void tile(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
           std::int64_t end) noexcept {
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
   if (a.direct) return move_matrices<kUnit>(a, dst, src, begin, end);
-  if (!a.stream)
-    run_tiles<kUnit, DirectSink<kUnit>>(a, dst, src, begin, end);
-  else if (lines_align(a, dst))
-    run_tiles<kUnit, LineSink<kUnit>>(a, dst, src, begin, end);
+  bool stream = a.stream;
 #if HWY_TARGET <= HWY_AVX3
-  else if constexpr (kCarries<kUnit>) {
-    if (dst_divides(a, dst, sizeof(typename Block<kUnit>::Lane)))
-      run_tiles<kUnit, CarrySink<kUnit>>(a, dst, src, begin, end);
-    else  // elements off their own alignment are too few to have code of their own
-      run_tiles<kUnit, DirectSink<kUnit>>(a, dst, src, begin, end);
-  }
+  // Elements off their own alignment are too few to have code of their own.
+  if (kCarries<kUnit>) stream &= dst_divides(a, dst, sizeof(typename Block<kUnit>::Lane));
 #endif
-  else
-    run_tiles<kUnit, BufferSink<kUnit>>(a, dst, src, begin, end);
+  if (!stream) return run_tiles<kUnit, DirectSink<kUnit>, StagedRows<kUnit>>(a, dst, src, begin, end);
+  TilePlace first;
+#if HWY_TARGET <= HWY_AVX3
+  if (TileWalk(a, dst, src, begin, end).next(&first) && reads_in_place(a, first))
+    return stream_tiles<kUnit, RowsInPlace<kUnit>>(a, dst, src, begin, end);
+#endif
+  stream_tiles<kUnit, StagedRows<kUnit>>(a, dst, src, begin, end);
 }
 
 }  // namespace

@@ -104,13 +104,27 @@ class TileWalk {
   NestCursor outer_;
 };
 
+/// Rows that are asked for side by side.
+inline constexpr std::int64_t kSideBySide = 8;
+
+/// True where the rows of t are asked for a line of several at a time. Measured on Zen 5: rows that follow each other
+/// in memory, or lie so far apart that each is on a page of its own in page tables, too, are faster one by one; those
+/// between by up to a fifth side by side.
+inline bool asked_side_by_side(const CpuArgs& a, const TilePlace& t) noexcept {
+  constexpr std::int64_t kFarBytes = 256 << 10;
+  const std::int64_t row_bytes = t.cols * a.src_unit;
+  if (!a.near || t.rows < kSideBySide || row_bytes < 4 * static_cast<std::int64_t>(kLine)) return false;
+  const std::int64_t pitch = std::abs(t.row_offsets[1] - t.row_offsets[0]);
+  return pitch >= 2 * row_bytes && pitch < kFarBytes;
+}
+
 /// Asks for the next tile's rows while this one is worked on, evenly over the `steps` that its work is counted in: row
 /// by row where the prefetcher runs ahead on each, else line by line of several rows.
 class TileAsker {
  public:
   TileAsker(const CpuArgs& a, const TilePlace& ahead, bool more, std::int64_t steps) noexcept
       : a_(a), ahead_(ahead), rows_(more ? ahead.rows : 0), row_bytes_(ahead.cols * a.src_unit), steps_(steps) {
-    if (side_by_side()) {
+    if (more && asked_side_by_side(a, ahead)) {
       lines_ = row_bytes_ / kLineBytes + (ahead.first_col == 0 || row_bytes_ % kLineBytes != 0 ? 1 : 0);
       pieces_ = ceil_div(rows_, kSideBySide) * lines_;
     } else {
@@ -123,17 +137,8 @@ class TileAsker {
   }
 
  private:
-  static constexpr std::int64_t kSideBySide = 8;
   static constexpr auto kLineBytes = static_cast<std::int64_t>(kLine);
 
-  /// Measured on Zen 5: rows that follow each other in memory, or lie so far apart that each is on a page of its own
-  /// in page tables, too, are faster one by one; those between by up to a fifth side by side.
-  bool side_by_side() const noexcept {
-    constexpr std::int64_t kFarBytes = 256 << 10;
-    if (!a_.near || rows_ < kSideBySide || row_bytes_ < 4 * kLineBytes) return false;
-    const std::int64_t pitch = std::abs(ahead_.row_offsets[1] - ahead_.row_offsets[0]);
-    return pitch >= 2 * row_bytes_ && pitch < kFarBytes;
-  }
   /// Not inlined: the blocks' vectors need the registers.
   HWY_NOINLINE void ask() noexcept {
     for (; owed_ >= steps_ && asked_ < pieces_; owed_ -= steps_, ++asked_) {

@@ -122,5 +122,27 @@ TEST(Tile, WalksSetsOfSeveralModesAndABatch) {
   expect_exact("tile", "u8 (6,7,8,9,10)", "u8 (6,7,8,9,10):(1,6,42,336,3024)", kStreamed, 13, 2);
 }
 
+TEST(Tile, ReadsRowsWhereTheyAre) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"}) {
+    const std::string d(dtype);
+    expect_exact("tile", d + " (150,131)", d + " (150,131):(1,150)", kStreamedNear);        // ragged ends
+    expect_exact("tile", d + " (192,256)", d + " (192,256):(1,192)", kStreamedNear, 0, 2);  // none
+    expect_exact("tile", d + " (150,11,13)", d + " (150,11,13):(1,150,1703)", kStreamedNear);
+    expect_exact("tile", d + " (3,150,131):(20001,133,1)", d + " (3,150,131):(50000,1,-151)@19630", kStreamedNear);
+  }
+}
+
+TEST(Tile, StagesAPieceOfRowsThatMeetInTheCache) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"}) {
+    const std::string d(dtype);
+    for (const char* cols : {"512", "301"}) {
+      const std::string shape = d + " (" + cols + ",70)";
+      expect_exact("tile", shape, shape + ":(1,4096)", kStreamedNear);
+      expect_exact("tile", shape, shape + ":(1,4096)", kStreamedNear, 0, 2);
+    }
+  }
+  expect_exact("tile", "f16 (512,70)", "f32 (512,70):(1,4096)", kStreamedNear);
+}
+
 }  // namespace
 }  // namespace restride

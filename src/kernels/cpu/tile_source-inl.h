@@ -1,0 +1,156 @@
+// Where the blocks of a tile read its rows from. Included once per instruction set.
+//
+// Both have open(tile) before a tile and reach(tile, c) before each column of blocks; transpose(r, c, emit) is
+// Block::transpose of the block there, and ragged(r, c) the same into memory.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <hwy/highway.h>
+
+#if defined(RESTRIDE_KERNELS_CPU_TILE_SOURCE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RESTRIDE_KERNELS_CPU_TILE_SOURCE_INL_H_
+#undef RESTRIDE_KERNELS_CPU_TILE_SOURCE_INL_H_
+#else
+#define RESTRIDE_KERNELS_CPU_TILE_SOURCE_INL_H_
+#endif
+
+#include "src/kernels/cpu/args.h"
+#include "src/kernels/cpu/stream-inl.h"
+#include "src/kernels/cpu/tile.h"
+#include "src/kernels/cpu/tile_walk-inl.h"
+#include "src/kernels/cpu/transpose-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace restride::kernels::cpu {
+namespace HWY_NAMESPACE {
+
+/// The columns of a block, one vector behind the other.
+template <std::size_t kUnit>
+struct alignas(64) BlockColumns {
+  using B = Block<kUnit>;
+  std::uint8_t bytes[B::kCols * B::kVectorBytes];
+  typename B::V column(std::size_t j) const { return load(typename B::D(), bytes + j * B::kVectorBytes); }
+};
+
+/// A stage of rows at one pitch: all of them at once, or a piece of each before the blocks that read it; that one stays
+/// in the first cache beside what was asked for.
+template <std::size_t kUnit>
+class StagedRows {
+ public:
+  using B = Block<kUnit>;
+  /// A cast that narrows reads most and shuffles least: some of the next tile is asked for while this one is converted.
+  StagedRows(const CpuArgs& a) : a_(a), row_steps_(a.src_unit > a.dst_unit ? 1 : 0) {}
+
+  std::int64_t row_steps() const { return row_steps_; }
+
+  HWY_INLINE void open(const TilePlace& t, TileAsker& asker) {
+    const bool pieces = a_.cast_run == nullptr && asked_side_by_side(a_, t);
+    piece_cols_ = pieces ? kPieceBytes / static_cast<std::int64_t>(kUnit) : t.cols;
+    next_ = 0;
+    if (a_.cast_run == nullptr) return;
+    for (std::int64_t r = 0; r < t.rows; ++r) {
+      asker.advance(row_steps_);
+      a_.cast_run(stage_ + r * kStagePitch, t.src + t.row_offsets[r], static_cast<std::size_t>(t.cols));
+    }
+    next_ = INT64_MAX;
+    first_ = 0;
+  }
+  HWY_INLINE void reach(const TilePlace& t, std::int64_t c) {
+    if (c != next_) return;
+    first_ = c;
+    next_ = c + piece_cols_;
+    const std::uint8_t* from = t.src + c * static_cast<std::int64_t>(kUnit);
+    const auto bytes = static_cast<std::size_t>(std::min(piece_cols_, t.cols - c)) * kUnit;
+    if (bytes == kPieceBytes)
+      for (std::int64_t r = 0; r < t.rows; ++r)
+        std::memcpy(stage_ + r * kStagePitch, from + t.row_offsets[r], kPieceBytes);
+    else
+      for (std::int64_t r = 0; r < t.rows; ++r) copy_bytes(stage_ + r * kStagePitch, from + t.row_offsets[r], bytes);
+  }
+  template <class Emit>
+  HWY_INLINE void transpose(std::int64_t r, std::int64_t c, const Emit& emit) const {
+    B::transpose(at(r, c), kStagePitch, emit);
+  }
+  void ragged(const TilePlace&, std::int64_t r, std::int64_t c, BlockColumns<kUnit>* out) const {
+    to_memory(at(r, c), out);
+  }
+
+ private:
+  static constexpr std::int64_t kPieceBytes = 128;
+
+  HWY_INLINE const std::uint8_t* at(std::int64_t r, std::int64_t c) const {
+    return stage_ + r * kStagePitch + (c - first_) * static_cast<std::int64_t>(kUnit);
+  }
+  /// Not inlined: ragged ends take it, for every sink.
+  static HWY_NOINLINE void to_memory(const std::uint8_t* HWY_RESTRICT in, BlockColumns<kUnit>* out) {
+    B::transpose(in, kStagePitch, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
+      store(v, typename B::D(), out->bytes + j * B::kVectorBytes);
+    });
+  }
+
+  const CpuArgs& a_;
+  std::int64_t row_steps_;
+  std::int64_t piece_cols_ = 0;
+  std::int64_t first_ = 0;  ///< column that the stage starts with
+  std::int64_t next_ = 0;   ///< column that it ends before
+  alignas(64) std::uint8_t stage_[kMaxTileRows * kStagePitch];
+};
+
+/// Rows where they are, for those that begin inside lines and spread over the first cache by themselves: to stage them
+/// costs more than to read the 16 bytes that a block has of a row.
+template <std::size_t kUnit>
+class RowsInPlace {
+ public:
+  using B = Block<kUnit>;
+  static constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
+  RowsInPlace(const CpuArgs&) {}
+
+  static constexpr std::int64_t row_steps() { return 0; }
+
+  HWY_INLINE void open(const TilePlace& t, TileAsker&) {
+    const std::int64_t rows = ceil_div(t.rows, kRows) * kRows;
+    for (std::int64_t r = 0; r < rows; ++r) rows_[r] = t.src + t.row_offsets[std::min(r, t.rows - 1)];
+  }
+  HWY_INLINE void reach(const TilePlace&, std::int64_t) {}
+  template <class Emit>
+  HWY_INLINE void transpose(std::int64_t r, std::int64_t c, const Emit& emit) const {
+    const std::uint8_t* const* rows = rows_ + r;
+    const std::int64_t at = c * static_cast<std::int64_t>(kUnit);
+    B::transpose_rows([=](std::size_t i) RESTRIDE_INLINE_LAMBDA { return rows[i] + at; }, emit);
+  }
+  /// Reads no further than the tile goes.
+  HWY_NOINLINE void ragged(const TilePlace& t, std::int64_t r, std::int64_t c, BlockColumns<kUnit>* out) const {
+    const std::size_t bytes = static_cast<std::size_t>(std::min<std::int64_t>(t.cols - c, B::kCols)) * kUnit;
+    std::uint8_t block[B::kRows * 16];
+    for (std::size_t i = 0; i < B::kRows; ++i)
+      std::memcpy(block + i * 16, rows_[r + static_cast<std::int64_t>(i)] + c * static_cast<std::int64_t>(kUnit),
+                  bytes);
+    B::transpose(block, 16, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
+      store(v, typename B::D(), out->bytes + j * B::kVectorBytes);
+    });
+  }
+
+ private:
+  const std::uint8_t* rows_[kMaxTileRows + B::kRows];
+};
+
+/// True where tiles like t are best read in place.
+inline bool reads_in_place(const CpuArgs& a, const TilePlace& t) {
+  if (!a.near || a.cast_run != nullptr) return false;
+  constexpr int kSets = 64;
+  constexpr int kMostLines = 8;  // of the 12 that a set holds
+  int lines[kSets] = {};
+  for (std::int64_t r = 0; r < t.rows; ++r) {
+    const auto row = reinterpret_cast<std::uintptr_t>(t.src + t.row_offsets[r]);
+    if (++lines[row / kLine % kSets] > kMostLines) return false;
+  }
+  return true;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace restride::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif
