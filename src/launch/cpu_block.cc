@@ -69,13 +69,6 @@ void order_blocks(const Canonical& c, const plan::BufferedSets& sets, const int*
 void fill_block(const Canonical& c, const plan::BufferedSets& sets, CpuArgs* a) {
   BufferedBlock& b = a->block;
   int place[layout::kMaxCopyModes];  // of a canonical mode among the block's
-  bool dense = true;                 // src has no gaps
-  std::int64_t dense_bytes = c.src_unit;
-  for (std::uint8_t m : layout::modes_by_src_stride(c)) {
-    dense &= c.modes[m].src_stride == dense_bytes;
-    dense_bytes *= c.modes[m].extent;
-  }
-  if (dense) b.src_end = dense_bytes;
   for (std::size_t m = 0; m < c.modes.size(); ++m) {
     place[m] = b.rank;
     if (sets.points[m] > 1)

@@ -34,6 +34,16 @@ using plan::ParamId;
 
 namespace {
 
+/// What src goes up to, if it has no gaps; where it has, nothing may be read that no unit is in.
+std::int64_t dense_end(const Canonical& c) {
+  std::int64_t bytes = c.src_unit;
+  for (const std::uint8_t m : layout::modes_by_src_stride(c)) {
+    if (c.modes[m].src_stride != bytes) return INT64_MIN / 2;
+    bytes *= c.modes[m].extent;
+  }
+  return bytes;
+}
+
 CpuArgs common(const Canonical& c, const plan::Candidate& k) {
   CpuArgs a;
   a.stream = k.get(ParamId::kStream) != 0;
@@ -45,6 +55,7 @@ CpuArgs common(const Canonical& c, const plan::Candidate& k) {
     a.cast_strided = kernels::cpu::cast_strided(c.dst_dtype, c.src_dtype);
   }
   a.units = c.units;
+  if (!c.two_sided) a.src_end = dense_end(c);
   return a;
 }
 

@@ -68,8 +68,6 @@ struct BufferedBlock {
   List src_runs;                     ///< where runs start in src
   WalkedMode walked[kCapacity + 2];  ///< those inside in part, and those walked in steps
   int walked_modes = 0;
-  /// Bytes from the base of src that may be read along behind a row; less than any offset where none may.
-  std::int64_t src_end = INT64_MIN / 2;
 };
 
 /// Moves tasks [begin, end) of a plan. Any split of [0, tasks) over calls and threads writes every byte of dst
@@ -94,6 +92,8 @@ struct CpuArgs {
 
   std::int64_t dst_shift = 0;  ///< bytes from the canonical base, where a kernel walks a mode backwards
   std::int64_t src_shift = 0;
+  /// Bytes from the base of src that may be read along behind a row; less than any offset where none may.
+  std::int64_t src_end = INT64_MIN / 2;
 
   std::int64_t units = 0;  ///< run: units; rows: units of a row or a piece of one; gather: all units
   Nest nest;               ///< modes outside the kernel's own block

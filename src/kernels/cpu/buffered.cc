@@ -126,9 +126,9 @@ Reading reading_of(const CpuArgs& a, std::int64_t block_rows) {
     const BlockMode& inner = b.modes[b.rows.modes[0]];
     r.staged |= !spreads(inner.src_stride, std::min(block_rows, inner.points));
   }
-  r.overrun = b.src_end - 16;
+  r.overrun = a.src_end - 16;
   for (int i = 0; i < b.rank; ++i)
-    if (b.modes[i].src_stride > 0 && b.src_end > 0) r.overrun -= (b.modes[i].points - 1) * b.modes[i].src_stride;
+    if (b.modes[i].src_stride > 0 && a.src_end > 0) r.overrun -= (b.modes[i].points - 1) * b.modes[i].src_stride;
   return r;
 }
 

@@ -37,6 +37,12 @@ HWY_INLINE void stage_runs(const CpuArgs& a, const TileTable<kUnit>& t, std::uin
   }
 }
 
+/// True when the tile whose src begins at byte `at` is a stage as it lies there.
+template <std::size_t kUnit>
+HWY_INLINE bool may_read_in_place(const CpuArgs& a, const TileTable<kUnit>& t, std::int64_t at) {
+  return a.near && a.cast_run == nullptr && t.src_runs() == 1 && at + t.src_offset(0) + t.read_bytes() <= a.src_end;
+}
+
 /// Writes a tile's runs piece by piece. made(unit, n): where n units of dst lie, from number `unit` of the tile on.
 /// asked: units of them for which source was asked for before; where it was for all of them, runs are one piece.
 template <std::size_t kUnit, class Made>
@@ -72,7 +78,7 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
   constexpr std::int64_t kMostAskedUnits = kMostAskedBytes / kUnitBytes;
   // Woven tiles leave from a buffer of their size, the others piece by piece.
   constexpr std::int64_t kOutBytes = kUnit <= 8 ? kMaxPackedBytes : kPieceBytes;
-  alignas(64) std::uint8_t stage[kStageBytes];
+  alignas(64) std::uint8_t staged[kStageBytes];
   alignas(64) std::uint8_t leaving[kOutBytes + 64];
   // Whole tiles, and those that a mode's end cuts short, come in turn: a table for the last two shapes.
   TileTable<kUnit> tables[2];
@@ -88,7 +94,11 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
     }
     const TileTable<kUnit>& t = tables[last];
     std::uint8_t* tile = dst + at.dst();
-    stage_runs(a, t, stage, src + at.src());
+    const std::uint8_t* stage = staged;
+    if (may_read_in_place(a, t, at.src()))
+      stage = src + at.src() + t.src_offset(0);
+    else
+      stage_runs(a, t, staged, src + at.src());
     asker.enter(t.src_runs(), t.src_offsets(), t.src_run_bytes(), task);
     if (t.weaves()) {
       Plane plane = t.plane();

@@ -66,6 +66,7 @@ class TileTable {
       src_runs_ *= points_.n[m];
     }
     stage_units *= src_runs_;
+    read_bytes_ = stage_run_bytes_ * src_runs_ + 64;
     fill(
         p.src_order, p.src_run_modes, p.rank, 0, [&](int m) { return p.modes[m].src_stride; }, src_offsets_);
     // A mode that dst's run walks downwards leaves last unit first.
@@ -113,6 +114,8 @@ class TileTable {
   std::int64_t src_run_bytes() const noexcept { return src_run_bytes_; }      ///< as read
   std::int64_t stage_run_bytes() const noexcept { return stage_run_bytes_; }  ///< as staged, converted
   std::int64_t src_runs() const noexcept { return src_runs_; }
+  /// From the stage's first byte to the last that vectors may read, be it used or not.
+  std::int64_t read_bytes() const noexcept { return read_bytes_; }
   std::int64_t dst_run() const noexcept { return dst_run_; }
   std::int64_t dst_runs() const noexcept { return dst_runs_; }
   std::int64_t units() const noexcept { return dst_runs_ * dst_run_; }
@@ -153,7 +156,9 @@ class TileTable {
     const int col = p.src_order[0];
     if (col == 0 || stage_stride[0] < 0 || stage_stride[col] != static_cast<std::int64_t>(kUnit)) return false;
     const std::int64_t read_rows = plane_rows_read<kUnit>(points_.n[0]);
-    if (stage_bytes + (read_rows - points_.n[0]) * stage_stride[0] + 64 > kStageBytes) return false;
+    const std::int64_t read_bytes = stage_bytes + (read_rows - points_.n[0]) * stage_stride[0] + 64;
+    if (read_bytes > kStageBytes) return false;
+    read_bytes_ = read_bytes;
     std::int64_t to_pitch = kUnit;
     planes_ = 1;
     for (int m = 0; m < p.rank; ++m) {
@@ -191,6 +196,7 @@ class TileTable {
   std::int64_t src_run_bytes_ = 0;
   std::int64_t stage_run_bytes_ = 0;
   std::int64_t src_runs_ = 0;
+  std::int64_t read_bytes_ = 0;
   std::int64_t dst_run_ = 0;
   std::int64_t dst_runs_ = 0;
   std::int64_t src_offsets_[kMaxPackedRuns];

@@ -12,6 +12,7 @@ namespace {
 using plan::ParamId;
 using test::expect_exact;
 using test::kStreamed;
+using test::kStreamedNear;
 
 TEST(Packed, TakesPixelsApartAndPutsThemTogether) {
   for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"}) {
@@ -111,6 +112,18 @@ TEST(Packed, ConvertsOnTheWayIn) {
 TEST(Packed, SplitsItsTasksOverThreads) {
   expect_exact("packed", "f32 (3,9999)", "f32 (3,9999):(1,3)", {{ParamId::kStream, 1}, {ParamId::kRunBytes, 64}}, 13,
                3);
+}
+
+TEST(Packed, ReadsOneRunWhereItIs) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64", "c128", "b12"}) {
+    const std::string d(dtype);
+    expect_exact("packed", d + " (5,2000)", d + " (5,2000):(1,5)", kStreamedNear, 13, 2);
+    expect_exact("packed", d + " (3,1001)", d + " (3,1001):(1,3)", kStreamedNear, 0);
+    expect_exact("packed", d + " (300,7,5)", d + " (300,7,5):(35,1,7)", kStreamedNear);
+    expect_exact("packed", d + " (40,17,31)", d + " (40,17,31):(527,1,17)", kStreamedNear, 13, 2);
+    expect_exact("packed", d + " (30,7,5)", d + " (30,7,5):(40,1,7)", kStreamedNear);  // gaps between runs
+  }
+  expect_exact("packed", "f32 (3,1001)", "u8 (3,1001):(1,3)", kStreamedNear);
 }
 
 }  // namespace
