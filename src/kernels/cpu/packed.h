@@ -3,8 +3,9 @@
 // Applies when: the sets' union fits a tile. Covers (N,3), batches of small matrices, qubit registers.
 // Task map: task t is tile t of the outer nest; a block that is cut short at the end of its mode has fewer points.
 //   Short gaps in the source's runs are read along, and left out on the way: three channels of four.
-// Buffers: the tile's source runs (converted if there is a cast), a table of where in it each unit of dst lies (built
-//   once a call, and again when a block is cut short), and a piece of destination, or a whole tile, on its way out.
+// Buffers: the tile's source runs, converted if there is a cast (with `near` one run is read where it is), a table of
+//   where in it each unit of dst lies (built once a call, and again when a block is cut short), and a piece of
+//   destination, or a whole tile, on its way out.
 // Traffic: source runs and destination runs of at least a few lines each; every line once.
 // Source and measured: tile sets as in cuTT's packed kernels (Hynninen, Lyakh 2017). A tile is permuted in the way that
 //   takes least (plan/cpu_packed.h): plane by plane in registers (weave-inl.h), by a list of shuffles worked out once

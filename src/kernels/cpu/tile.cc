@@ -89,7 +89,7 @@ void tile(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std:
   if (!stream) return run_tiles<kUnit, DirectSink<kUnit>, StagedRows<kUnit>>(a, dst, src, begin, end);
   TilePlace first;
 #if HWY_TARGET <= HWY_AVX3
-  if (TileWalk(a, dst, src, begin, end).next(&first) && reads_in_place(a, first))
+  if (a.near && TileWalk(a, dst, src, begin, end).next(&first) && reads_in_place(a, first))
     return stream_tiles<kUnit, RowsInPlace<kUnit>>(a, dst, src, begin, end);
 #endif
   stream_tiles<kUnit, StagedRows<kUnit>>(a, dst, src, begin, end);

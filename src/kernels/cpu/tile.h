@@ -4,10 +4,11 @@
 // Task map: task t is (outer position, chunk of rows, band of columns), band fastest; inside it, tiles of tile_rows x
 //   tile_cols walk across the band, then down. So source rows are read in order, and the band's destination pages
 //   stay within reach of the TLB. With `direct`, task t is a matrix or a band of its columns.
-// Buffers: a tile of source rows, converted on the way in if there is a cast, and one line a column that carries
-//   the end of a tile to the next one, so that unaligned columns too are written in whole lines; where columns lie an
-//   even number of lines apart, the last line of every odd one, see late_lines-inl.h. None with `direct`:
-//   matrices of one mode a side that stay in the caches and are not converted (matrix-inl.h).
+// Buffers: a tile of source rows, converted on the way in if there is a cast; with `near` a piece of it, or none
+//   (tile_source-inl.h). One line a column that carries the end of a tile to the next one, so that unaligned columns
+//   too are written in whole lines; where columns lie an even number of lines apart, the last line of every odd one,
+//   see late_lines-inl.h. None with `direct`: matrices of one mode a side that stay in the caches and are not converted
+//   (matrix-inl.h).
 // Traffic: every source line read once (twice at ragged block edges), every destination line written once, past the
 //   caches when `stream`; the next tile is prefetched while this one is shuffled.
 // Source and measured: tile transposes as in HPTT and Intel's manual; the carried line is ours. bench/results.

@@ -41,7 +41,7 @@ class StagedRows {
  public:
   using B = Block<kUnit>;
   /// A cast that narrows reads most and shuffles least: some of the next tile is asked for while this one is converted.
-  StagedRows(const CpuArgs& a) : a_(a), row_steps_(a.src_unit > a.dst_unit ? 1 : 0) {}
+  explicit StagedRows(const CpuArgs& a) : a_(a), row_steps_(a.src_unit > a.dst_unit ? 1 : 0) {}
 
   std::int64_t row_steps() const { return row_steps_; }
 
@@ -105,7 +105,7 @@ class RowsInPlace {
  public:
   using B = Block<kUnit>;
   static constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
-  RowsInPlace(const CpuArgs&) {}
+  explicit RowsInPlace(const CpuArgs&) {}
 
   static constexpr std::int64_t row_steps() { return 0; }
 
@@ -136,9 +136,9 @@ class RowsInPlace {
   const std::uint8_t* rows_[kMaxTileRows + B::kRows];
 };
 
-/// True where tiles like t are best read in place.
+/// True where tiles like t are best read in place, with CpuArgs::near.
 inline bool reads_in_place(const CpuArgs& a, const TilePlace& t) {
-  if (!a.near || a.cast_run != nullptr) return false;
+  if (a.cast_run != nullptr) return false;
   constexpr int kSets = 64;
   constexpr int kMostLines = 8;  // of the 12 that a set holds
   int lines[kSets] = {};
