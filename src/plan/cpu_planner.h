@@ -25,7 +25,7 @@ struct CpuMachine {
   double unit_ns = 0.6;     ///< address arithmetic, load and store of one unit moved by itself
   /// Outputs from here on bypass the caches: with a source of their size they fill the second.
   std::int64_t stream_from_bytes = 768 << 10;
-  /// Places of src that copies past the caches read in turn and ask for ahead. 0: many, left to the prefetcher.
+  /// Copies past the caches ask for all that they read, just before its turn; else most is left to the prefetcher.
   bool near = false;
   std::int64_t tile_read_bytes = 256;  ///< of a row of src that a tile holds
   double ragged_column_ns = 20;        ///< a tile's column that ends inside a line
@@ -33,8 +33,8 @@ struct CpuMachine {
   std::int64_t tile_least_rows = 1;    ///< rows of a tile, so that what is asked for is enough for memory's latency
 };
 
-/// A processor whose prefetcher follows few places at a time, and drops what is not asked for: AMD's. Measured on Zen
-/// 5: a plain run 0.6 -> 1.0 of the ceiling, aligned transposes 0.60 -> 0.75 on one thread; gathers cost more.
+/// A processor whose prefetcher follows few places at a time, and drops what is not asked for: AMD's. Measured on Zen 5
+/// (bench/results/cpu-epyc-*); on a Xeon `near` halves the speed of rows and transposes.
 inline constexpr CpuMachine kAmdMachine = {.pick_unit_ns = 0.4,
                                            .packed_cycle_ns = 0.5,
                                            .near = true,

@@ -143,7 +143,7 @@ TEST(PlanCpu, PacksUnitsThatTheMachineShuffles) {
   EXPECT_LT(packed_ns(kAmdMachine), packed_ns(narrow)) << "without permutes of two vectors, bytes are woven or picked";
 }
 
-TEST(PlanCpu, ReadsAmdsMemoryFromFewPlaces) {
+TEST(PlanCpu, AsksForAmdsMemoryNear) {
   const auto transposed = [&](const CpuMachine& m) { return chosen("f64 (1024,1024)", "f64 (1024,1024):(1,1024)", m); };
   EXPECT_EQ(chosen("f32 (1048576)", "f32 (1048576)", kAmdMachine).get(ParamId::kNear), 1);
   EXPECT_EQ(transposed(kAmdMachine).get(ParamId::kNear), 1);

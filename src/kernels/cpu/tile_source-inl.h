@@ -1,7 +1,8 @@
 // Where the blocks of a tile read its rows from. Included once per instruction set.
 //
-// Both have open(tile) before a tile and reach(tile, c) before each column of blocks; transpose(r, c, emit) is
-// Block::transpose of the block there, and ragged(r, c) the same into memory.
+// Both have open(tile, asker) before a tile and reach(tile, c) before each column of blocks; transpose(r, c, emit) is
+// Block::transpose of the block there, and ragged(tile, r, c, out) the same into memory, for ends. row_steps() is the
+// part of a TileAsker's steps that open takes for each row.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -98,8 +99,8 @@ class StagedRows {
   alignas(64) std::uint8_t stage_[kMaxTileRows * kStagePitch];
 };
 
-/// Rows where they are, for those that begin inside lines and spread over the first cache by themselves: to stage them
-/// costs more than to read the 16 bytes that a block has of a row.
+/// Rows where they are, for those that spread over the first cache by themselves: to stage them costs more than to read
+/// the 16 bytes that a block has of a row.
 template <std::size_t kUnit>
 class RowsInPlace {
  public:

@@ -68,7 +68,7 @@ TEST(Rows, AlternatesRowsThatJumpAPageInTheSource) {
   expect_exact("rows", "f32 (3,200,32)", "f32 (3,200,32):(32,1024,1)", kStreamed, 13, 2);
 }
 
-TEST(Rows, ReadsFewPlacesInTurn) {
+TEST(Rows, AsksForRowsJustAhead) {
   expect_exact("rows", "f32 (21,1030)", "f32 (21,1030):(2000,1)", kStreamedNear);
   expect_exact("rows", "bf16 (21,1030)", "f32 (21,1030):(2000,1)", kStreamedNear);
   expect_exact("rows", "f32 (21,1030)", "f32 (21,1030):(2000,-1)@1029", kStreamedNear);

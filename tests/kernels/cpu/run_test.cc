@@ -26,7 +26,7 @@ TEST(Run, ConvertsAnyLength) {
     }
 }
 
-TEST(Run, ReadsFewPlacesInTurn) {
+TEST(Run, AsksForWhatItReadsJustAhead) {
   for (const char* count : {" (1)", " (100000)", " (262145)"})
     for (const std::int64_t skew : {0, 3}) {
       expect_exact("run", std::string("u8") + count, std::string("u8") + count, kStreamedNear, skew);

@@ -75,7 +75,7 @@ TEST(Tile, StreamsColumnsThatStartAnywhere) {
   for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"}) expect_transpose(dtype, dtype, 37, 301, 307, kStreamed);
 }
 
-TEST(Tile, AsksForFewPlacesAhead) {
+TEST(Tile, AsksForTheNextTileNear) {
   for (const char* dtype : {"u8", "f32", "c128"}) expect_transpose(dtype, dtype, 300, 203, 207, kStreamedNear);
 }
 
