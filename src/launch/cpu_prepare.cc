@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "src/base/checked.h"
 #include "src/kernels/cpu/buffered.h"
