@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <iterator>
 
 #include "src/plan/cuda_families.h"
@@ -65,48 +66,71 @@ std::int64_t rows_on(const Canonical& c, const Link& link, std::int64_t align, s
 
 /// A tile's shape, what it reaches when full, and the share of its lanes below which it is they, not memory, that the
 /// copy waits for: blocks of 128 threads make room for others sooner than those of 256. Tiles whose rows have 256 bytes
-/// on both sides reach most, smaller ones fit short chains better.
+/// on both sides reach most, smaller ones fit short chains better; `near`: the same where tiles that follow each other
+/// in src are written near each other.
 struct Rated {
+  struct Reach {
+    double full, enough;
+  };
   int unit;
   TileShape shape;
-  double full, enough;
+  Reach reach, near = reach;
 };
 constexpr double k128 = 0.38, k256 = 0.5;
 constexpr Rated kShapes[] = {
-    {1, {128, 128}, 0.949, k128}, {1, {128, 256}, 0.958, k256}, {1, {256, 128}, 0.958, k256},
-    {1, {64, 256}, 0.944, k128},  {1, {64, 128}, 0.926, k128},  {2, {64, 128}, 0.971, k128},
-    {2, {64, 64}, 0.942, k128},   {2, {32, 128}, 0.967, k128},  {2, {128, 64}, 0.969, k128},
-    {2, {128, 128}, 0.977, k256}, {4, {64, 64}, 0.960, k256},   {4, {32, 64}, 0.950, k128},
-    {4, {64, 32}, 0.940, k128},   {4, {32, 32}, 0.922, k128},   {4, {32, 128}, 0.953, k128},
-    {8, {32, 32}, 0.961, k128},   {8, {64, 16}, 0.949, k128},   {16, {32, 16}, 0.925, k128},
+    {1, {128, 128}, {0.949, k128}}, {1, {128, 256}, {0.958, k256}}, {1, {256, 128}, {0.958, k256}},
+    {1, {64, 256}, {0.944, k128}},  {1, {64, 128}, {0.926, k128}},  {2, {64, 128}, {0.971, k128}},
+    {2, {64, 64}, {0.942, k128}},   {2, {32, 128}, {0.967, k128}},  {2, {128, 64}, {0.969, k128}},
+    {2, {128, 128}, {0.977, k256}}, {4, {64, 64}, {0.960, k256}},   {4, {32, 64}, {0.940, k128}},
+    {4, {64, 32}, {0.940, k128}},   {4, {32, 128}, {0.938, k128}},  {4, {32, 32}, {0.922, k128}, {0.955, 0.7}},
+    {8, {32, 32}, {0.961, k128}},   {8, {64, 16}, {0.949, k128}},   {16, {32, 16}, {0.925, k128}},
 };
 constexpr std::size_t kShapeCount = std::size(kShapes);
 
 /// The first modes of a side's chain as rows of a tile: where they start, what the tiles' ends waste of each shape, and
-/// what the rows themselves cost. Fitted, as the shapes are, to all chains and shapes of 220 layouts timed on an H200.
+/// what the rows themselves cost. Fitted, as the shapes are, to all chains and shapes of 220 layouts timed on an H200,
+/// for units of 4 bytes to 105 more.
 struct Rows {
   Link link;
   std::int64_t starts_on = 0;
   bool words = false;  ///< they are whole words and start on words
   double used[kShapeCount] = {};
+  double shared[kShapeCount] = {};  ///< share of what a tile has of a row that it touches beside it
   double yield = 1;
 };
 
-Rows rows_of(const Canonical& c, const Link& chain, std::size_t count, std::int64_t align,
-             std::int64_t CopyMode::*stride, std::int32_t TileShape::*along) {
+/// A side of the copy, as its rows see it.
+struct Side {
+  std::int64_t align;
+  std::int64_t CopyMode::*stride;
+  std::int32_t TileShape::*along;
+  std::int64_t grain;  ///< bytes that memory moves at once: 64 in reading, a sector where L2 gathers what is written
+};
+
+Rows rows_of(const Canonical& c, const Link& chain, std::size_t count, const Side& side) {
   Rows rows;
   rows.link = first_of(c, chain, count);
-  rows.starts_on = rows_on(c, rows.link, align, stride);
+  rows.starts_on = rows_on(c, rows.link, side.align, side.stride);
   rows.words = rows.starts_on >= maps::kWordBytes && rows.link.extent * c.dst_unit % maps::kWordBytes == 0;
-  for (std::size_t k = 0; k < kShapeCount && rows.words; ++k)
-    if (kShapes[k].unit == c.dst_unit) rows.used[k] = used_by(rows.link.extent, kShapes[k].shape.*along);
+  for (std::size_t k = 0; k < kShapeCount && rows.words; ++k) {
+    if (kShapes[k].unit != c.dst_unit) continue;
+    const std::int64_t along = kShapes[k].shape.*side.along;
+    rows.used[k] = used_by(rows.link.extent, along);
+    rows.shared[k] = static_cast<double>(std::max<std::int64_t>(side.grain - rows.starts_on, 0)) /
+                     static_cast<double>(std::min(rows.link.extent, along) * c.dst_unit);
+  }
   return rows;
 }
 
-/// Rows of dst that start off sectors share them with rows of other tiles, and half of those meet in L2; where rows
-/// along `s` follow each other, they are the same tile's.
+/// True when dst's rows follow each other along the first mode of src's chain.
+bool rows_join(const Canonical& c, const Link& d, std::size_t s) {
+  return c.modes[s].dst_stride == d.extent * c.dst_unit;
+}
+
+/// Rows of dst that start off sectors share them with rows of other tiles, and half of those meet in L2; where they
+/// join, they are the same tile's.
 double dst_yield(const Canonical& c, const Rows& d, std::size_t s) {
-  if (d.starts_on >= 32 || c.modes[s].dst_stride == d.link.extent * c.dst_unit) return 1;
+  if (d.starts_on >= 32 || rows_join(c, d.link, s)) return 1;
   const std::int64_t bytes = d.link.extent * c.dst_unit, runs = c.units / d.link.extent;
   const double shared =
       static_cast<double>(sectors(runs, bytes, d.starts_on)) * 32 / static_cast<double>(c.dst_bytes());
@@ -124,17 +148,35 @@ double src_yield(const Canonical& c, const Rows& s) {
   return yield;
 }
 
+/// What is left where tiles side by side share grains of a row. Those of dst are counted by dst_yield, but for rows
+/// that join: what is written of a sector in parts then waits the longer, the larger the share of such parts. For units
+/// of other sizes the rows' own yields stand for it.
+double shared_yield(const Canonical& c, const Rows& d, const Rows& s, std::size_t k) {
+  if (c.dst_unit != 4) return 1;
+  const double writing = rows_join(c, d.link, s.link.modes[0]) ? 9 * d.shared[k] * d.shared[k] : 0;
+  return std::max(0.5, 1 - writing) * std::pow(1 + s.shared[k], -0.35);
+}
+
+/// True where a mode outside comes after src's chain in dst, and one of the sides has several modes.
+bool written_near(const Canonical& c, const Link& d, const Link& s) {
+  if (d.modes.size() + s.modes.size() == 2) return false;
+  const std::int64_t along = c.modes[s.modes[0]].dst_stride;
+  return std::any_of(c.modes.begin(), c.modes.end(), [&](const CopyMode& m) { return m.dst_stride > along; });
+}
+
 /// The best shape for rows of both sides, which together reach `yield`, if it beats `best`.
 void rate(const Canonical& c, const CudaMachine& machine, const Rows& d, const Rows& s, double yield, Pair& best) {
   // Lanes off the ends of dst's rows skip their work; those off src's still move words within the block.
   const double cut_d = c.dst_unit < 4 ? 0.03 : 0.12, cut_s = c.dst_unit < 4 ? 0.11 : 0.23;
   const double digits = d.link.modes.size() + s.link.modes.size() > 2 ? 1.12 : 1;  // lanes that find rows by dividing
+  const bool near = written_near(c, d.link, s.link);
   for (std::size_t k = 0; k < kShapeCount; ++k) {
     const Rated& r = kShapes[k];
     if (r.unit != c.dst_unit) continue;
+    const Rated::Reach& reach = near ? r.near : r.reach;
     const double used = d.used[k] * s.used[k];
-    double efficiency = r.full * yield * (1 - cut_d * (1 - d.used[k])) * (1 - cut_s * (1 - s.used[k])) *
-                        std::min(1.0, used / (r.enough * digits));
+    double efficiency = reach.full * yield * shared_yield(c, d, s, k) * (1 - cut_d * (1 - d.used[k])) *
+                        (1 - cut_s * (1 - s.used[k])) * std::min(1.0, used / (reach.enough * digits));
     if (efficiency <= best.efficiency) continue;
     const double tiles = static_cast<double>(c.units) / (used * r.shape.d * r.shape.s);
     efficiency *= tiles / (tiles + 0.2 * machine.sm_count);
@@ -149,12 +191,12 @@ Pair best_pair(const Canonical& c, const CudaMachine& machine) {
   if (longest_d.modes.empty() || longest_s.modes.empty()) return {};
   detail::FixedVector<Rows, maps::kMaxChain> sources;
   for (std::size_t j = 1; j <= longest_s.modes.size(); ++j) {
-    sources.push_back(rows_of(c, longest_s, j, c.src_align, &CopyMode::src_stride, &TileShape::s));
+    sources.push_back(rows_of(c, longest_s, j, {c.src_align, &CopyMode::src_stride, &TileShape::s, 64}));
     sources[j - 1].yield = src_yield(c, sources[j - 1]);
   }
   Pair best;
   for (std::size_t i = 1; i <= longest_d.modes.size(); ++i) {
-    Rows d = rows_of(c, longest_d, i, c.dst_align, &CopyMode::dst_stride, &TileShape::d);
+    Rows d = rows_of(c, longest_d, i, {c.dst_align, &CopyMode::dst_stride, &TileShape::d, 32});
     if (!d.words) continue;
     d.yield = dst_yield(c, d, longest_s.modes[0]);
     for (const Rows& s : sources) {

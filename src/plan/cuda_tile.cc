@@ -193,6 +193,15 @@ BulkTile bulk_tile_of(const Canonical& c, const Tiling& t) {
   return {kWide[i], 1, t.src_alignment >= 256 && !t.splits_sectors()};
 }
 
+/// What tiles by bulk copies reach. What is not converted, ordinary loads bring in as fast: units of 1 and 2 bytes in
+/// larger tiles, and rows of src that lie a multiple of 4 KiB apart.
+double bulk_reach(const Canonical& c) {
+  if (c.cast) return 0.955;
+  if (c.dst_unit < 4) return 0.93;
+  if (c.dst_unit == 16 || c.modes[0].src_stride % 4096 == 0) return 0.945;
+  return c.dst_unit == 4 ? 0.958 : 0.976;
+}
+
 }  // namespace
 
 Candidate bid_tile(const Canonical& c, const CudaMachine& machine) {
@@ -210,9 +219,7 @@ Candidate bid_tile_bulk(const Canonical& c, const CudaMachine& machine) {
   if (!tile_by_bulk(c, t.s))
     return refuse("bulk tensor copies want rows on words, whole groups of rows, two outer modes at most");
   const BulkTile tile = bulk_tile_of(c, t);
-  // What is not converted, ordinary loads bring in as fast, and for units of 1 and 2 bytes in larger tiles.
-  const double most = c.cast ? 0.955 : c.dst_unit >= 4 ? 0.945 : 0.93;
-  Candidate bid = offer(c, machine, t, tile.shape, kBulk, tile.wins ? most : most - 0.025);
+  Candidate bid = offer(c, machine, t, tile.shape, kBulk, tile.wins ? bulk_reach(c) : bulk_reach(c) - 0.025);
   if (!bid.applies) return bid;
   bid.params.push_back({ParamId::kStages, tile.stages});
   if (tile.stages > 1) {
