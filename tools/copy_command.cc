@@ -39,8 +39,9 @@ Examples:
   restride copy camera.raw image.npy --in-layout 'u16 (1080,1920):(2048,1)' --in-offset 512
   restride copy big.npy crop.npy --slice '8:16392,::2' --flip 1
 
-OUT appears whole or not at all, and replaces nothing without --force. Memory stays within a few
-times --buffer-mib however large the files are.)";
+OUT appears whole or not at all, and replaces nothing without --force. It holds one array, so a file
+with others beside it is never replaced. Memory stays within a few times --buffer-mib however large
+the files are.)";
 
 struct CopyArguments {
   std::string in, out;
@@ -150,7 +151,8 @@ void add_copy_command(CLI::App& app) {
   add_input_options(*sub, a->input);
   add_run_options(*sub, a->run);
   const std::string output = "The output";
-  sub->add_flag("--force,-f", a->force, "Replace OUT when it exists")->group(output);
+  sub->add_flag("--force,-f", a->force, "Replace OUT when it exists, unless it holds other arrays: a written file holds one")
+      ->group(output);
   sub->add_flag("--no-sync", a->no_sync, "Do not wait for the device: faster, but a power cut may lose OUT")
       ->group(output);
   sub->add_option("--buffer-mib", a->buffer_mib, "MiB of output held at a time")

@@ -202,6 +202,33 @@ def test_nothing_is_overwritten_without_force(restride, tmp_path, array):
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), array)
 
 
+@pytest.mark.parametrize("ending, member, others", [("npz", "wte", "lm_head.npy, wpe.npy"), ("npz", "wte.npy", "lm_head.npy, wpe.npy"),
+                                                    ("npz", None, "lm_head.npy, wpe.npy, wte.npy"),
+                                                    ("safetensors", "wte", "lm_head, wpe"), ("safetensors", None, "lm_head, wpe, wte")])
+def test_force_never_takes_the_other_arrays_of_a_file(restride, tmp_path, array, ending, member, others):
+    names = ["lm_head", "wpe", "wte"]
+    path = tmp_path / f"k.{ending}"
+    if ending == "npz":
+        np.savez(path, **{name: array for name in names})
+    else:
+        header = json.dumps({name: {"dtype": "U8", "shape": [1], "data_offsets": [i, i + 1]} for i, name in enumerate(names)}).encode()
+        path.write_bytes(struct.pack("<Q", len(header)) + header + b"abc")
+    before = path.read_bytes()
+    out = path.name + (f":{member}" if member else "")
+    err = restride("copy", "in.npy", out, "--force", code=1).err
+    assert f"holds {others}, which would be lost" in err and "another file" in err
+    assert path.read_bytes() == before and sorted(os.listdir(tmp_path)) == ["in.npy", path.name]
+
+
+@pytest.mark.parametrize("ending", ["npz", "safetensors"])
+def test_force_replaces_the_only_array_of_a_file_and_what_is_no_archive(restride, tmp_path, array, ending):
+    (tmp_path / f"k.{ending}").write_text("precious")
+    for _ in range(2):
+        restride("copy", "in.npy", f"k.{ending}:a.b", "--force")
+        restride("copy", f"k.{ending}:a.b", "back.npy", "--force")
+        np.testing.assert_array_equal(np.load(tmp_path / "back.npy"), array)
+
+
 def test_a_failed_copy_leaves_the_file_it_would_have_replaced(restride, tmp_path, array):
     (tmp_path / "out.npy").write_text("precious")
     restride("copy", "in.npy", "out.npy", "--force", "--axes", "9", code=1)

@@ -42,10 +42,9 @@ const Entry& choose(const std::vector<Entry>& entries, const std::string& wanted
   if (entries.empty()) throw ArgumentError(path + " holds no arrays");
   if (found.size() > 1 && !wanted.empty())
     throw ParseError(fmt::format("it holds '{}' more than once", printable(wanted)));
-  std::string names;
-  for (std::size_t i = 0; i < std::min<std::size_t>(entries.size(), 12); ++i)
-    names += (i ? ", " : "") + printable(entries[i].name);
-  if (entries.size() > 12) names += fmt::format(" and {} more", entries.size() - 12);
+  std::vector<std::string> all;
+  for (const Entry& e : entries) all.push_back(e.name);
+  const std::string names = listed(all);
   throw ArgumentError(wanted.empty() ? fmt::format("{} holds {} arrays; name one, as in '{}:{}'. It has {}", path,
                                                    entries.size(), path, printable(entries[0].name), names)
                                      : fmt::format("{} holds no '{}'; it has {}", path, printable(wanted), names));

@@ -1,5 +1,7 @@
 #include "tools/io/save_array.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -41,6 +43,36 @@ void require_member_name(const std::string& name) {
         "'{}' would be unpacked outside its archive; name the member by a relative path without '..' or '\\'", name));
 }
 
+/// What the archive at `path` holds beside `name`, which would go with it; nothing when it is no such archive.
+std::vector<std::string> others_beside(const std::string& name, const std::string& path) {
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0) return {};
+  const InputFile file(path);
+  std::vector<std::string> others;
+  const auto add = [&](const auto& entries) {
+    for (const auto& e : entries)
+      if (e.name != name && !e.name.ends_with('/')) others.push_back(e.name);
+  };
+  try {
+    if (path.ends_with(".npz"))
+      add(read_zip_directory(file));
+    else
+      add(parse_safetensors(file));
+  } catch (const IoError&) {
+    throw;
+  } catch (const Error&) {
+    return {};
+  }
+  return others;
+}
+
+void require_nothing_beside(const std::string& name, const std::string& path) {
+  const std::vector<std::string> others = others_beside(name, path);
+  if (!others.empty())
+    throw IoError(fmt::format("{} holds {}, which would be lost: a written file holds one array; name another file",
+                              path, listed(others)));
+}
+
 }  // namespace
 
 ArrayWriter::ArrayWriter(const std::string& spec, const ArraySpec& array, bool overwrite) {
@@ -57,12 +89,15 @@ ArrayWriter::ArrayWriter(const std::string& spec, const ArraySpec& array, bool o
   } else if (ends(".npz")) {
     zip_member_ = (where.member.empty() ? "arr_0" : where.member) + (where.member.ends_with(".npy") ? "" : ".npy");
     require_member_name(zip_member_);
+    require_nothing_beside(zip_member_, path_);
     const std::string npy = npy_head(array, extents);
     crc32_ = add_to_crc(0, bytes_of(npy));
     member_bytes_ = npy.size() + data_bytes_;
     head_ = zip_local_header(zip_member_, member_bytes_) + npy;
   } else if (ends(".safetensors")) {
-    head_ = safetensors_header(where.member.empty() ? "tensor" : where.member, array.layout.element, extents);
+    const std::string name = where.member.empty() ? "tensor" : where.member;
+    head_ = safetensors_header(name, array.layout.element, extents);
+    require_nothing_beside(name, path_);
   } else if (!ends(".raw") && !ends(".bin")) {
     throw ArgumentError(
         fmt::format("{}: its ending names no format; end it in .npy, .npz, .safetensors, .raw or .bin", path_));

@@ -21,7 +21,8 @@ struct ArraySpec {
 class ArrayWriter {
  public:
   /// Errors: ArgumentError (an unknown ending, a member for a format without, Fortran order where the format has
-  /// none), UnsupportedError (an element that it has no name for), those of OutputFile.
+  /// none), UnsupportedError (an element that it has no name for), IoError (the file holds arrays beside the one named,
+  /// which would be lost), those of OutputFile.
   ArrayWriter(const std::string& spec, const ArraySpec& array, bool overwrite);
 
   const std::string& path() const noexcept { return path_; }

@@ -1,5 +1,6 @@
 #include "tools/io/text.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -65,6 +66,13 @@ std::string printable(std::string_view text) {
   std::size_t cut = kMost;
   while (cut > kMost - 4 && (static_cast<std::uint8_t>(text[cut]) & 0xc0) == 0x80) --cut;
   return escaped(text.substr(0, cut)) + "...";
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 12;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) out += (i ? ", " : "") + printable(names[i]);
+  return names.size() <= kMost ? out : fmt::format("{} and {} more", out, names.size() - kMost);
 }
 
 void require_utf8(std::string_view name, std::string_view what) {

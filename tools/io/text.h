@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace restride::io {
 
@@ -14,6 +15,9 @@ std::string escaped(std::string_view text);
 
 /// The same of a text that may be long: cut after 60 bytes, between characters.
 std::string printable(std::string_view text);
+
+/// Names for a message: "a, b, c", after the twelfth only how many more there are.
+std::string listed(const std::vector<std::string>& names);
 
 /// Errors: ArgumentError unless `name` is UTF-8, as the formats that hold names want it; `what` says whose it is.
 void require_utf8(std::string_view name, std::string_view what);
