@@ -26,6 +26,8 @@ constexpr struct {
                {"I64", DType::kI64},   {"F16", DType::kF16}, {"BF16", DType::kBF16},      {"F32", DType::kF32},
                {"F64", DType::kF64},   {"C64", DType::kC64}, {"F8_E4M3", DType::kF8E4M3}, {"F8_E5M2", DType::kF8E5M2}};
 
+constexpr std::string_view kMetadata = "__metadata__";  // the header's one key that is no tensor
+
 [[noreturn]] void fail(const std::string& problem) { throw ParseError("safetensors header: " + problem); }
 
 json parse_json(const std::vector<std::uint8_t>& text) {
@@ -107,12 +109,14 @@ std::vector<ArrayEntry> parse_safetensors(const ByteSource& source) {
 
   std::vector<ArrayEntry> entries;
   for (const auto& [name, value] : header.items())
-    if (name != "__metadata__") entries.push_back(read_tensor(name, value, data_start, source.size() - data_start));
+    if (name != kMetadata) entries.push_back(read_tensor(name, value, data_start, source.size() - data_start));
   return entries;
 }
 
 std::string safetensors_header(const std::string& name, const Element& element, Extents extents) {
   require_utf8(name, "the tensor's name");
+  if (name == kMetadata)
+    throw ArgumentError(fmt::format("safetensors keeps '{}' for itself; give the tensor another name", name));
   const auto* row =
       std::find_if(std::begin(kDtypes), std::end(kDtypes), [&](const auto& r) { return r.dtype == element.dtype; });
   if (row == std::end(kDtypes))

@@ -17,7 +17,8 @@ namespace restride::io {
 std::vector<ArrayEntry> parse_safetensors(const ByteSource& source);
 
 /// The header in front of one contiguous tensor, padded to a multiple of 8 bytes.
-/// Errors: UnsupportedError when the format has no name for the element, ArgumentError for a name that is no UTF-8.
+/// Errors: UnsupportedError when the format has no name for the element, ArgumentError for a name that is no UTF-8
+/// or that the format keeps for itself (__metadata__).
 std::string safetensors_header(const std::string& name, const Element& element, Extents extents);
 
 }  // namespace restride::io

@@ -46,6 +46,12 @@ TEST(Safetensors, SaysWhenItHasNoNameForAnElement) {
   EXPECT_THROW(safetensors_header("\xff", DType::kF32, shape), ArgumentError);
 }
 
+TEST(Safetensors, RefusesTheNameThatIsNoTensors) {
+  const std::vector<std::int64_t> shape{1};
+  const auto message = message_of<ArgumentError>([&] { safetensors_header("__metadata__", DType::kF32, shape); });
+  EXPECT_NE(message.find("another name"), std::string::npos) << message;
+}
+
 struct Hostile {
   const char* name;
   std::string file;
