@@ -120,8 +120,9 @@ std::string safetensors_header(const std::string& name, const Element& element, 
   const auto* row =
       std::find_if(std::begin(kDtypes), std::end(kDtypes), [&](const auto& r) { return r.dtype == element.dtype; });
   if (row == std::end(kDtypes))
-    throw UnsupportedError(
-        fmt::format("safetensors has no dtype for {}; convert with --dtype, or write .npy", to_string(element)));
+    throw UnsupportedError(fmt::format(
+        "safetensors has no dtype for {}; {}, or write .npy", to_string(element),
+        element.dtype == DType::kBytes ? "say with --in-dtype what the elements really are" : "convert with --dtype"));
   const Layout layout = contiguous(element, extents);
   nlohmann::ordered_json tensor;
   tensor["dtype"] = row->name;
