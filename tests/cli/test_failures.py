@@ -363,10 +363,16 @@ def test_the_progress_bar_is_for_terminals(tmp_path):
         os.close(theirs)
 
 
-@pytest.mark.parametrize("member", ["../x", "a/../../x", "/etc/x", "a\\..\\x"])
+@pytest.mark.parametrize("member", ["../x", "a/../../x", "/etc/x", "a\\..\\x", "..", "...npy"])
 def test_a_member_that_would_be_unpacked_outside_its_archive_is_refused(restride, tmp_path, array, member):
     result = restride("copy", "in.npy", f"out.npz:{member}", code=2)
     assert "outside its archive" in result.err and "relative path" in result.err
+    assert os.listdir(tmp_path) == ["in.npy"]
+
+
+@pytest.mark.parametrize("member", [".npy", ".", "./a", "a/.npy", "a/./b", "a//b", "a/"])
+def test_a_member_without_a_name_is_refused(restride, tmp_path, array, member):
+    assert "is empty or '.'" in restride("copy", "in.npy", f"out.npz:{member}", code=2).err
     assert os.listdir(tmp_path) == ["in.npy"]
 
 

@@ -28,19 +28,25 @@ std::string npy_head(const ArraySpec& a, Extents extents) {
   return npy_header(a.npy_descr.empty() ? npy_dtype(a.layout.element) : a.npy_descr, extents, a.fortran_order);
 }
 
-/// A name that other programs can unpack below the folder they were told: relative, and nowhere upwards.
+/// A name, its ending left out, that other programs can unpack below the folder they were told: relative, and nowhere
+/// upwards.
 void require_member_name(const std::string& name) {
   require_utf8(name, "the member's name");
-  if (name.size() > 0xffff) throw ArgumentError("the member's name is longer than 65535 bytes");
+  if (name.size() + 4 > 0xffff) throw ArgumentError("the member's name is longer than 65531 bytes");
   bool outside = name.starts_with('/') || name.find('\\') != std::string::npos || name.find('\0') != std::string::npos;
-  for (std::string_view rest = name; !rest.empty();) {
-    const std::string_view part = rest.substr(0, rest.find('/'));
+  bool nameless = false;
+  for (std::size_t at = 0, end = 0; end != std::string::npos; at = end + 1) {
+    end = name.find('/', at);
+    const std::string_view part = std::string_view(name).substr(at, end - at);
     outside |= part == "..";
-    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    nameless |= part.empty() || part == ".";
   }
   if (outside)
     throw ArgumentError(fmt::format(
         "'{}' would be unpacked outside its archive; name the member by a relative path without '..' or '\\'", name));
+  if (nameless)
+    throw ArgumentError(
+        fmt::format("the member's name '{}' is empty or '.', or a part of it between '/' is; name an array", name));
 }
 
 /// What the archive at `path` holds beside `name`, which would go with it; nothing when it is no such archive.
@@ -87,8 +93,10 @@ ArrayWriter::ArrayWriter(const std::string& spec, const ArraySpec& array, bool o
   if (ends(".npy")) {
     head_ = npy_head(array, extents);
   } else if (ends(".npz")) {
-    zip_member_ = (where.member.empty() ? "arr_0" : where.member) + (where.member.ends_with(".npy") ? "" : ".npy");
-    require_member_name(zip_member_);
+    std::string name = where.member.empty() ? "arr_0" : where.member;
+    if (name.ends_with(".npy")) name.resize(name.size() - 4);
+    require_member_name(name);
+    zip_member_ = name + ".npy";
     require_nothing_beside(zip_member_, path_);
     const std::string npy = npy_head(array, extents);
     crc32_ = add_to_crc(0, bytes_of(npy));
