@@ -109,7 +109,8 @@ void run_copy(CopyArguments& a) {
   io::install_signal_handlers();
   const io::OpenArray in = io::open_array(a.in, to_open_options(a.input));
   const CopyRequest request = apply(a.view, in.entry.layout);
-  if (in.file.is_same_file(io::split_spec(a.out).path))
+  const io::PathAndMember out = from_command_line<ArgumentError>([&] { return io::target_of(a.out); });
+  if (in.file.is_same_file(out.path))
     throw ArgumentError(a.out + " is the file that is read; write to another name and rename it");
   Options options = to_options(a.run);
   if (options.device == DeviceKind::kAuto) options.device = DeviceKind::kCpu;  // files lie in host memory
@@ -151,7 +152,8 @@ void add_copy_command(CLI::App& app) {
   add_input_options(*sub, a->input);
   add_run_options(*sub, a->run);
   const std::string output = "The output";
-  sub->add_flag("--force,-f", a->force, "Replace OUT when it exists, unless it holds other arrays: a written file holds one")
+  sub->add_flag("--force,-f", a->force,
+                "Replace OUT when it exists, unless it holds other arrays: a written file holds one")
       ->group(output);
   sub->add_flag("--no-sync", a->no_sync, "Do not wait for the device: faster, but a power cut may lose OUT")
       ->group(output);

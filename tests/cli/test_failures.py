@@ -259,6 +259,17 @@ def test_targets_whose_name_says_that_they_cannot_be_written(restride, tmp_path,
     assert os.listdir(tmp_path) == ["in.npy"]
 
 
+@pytest.mark.parametrize("file", ["in.npy", "other.npy", "other.raw"])
+def test_a_file_that_is_named_as_a_folder_is_no_folder(restride, tmp_path, array, file):
+    np.save(tmp_path / "other.npy", array)
+    (tmp_path / "other.raw").write_bytes(b"raw")
+    for force in ([], ["--force"]):
+        err = restride("copy", "in.npy", f"{file}/x.npy", *force, code=1).err
+        assert f"{file} is no directory" in err and "is the file that is read" not in err
+    assert "leave out '/x.npy'" in restride("copy", "in.npy/x.npy", "out.npy", code=1).err
+    assert sorted(os.listdir(tmp_path)) == ["in.npy", "other.npy", "other.raw"]
+
+
 @pytest.mark.parametrize("exists", [False, True])
 def test_a_link_is_written_through_whether_its_file_exists_or_not(restride, tmp_path, array, exists):
     if exists:

@@ -117,7 +117,7 @@ OpenArray open_by_content(const PathAndMember& where, const OpenOptions& options
   file.read(0, std::span(magic).first(std::min<std::uint64_t>(magic.size(), file.size())));
   const std::string_view head(reinterpret_cast<const char*>(magic.data()), magic.size());
   if (head == "\x93NUMPY") {
-    if (!where.member.empty()) throw ArgumentError(where.path + " is one array; leave out ':" + where.member + "'");
+    if (!where.member.empty()) throw ArgumentError(where.path + " is one array; leave out '" + where.behind + "'");
     ArrayEntry entry = parse_npy(file);
     return {std::move(file), std::move(entry), where.path};
   }
@@ -132,13 +132,14 @@ OpenArray open_by_content(const PathAndMember& where, const OpenOptions& options
 }  // namespace
 
 PathAndMember split_spec(const std::string& spec) {
-  if (is_regular_file(spec)) return {spec, ""};
+  if (is_regular_file(spec)) return {spec, "", ""};
   for (const char separator : {':', '/'})
     for (std::size_t at = spec.find(separator); at != std::string::npos; at = spec.find(separator, at + 1)) {
       const std::string path = spec.substr(0, at);
-      if (at + 1 < spec.size() && (is_regular_file(path) || may_hold_members(path))) return {path, spec.substr(at + 1)};
+      if (at + 1 < spec.size() && (is_regular_file(path) || may_hold_members(path)))
+        return {path, spec.substr(at + 1), spec.substr(at)};
     }
-  return {spec, ""};
+  return {spec, "", ""};
 }
 
 OpenArray open_array(const std::string& spec, const OpenOptions& options) {

@@ -31,6 +31,7 @@ OpenArray open_array(const std::string& spec, const OpenOptions& options = {});
 struct PathAndMember {
   std::string path;
   std::string member;
+  std::string behind;  ///< the member with what parts it from the path: ":weights", "/weights"
 };
 PathAndMember split_spec(const std::string& spec);
 

@@ -10,7 +10,6 @@
 #include <zlib.h>
 
 #include "tools/io/npy.h"
-#include "tools/io/open_array.h"
 #include "tools/io/safetensors.h"
 #include "tools/io/text.h"
 #include "tools/io/zip.h"
@@ -81,8 +80,17 @@ void require_nothing_beside(const std::string& name, const std::string& path) {
 
 }  // namespace
 
+PathAndMember target_of(const std::string& spec) {
+  PathAndMember where = split_spec(spec);
+  if (where.member.empty() || where.path.ends_with(".npz") || where.path.ends_with(".safetensors")) return where;
+  struct stat st {};
+  if (where.behind.starts_with('/') && ::stat(where.path.c_str(), &st) == 0)
+    throw IoError(fmt::format("cannot write {}: {} is no directory; name a file beside it", spec, where.path));
+  throw ArgumentError(fmt::format("{} holds one array without a name; leave out '{}'", where.path, where.behind));
+}
+
 ArrayWriter::ArrayWriter(const std::string& spec, const ArraySpec& array, bool overwrite) {
-  const PathAndMember where = split_spec(spec);
+  const PathAndMember where = target_of(spec);
   path_ = where.path;
   require_target(path_, overwrite);
   data_bytes_ = static_cast<std::uint64_t>(array.layout.bytes());
@@ -113,8 +121,6 @@ ArrayWriter::ArrayWriter(const std::string& spec, const ArraySpec& array, bool o
   if (array.fortran_order && !ends(".npy") && !ends(".npz"))
     throw ArgumentError(
         fmt::format("{}: only .npy and .npz can say that the first mode is the fastest; leave out --order F", path_));
-  if (!where.member.empty() && !ends(".npz") && !ends(".safetensors"))
-    throw ArgumentError(fmt::format("{} holds one array without a name; leave out ':{}'", path_, where.member));
 
   file_ = std::make_unique<OutputFile>(path_, overwrite);
   file_->reserve(head_.size() + data_bytes_);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "tools/io/open_array.h"
 #include "tools/io/output_file.h"
 
 #include <restride/layout.hpp>
@@ -16,6 +17,10 @@ struct ArraySpec {
   std::string npy_descr;  ///< overrides NumPy's name of the element; empty: npy_dtype(layout.element)
   bool fortran_order = false;
 };
+
+/// Where `spec` says to write. Errors: ArgumentError (a member for a format without), IoError (a folder that is a
+/// file).
+PathAndMember target_of(const std::string& spec);
 
 /// The format is told by the name: .npy, .npz (one stored member), .safetensors (one tensor), .raw or .bin.
 class ArrayWriter {
