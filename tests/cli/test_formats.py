@@ -61,6 +61,20 @@ def test_npz_members_stored_and_deflated(restride, numbered, tmp_path, save):
     assert "it has a.npy, b.npy" in restride("copy", "in.npz:c", "c.npy", code=1).err
 
 
+def test_folders_and_notes_in_an_npz_are_no_arrays(restride, numbered, tmp_path):
+    import zipfile
+    a = numbered((30, 40))
+    np.save(tmp_path / "a.npy", a)
+    with zipfile.ZipFile(tmp_path / "mix.npz", "w") as z:
+        z.writestr("data/", "")
+        z.writestr("data/notes.txt", "text")
+        z.write(tmp_path / "a.npy", "data/a.npy")
+    restride("copy", "mix.npz", "out.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), a)
+    assert "it has data/a.npy\n" in restride("copy", "mix.npz:b", "b.npy", code=1).err
+    assert "member 'data/notes.txt'" in restride("copy", "mix.npz:data/notes.txt", "b.npy", code=1).err
+
+
 def test_npz_is_a_zip_that_other_tools_accept(restride, numbered, tmp_path):
     import zipfile
     np.save(tmp_path / "in.npy", numbered((30, 40)))

@@ -65,8 +65,10 @@ auto naming(const std::string& what, Parse&& parse) -> decltype(parse()) {
 }
 
 OpenArray open_npz(InputFile file, const std::string& wanted) {
-  const std::vector<ZipMember> members = read_zip_directory(file);
-  const ZipMember& member = choose(members, wanted, ".npy", file.path());
+  std::vector<ZipMember> arrays = read_zip_directory(file);
+  // Folders and notes may lie beside the arrays; whoever names one hears that it is none.
+  std::erase_if(arrays, [&](const ZipMember& m) { return !m.name.ends_with(".npy") && m.name != wanted; });
+  const ZipMember& member = choose(arrays, wanted, ".npy", file.path());
   const std::string shown = file.path() + ":" + member.name;
   const std::uint64_t data = zip_member_data(file, member);
   const auto parse = [&](const ByteSource& source) {

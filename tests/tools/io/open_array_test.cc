@@ -81,10 +81,10 @@ TEST(OpenArray, NamesTheMemberThatIsNoArray) {
   const std::string text = "hello";
   write_file(folder / "a.npz",
              zip_local_header("größe.txt", text.size()) + text + zip_end("größe.txt", text.size(), 0));
-  EXPECT_NE(message_of<ParseError>([&] { open_array(folder / "a.npz"); }).find("a.npz: member 'größe.txt': "),
+  EXPECT_NE(message_of<ParseError>([&] { open_array(folder / "a.npz:größe.txt"); }).find("a.npz: member 'größe.txt': "),
             std::string::npos);
-  EXPECT_NE(message_of<ArgumentError>([&] { open_array(folder / "a.npz:x"); }).find("it has größe.txt"),
-            std::string::npos);
+  for (const char* name : {"a.npz", "a.npz:x"})
+    EXPECT_NE(message_of<ArgumentError>([&] { open_array(folder / name); }).find("holds no arrays"), std::string::npos);
 }
 
 TEST(OpenArray, ReadsNumpysBytesAsWhatTheyAre) {
