@@ -393,6 +393,14 @@ def test_a_member_whose_name_is_no_utf8_is_refused(restride, tmp_path, array, ou
     assert os.listdir(tmp_path) == ["in.npy"]
 
 
+def test_the_longest_file_name_can_be_written_and_replaced(restride, tmp_path, array):
+    name = "x" * 251 + ".npy"
+    for _ in range(2):
+        restride("copy", "in.npy", name, "--force")
+    np.testing.assert_array_equal(np.load(tmp_path / name), array)
+    assert sorted(os.listdir(tmp_path)) == ["in.npy", name]
+
+
 def test_a_file_name_that_is_too_long_is_refused_before_the_copy(restride, tmp_path, array):
     result = restride("copy", "in.npy", "x" * 300 + ".npy", code=1)
     assert "too long" in result.err.lower()

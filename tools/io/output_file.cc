@@ -86,7 +86,7 @@ OutputFile::OutputFile(const std::string& path, bool overwrite)
 
 void OutputFile::take_temporary_name(const std::string& doing, const std::function<bool(const char*)>& take) {
   for (int attempt = 0; attempt < 100; ++attempt) {
-    temporary_ = target_ + ".restride-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
+    temporary_ = directory_ + "/.restride-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
     set_temporary(temporary_);
     if (take(temporary_.c_str())) return;
     const int reason = errno;
@@ -122,10 +122,10 @@ void OutputFile::reserve(std::uint64_t bytes) {
 
 void OutputFile::commit(bool sync) {
   if (sync && ::fsync(fd_.get()) != 0) throw IoError(errno_message("write", path_));
-  if (overwrite_)
+  if (!publish_new()) {
+    if (!overwrite_) refuse_existing(path_);
     publish_over();
-  else
-    publish_new();
+  }
   temporary_.clear();
   clear_temporary();
   if (!sync) return;
@@ -134,7 +134,7 @@ void OutputFile::commit(bool sync) {
   if (directory) ::fsync(directory.get());
 }
 
-void OutputFile::publish_new() {
+bool OutputFile::publish_new() {
   int result = 0;
   if (temporary_.empty()) {
     const std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
@@ -142,8 +142,8 @@ void OutputFile::publish_new() {
   } else {
     result = rename_without_replacing(temporary_.c_str(), target_.c_str());
   }
-  if (result == 0) return;
-  if (errno == EEXIST) refuse_existing(path_);
+  if (result == 0) return true;
+  if (errno == EEXIST) return false;
   throw IoError(errno_message("give the output its name", path_));
 }
 

@@ -31,10 +31,12 @@ class OutputFile {
   void commit(bool sync = true);
 
  private:
-  /// Calls `take` with names beside the target until it is true; it fails by errno, EEXIST asks for another name.
+  /// Calls `take` with names beside the target, short whatever its own, until it is true; it fails by errno, EEXIST
+  /// asks for another name.
   void take_temporary_name(const std::string& doing, const std::function<bool(const char*)>& take);
   void open_named(mode_t mode);
-  void publish_new();
+  /// False when the target exists.
+  bool publish_new();
   void publish_over();
   std::string path_;    // as the user wrote it, for messages
   std::string target_;  // with symbolic links followed

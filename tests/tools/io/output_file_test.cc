@@ -80,7 +80,7 @@ TEST(OutputFile, KeepsAModeThatTheUmaskWouldCut) {
 TEST(OutputFile, PassesOverTemporaryNamesThatAKilledProcessLeft) {
   TemporaryFolder folder;
   write_file(folder / "out", "old");
-  const std::string stale = folder / ("out.restride-" + std::to_string(::getpid()));
+  const std::string stale = folder / (".restride-" + std::to_string(::getpid()));
   for (const char* end : {"", "-0", "-1"}) write_file(stale + end, "stale");
   {
     OutputFile file(folder / "out", true);
@@ -90,6 +90,18 @@ TEST(OutputFile, PassesOverTemporaryNamesThatAKilledProcessLeft) {
   EXPECT_EQ(read_file(folder / "out"), "new");
   EXPECT_EQ(read_file(stale + "-0"), "stale");
   EXPECT_EQ(folder.files(), 4u);
+}
+
+TEST(OutputFile, TakesTheLongestNameThereIs) {
+  TemporaryFolder folder;
+  const std::string name = folder / std::string(255, 'x');
+  for (const char* text : {"new", "replaced"}) {
+    OutputFile file(name, true);
+    file.write(0, bytes_of(text));
+    file.commit();
+    EXPECT_EQ(read_file(name), text);
+  }
+  EXPECT_EQ(folder.files(), 1u);
 }
 
 TEST(OutputFile, FollowsALinkWhoseFileDoesNotExistYet) {
