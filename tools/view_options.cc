@@ -134,8 +134,9 @@ void add_view_options(CLI::App& sub, ViewOptions& o) {
   numbers("--flip", o.flip, "MODES", "Reverse these modes: 0,1; negative ones count from the end");
   numbers("--broadcast", o.broadcast, "EXTENTS", "Repeat modes of extent 1 up to these extents: 8,64,64");
   auto* axes = numbers("--axes", o.axes, "AXES", "Output mode j is input mode AXES[j]: 0,3,1,2");
-  auto* rearrange = text("--rearrange", o.rearrange, "PATTERN",
-                         "The same in einops notation, split and merge included: 'b (h s) c -> b h (s c)'");
+  auto* rearrange =
+      text("--rearrange", o.rearrange, "PATTERN",
+           "The same in einops notation, split and merge included: 'b (h s) c -> b h (s c)', 'b ... c -> b (... c)'");
   axes->excludes(rearrange);
   sub.add_option("--size", o.sizes, "Extent of a name in --rearrange: s=4; may be repeated")
       ->needs(rearrange)

@@ -14,7 +14,10 @@ namespace {
 constexpr std::string_view kEllipsis = "...";
 
 /// One parenthesis (or a lone name): the names it holds, outermost first. "1" and "()" hold none.
-using Group = std::vector<std::string>;
+struct Group {
+  std::vector<std::string> names;
+  bool parenthesis = false;
+};
 
 [[noreturn]] void fail(std::string_view pattern, const std::string& what) {
   throw ParseError(fmt::format("rearrange '{}': {}; write for example 'b h w c -> b c h w'", pattern, what));
@@ -30,15 +33,15 @@ std::vector<Group> parse_side(std::string_view pattern, std::string_view side) {
     } else if (c == '(') {
       if (inside) fail(pattern, "a parenthesis inside a parenthesis");
       inside = true;
-      groups.emplace_back();
+      groups.push_back({{}, true});
       ++at;
     } else if (c == ')') {
       if (!inside) fail(pattern, "a ')' without its '('");
       inside = false;
       ++at;
     } else if (side.substr(at, 3) == kEllipsis) {
-      if (inside) fail(pattern, "'...' inside a parenthesis is not supported");
-      groups.push_back({std::string(kEllipsis)});
+      if (!inside) groups.emplace_back();
+      groups.back().names.emplace_back(kEllipsis);
       at += 3;
     } else if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
       const std::size_t start = at;
@@ -48,7 +51,7 @@ std::vector<Group> parse_side(std::string_view pattern, std::string_view side) {
       if (word == "1") continue;
       if (std::isdigit(static_cast<unsigned char>(word[0])) != 0)
         fail(pattern, fmt::format("'{}' is neither a name nor 1", word));
-      groups.back().push_back(word);
+      groups.back().names.push_back(word);
     } else {
       std::size_t end = at + 1;  // a character of UTF-8 is quoted whole
       while (end < side.size() && (static_cast<unsigned char>(side[end]) & 0xc0) == 0x80) ++end;
@@ -59,23 +62,29 @@ std::vector<Group> parse_side(std::string_view pattern, std::string_view side) {
   return groups;
 }
 
-/// Replaces "..." by as many numbered names as the layout has modes left for it.
-void expand_ellipsis(std::string_view pattern, std::vector<Group>& groups, std::size_t count) {
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    if (groups[i].size() != 1 || groups[i][0] != kEllipsis) continue;
-    groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(i));
-    for (std::size_t k = 0; k < count; ++k)
-      groups.insert(groups.begin() + static_cast<std::ptrdiff_t>(i + k), Group{fmt::format("...{}", k)});
-    for (std::size_t k = i + count; k < groups.size(); ++k)
-      if (groups[k].size() == 1 && groups[k][0] == kEllipsis) fail(pattern, "'...' twice on one side");
-    return;
-  }
+std::ptrdiff_t count_ellipses(const std::vector<Group>& groups) {
+  std::ptrdiff_t n = 0;
+  for (const Group& g : groups) n += std::count(g.names.begin(), g.names.end(), kEllipsis);
+  return n;
 }
 
-bool has_ellipsis(const std::vector<Group>& groups) {
-  for (const Group& g : groups)
-    if (g.size() == 1 && g[0] == kEllipsis) return true;
-  return false;
+/// Writes "..." out as numbered names for `count` modes: each a mode of its own or, in a parenthesis, a part of it.
+std::vector<Group> expand_ellipsis(const std::vector<Group>& groups, std::size_t count) {
+  std::vector<Group> out;
+  for (const Group& g : groups) {
+    std::vector<std::string> names;
+    for (const std::string& name : g.names) {
+      if (name == kEllipsis)
+        for (std::size_t k = 0; k < count; ++k) names.push_back(fmt::format("...{}", k));
+      else
+        names.push_back(name);
+    }
+    if (!g.parenthesis && count_ellipses({g}) != 0)
+      for (const std::string& name : names) out.push_back({{name}});
+    else
+      out.push_back({names, g.parenthesis});
+  }
+  return out;
 }
 
 using Sizes = std::span<const std::pair<std::string, std::int64_t>>;
@@ -99,16 +108,19 @@ struct Sides {
 Sides parse_sides(std::string_view pattern, const Layout& l) {
   const std::size_t arrow = pattern.find("->");
   if (arrow == std::string_view::npos) fail(pattern, "no '->'");
-  Sides sides{parse_side(pattern, pattern.substr(0, arrow)), parse_side(pattern, pattern.substr(arrow + 2))};
-  const bool open = has_ellipsis(sides.left);
-  if (open != has_ellipsis(sides.right)) fail(pattern, "'...' on one side only");
+  const Sides sides{parse_side(pattern, pattern.substr(0, arrow)), parse_side(pattern, pattern.substr(arrow + 2))};
+  const std::ptrdiff_t on_left = count_ellipses(sides.left), on_right = count_ellipses(sides.right);
+  for (const Group& g : sides.left)
+    if (g.parenthesis && count_ellipses({g}) != 0)
+      fail(pattern, "'...' inside a parenthesis of the left side, which splits one mode; name its parts");
+  if (on_left > 1 || on_right > 1) fail(pattern, "'...' twice on one side");
+  if (on_left != on_right) fail(pattern, "'...' on one side only");
+  const bool open = on_left == 1;
   const std::size_t fixed = sides.left.size() - (open ? 1 : 0);
   if (fixed > l.modes.size() || (!open && fixed != l.modes.size()))
     throw ShapeError(fmt::format("rearrange '{}': the left side names {} modes but {} has {}", pattern, fixed,
                                  to_string(l), l.rank()));
-  expand_ellipsis(pattern, sides.left, l.modes.size() - fixed);
-  expand_ellipsis(pattern, sides.right, l.modes.size() - fixed);
-  return sides;
+  return {expand_ellipsis(sides.left, l.modes.size() - fixed), expand_ellipsis(sides.right, l.modes.size() - fixed)};
 }
 
 void require_sizes(std::string_view pattern, Sizes sizes, std::vector<Named>& named) {
@@ -124,7 +136,7 @@ void require_sizes(std::string_view pattern, Sizes sizes, std::vector<Named>& na
 /// The modes that `group` splits mode `g` of the layout into.
 Modes split_mode(std::string_view pattern, const Layout& l, std::size_t g, const Group& group, Sizes sizes) {
   std::vector<std::int64_t> extents;
-  for (const std::string& name : group) {
+  for (const std::string& name : group.names) {
     const auto given = std::find_if(sizes.begin(), sizes.end(), [&](const auto& s) { return s.first == name; });
     extents.push_back(given != sizes.end() ? given->second : -1);
   }
@@ -146,7 +158,7 @@ Modes split_mode(std::string_view pattern, const Layout& l, std::size_t g, const
 std::vector<Named> name_modes(std::string_view pattern, const Layout& l, const std::vector<Group>& left, Sizes sizes) {
   std::vector<Named> named;
   for (const Group& group : left)
-    for (const std::string& name : group) {
+    for (const std::string& name : group.names) {
       if (find(named, name) != nullptr) fail(pattern, fmt::format("'{}' twice on the left", name));
       named.push_back({name, {}});
     }
@@ -185,7 +197,7 @@ Rearrangement rearrange(const Layout& l, std::string_view pattern, Sizes sizes) 
   out.source.modes.clear();
   for (const Group& group : sides.right) {
     std::int64_t extent = 1;
-    for (const std::string& name : group) {
+    for (const std::string& name : group.names) {
       const Mode& mode = place(pattern, named, name);
       if (out.source.modes.full()) fail(pattern, "more modes than a layout holds");
       out.source.modes.push_back(mode);

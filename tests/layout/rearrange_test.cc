@@ -45,6 +45,24 @@ TEST(Rearrange, CarriesModesUnderAnEllipsis) {
   EXPECT_EQ(shown("u8 (4,5)", "h w ... -> ... w h"), (Pair{"u8 (5,4):(1,5)", "u8 (5,4):(4,1)"}));
 }
 
+TEST(Rearrange, MergesTheModesOfAnEllipsis) {
+  // None, one and two modes, alone and beside other names.
+  EXPECT_EQ(shown("u8 (2)", "a ... -> a (...)"), (Pair{"u8 (2):(1)", "u8 (2,1):(1,1)"}));
+  EXPECT_EQ(shown("u8 (2,3)", "a ... -> a (...)"), (Pair{"u8 (2,3):(3,1)", "u8 (2,3):(3,1)"}));
+  EXPECT_EQ(shown("u8 (2,3,4)", "a ... -> a (...)"), (Pair{"u8 (2,3,4):(12,4,1)", "u8 (2,12):(12,1)"}));
+  EXPECT_EQ(shown("u8 (2,5)", "b ... c -> b (... c)"), (Pair{"u8 (2,5):(5,1)", "u8 (2,5):(5,1)"}));
+  EXPECT_EQ(shown("u8 (2,3,5)", "b ... c -> b (... c)"), (Pair{"u8 (2,3,5):(15,5,1)", "u8 (2,15):(15,1)"}));
+  EXPECT_EQ(shown("u8 (2,3,4,5)", "b ... c -> b (... c)"), (Pair{"u8 (2,3,4,5):(60,20,5,1)", "u8 (2,60):(60,1)"}));
+  EXPECT_EQ(shown("u8 (2,3,4,5)", "b ... c -> (c ... b)"), (Pair{"u8 (5,3,4,2):(1,20,5,60)", "u8 (120):(1)"}));
+}
+
+TEST(Rearrange, MergesAnEllipsisOfStridesThatNoViewMerges) {
+  // The result is another memory, where whatever is merged lies together.
+  EXPECT_EQ(shown("u8 (2,3,4):(1,2,6)", "... c -> c (...)"), (Pair{"u8 (4,2,3):(6,1,2)", "u8 (4,6):(6,1)"}));
+  const Layout empty = parse_layout("u8 (0,1099511627776,1099511627776):(0,0,0)");
+  EXPECT_TRUE(holds(message_of<RangeError>([&] { rearrange(empty, "a ... -> a (...)"); }), "merged mode", "63 bits"));
+}
+
 TEST(Rearrange, DropsAndAddsExtentOne) {
   EXPECT_EQ(shown("u8 (2,3,1)", "b c 1 -> b c"), (Pair{"u8 (2,3):(3,1)", "u8 (2,3):(3,1)"}));
   EXPECT_EQ(shown("u8 (2,3)", "b c -> b 1 c ()"), (Pair{"u8 (2,3):(3,1)", "u8 (2,1,3,1):(3,3,1,1)"}));
@@ -69,6 +87,10 @@ TEST(Rearrange, SaysWhatIsWrongWithAPattern) {
   EXPECT_TRUE(holds(message("((a) b) -> a b"), "inside a parenthesis"));
   EXPECT_TRUE(holds(message("a ... -> a"), "one side only"));
   EXPECT_TRUE(holds(message("... ... -> ..."), "twice"));
+  EXPECT_TRUE(holds(message("... -> ... (...)"), "twice"));
+  EXPECT_TRUE(holds(message("a ... -> a (... ...)"), "twice"));
+  EXPECT_TRUE(holds(message("a b -> a (b ...)"), "one side only"));
+  EXPECT_TRUE(holds(message("(a ...) -> a ..."), "parenthesis of the left side", "name its parts"));
   EXPECT_TRUE(holds(message("a 2 -> a"), "'2' is neither a name nor 1"));
   EXPECT_TRUE(holds(message("a + -> a"), "'+' is no part"));
 }
