@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -71,12 +72,30 @@ void require_names(const std::vector<std::pair<std::string, std::int64_t>>& size
 
 // What is wrong with axes and extents whatever the array; -1 may be the same axis as another number or not.
 void require_possible(const ViewOptions& o) {
-  std::vector<std::int64_t> sorted = o.axes;
-  std::sort(sorted.begin(), sorted.end());
-  if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-    throw UsageError(fmt::format("axes ({}) name mode {} twice; give each mode once", fmt::join(o.axes, ","), *twice));
+  for (const auto& [what, modes] : {std::pair("axes", &o.axes), std::pair("--flip: modes", &o.flip)}) {
+    std::vector<std::int64_t> sorted = *modes;
+    std::sort(sorted.begin(), sorted.end());
+    if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
+      throw UsageError(
+          fmt::format("{} ({}) name mode {} twice; give each mode once", what, fmt::join(*modes, ","), *twice));
+  }
   if (std::any_of(o.broadcast.begin(), o.broadcast.end(), [](std::int64_t e) { return e < 0; }))
     throw UsageError(fmt::format("--broadcast ({}): extents are 0 or more", fmt::join(o.broadcast, ",")));
+}
+
+Layout flip_all(Layout layout, const std::vector<std::int64_t>& modes) {
+  std::set<std::int64_t> seen;
+  for (const std::int64_t mode : modes) {
+    const int rank = layout.rank();
+    if (mode < -rank || mode >= rank)
+      throw ShapeError(fmt::format("--flip {}: {} has modes {} to {}", mode, to_string(layout), -rank, rank - 1));
+    const std::int64_t m = mode < 0 ? mode + rank : mode;
+    if (!seen.insert(m).second)
+      throw ShapeError(
+          fmt::format("--flip: modes ({}) name mode {} twice; give each mode once", fmt::join(modes, ","), m));
+    layout = flip(layout, static_cast<int>(m));
+  }
+  return layout;
 }
 
 // Brings both sides to equal extents by a view of one of them.
@@ -160,12 +179,7 @@ CopyRequest apply(const ViewOptions& o, const Layout& input) {
   Layout src = input;
   if (!o.slice.empty())
     src = from_command_line<ParseError, ArgumentError>([&] { return slice(src, split_commas(o.slice)); });
-  for (const std::int64_t mode : o.flip) {
-    if (mode < -src.rank() || mode >= src.rank())
-      throw ShapeError(
-          fmt::format("--flip {}: {} has modes {} to {}", mode, to_string(src), -src.rank(), src.rank() - 1));
-    src = flip(src, static_cast<int>(mode < 0 ? mode + src.rank() : mode));
-  }
+  src = flip_all(src, o.flip);
   if (!o.broadcast.empty()) src = broadcast_to(src, o.broadcast);
   if (!o.axes.empty()) src = permute(src, o.axes);
   auto shape = shape_of(src.modes);

@@ -26,6 +26,7 @@ def array(tmp_path, numbered):
     (["--slice", "1,2,3,4"], ["slice"]),
     (["--slice", "9"], ["9"]),
     (["--flip", "3"], ["modes -3 to 2"]),
+    (["--flip", "0,-3"], ["(0,-3)", "mode 0 twice"]),
     (["--reshape", "7,-1"], ["(7,-1)", "120 elements"]),
     (["--reshape", "9223372036854775807,2"], ["120 elements"]),
     (["--broadcast", "3,5,6"], ["3"]),
@@ -63,7 +64,8 @@ def test_a_wrong_command_line_exits_with_2(restride, tmp_path, array, args):
 @pytest.mark.parametrize("args, words", [
     (["--slice", "a"], ["slice 'a'"]),
     (["--slice", "::0"], ["step"]),
-    (["--axes", "0,1,1"], ["mode 1 twice"]),
+    (["--axes", "0,1,1"], ["axes (0,1,1)", "mode 1 twice"]),
+    (["--flip", "0,0"], ["--flip", "(0,0)", "mode 0 twice"]), (["--flip", "-1,1,-1"], ["mode -1 twice"]),
     (["--broadcast", "5,-1,3,4"], ["(5,-1,3,4)", "0 or more"]),
     (["--rearrange", "ä b c -> b c ä"], ["'ä' is no part"]),
     (["--reshape", "0,-1"], ["-1", "write it out"]),
