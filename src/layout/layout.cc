@@ -51,9 +51,8 @@ void validate(const Layout& layout) {
   }
   if (empty) return;
   std::int64_t bytes = layout.element.size_bytes;
-  std::int64_t lo = layout.offset_bytes;
-  std::int64_t hi = 0;
-  if (!checked_add(layout.offset_bytes, layout.element.size_bytes, &hi)) throw_range(layout);
+  std::int64_t lo = 0;  // of the bytes touched, from element (0, ..., 0)
+  std::int64_t hi = layout.element.size_bytes;
   for (const Mode& m : layout.modes) {
     std::int64_t reach = 0;
     if (!checked_mul(bytes, m.extent, &bytes) || !checked_mul(m.extent - 1, m.stride_bytes, &reach))
@@ -63,6 +62,9 @@ void validate(const Layout& layout) {
   }
   std::int64_t span = 0;
   if (__builtin_sub_overflow(hi, lo, &span) || std::max(bytes, span) > kMaxBytes) throw_range(layout);
+  if (!checked_add(lo, layout.offset_bytes, &lo) || !checked_add(hi, layout.offset_bytes, &hi))
+    throw RangeError(fmt::format("an offset of {} bytes puts elements of {} of {} beyond 63 bits; use one nearer to 0",
+                                 layout.offset_bytes, layout::join_extents(layout.modes), to_string(layout.element)));
 }
 
 Layout strided(Element element, Extents extents, Extents strides_bytes, std::int64_t offset_bytes) {

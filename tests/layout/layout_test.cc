@@ -70,6 +70,14 @@ TEST(Strided, RefusesASpanBeyond63Bits) {
   EXPECT_THROW(bytes_apart(DType::kU8, {2}, {std::numeric_limits<std::int64_t>::min()}), RangeError);
 }
 
+TEST(Strided, SaysThatItIsTheOffsetWhichLeaves63Bits) {
+  for (const std::int64_t offset : {kMax, kMax - 3, -kMax})
+    EXPECT_TRUE(holds(message_of<RangeError>([&] { bytes_apart(DType::kF32, {2}, {offset < 0 ? -4 : 4}, offset); }),
+                      "an offset of " + std::to_string(offset), "nearer to 0"));
+  EXPECT_EQ(bytes_apart(DType::kF32, {2}, {4}, kMax - 8).offset_bytes, kMax - 8);
+  EXPECT_EQ(bytes_apart(DType::kF32, {2}, {-4}, 4 - kMax).offset_bytes, 4 - kMax);
+}
+
 TEST(Strided, TakesAModeWhoseEndLiesBeyondTheLimit) {
   // Element 1 is the last byte that fits; a third would start behind it, but there is none.
   EXPECT_EQ(bytes_apart(DType::kU8, {2}, {kMaxBytes - 1}).elements(), 2);
