@@ -9,6 +9,7 @@
 #include <restride/restride.hpp>
 
 #include "src/api/plan_impl.h"
+#include "src/layout/describe.h"
 #include "tools/commands.h"
 #include "tools/input_options.h"
 #include "tools/io/json_text.h"
@@ -82,8 +83,9 @@ Sides parse_arrow(const std::string& what, std::size_t arrow, const ExplainArgum
     const std::string_view axes = trim(right.substr(1, right.size() - 2));
     if (!axes.empty()) view.axes = parse_numbers("axes", std::string(axes));
     if (view.axes.size() != static_cast<std::size_t>(src.rank()))
-      throw ShapeError(fmt::format("{} has {} modes, but {} names {}; to reshape, write a dtype in front: '{} {}'",
-                                   to_string(src), src.rank(), right, view.axes.size(), to_string(src.element), right));
+      throw ShapeError(fmt::format("{} has {}, but {} names {}; to reshape, write a dtype in front: '{} {}'",
+                                   to_string(src), layout::counted(src.modes.size(), "mode"), right, view.axes.size(),
+                                   to_string(src.element), right));
     const CopyRequest r = apply(view, src);
     return {r.dst, r.src};
   }

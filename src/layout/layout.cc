@@ -69,8 +69,7 @@ void validate(const Layout& layout) {
 
 Layout strided(Element element, Extents extents, Extents strides_bytes, std::int64_t offset_bytes) {
   if (extents.size() != strides_bytes.size())
-    throw ShapeError(
-        fmt::format("{} extents but {} strides; give one stride a mode", extents.size(), strides_bytes.size()));
+    throw ShapeError(layout::extents_but_strides(extents.size(), strides_bytes.size()) + "; give one stride a mode");
   require_rank(extents.size());
   Layout out;
   out.element = element;

@@ -18,6 +18,10 @@ std::string join_extents(const Modes& modes) {
   return join({extents.data(), extents.size()});
 }
 
+std::string extents_but_strides(std::size_t extents, std::size_t strides) {
+  return fmt::format("{} but {}", counted(extents, "extent"), counted(strides, "stride"));
+}
+
 }  // namespace layout
 
 std::string to_string(const Element& e) {
@@ -125,8 +129,7 @@ Layout parse_layout(std::string_view text) {
     if (e < 0) in.fail(fmt::format("extent {} is negative", e));
   if (in.accept(':')) {
     auto strides = in.list("before the strides");
-    if (strides.size() != extents.size())
-      in.fail(fmt::format("{} extents but {} strides", extents.size(), strides.size()));
+    if (strides.size() != extents.size()) in.fail(layout::extents_but_strides(extents.size(), strides.size()));
     const std::int64_t unit = in.accept('b') ? 1 : element->size_bytes;
     const std::int64_t offset = in.accept('@') ? in.integer() : 0;
     for (std::int64_t& s : strides)

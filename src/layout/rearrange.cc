@@ -118,8 +118,8 @@ Sides parse_sides(std::string_view pattern, const Layout& l) {
   const bool open = on_left == 1;
   const std::size_t fixed = sides.left.size() - (open ? 1 : 0);
   if (fixed > l.modes.size() || (!open && fixed != l.modes.size()))
-    throw ShapeError(fmt::format("rearrange '{}': the left side names {} modes but {} has {}", pattern, fixed,
-                                 to_string(l), l.rank()));
+    throw ShapeError(fmt::format("rearrange '{}': the left side names {} but {} has {}", pattern,
+                                 layout::counted(fixed, "mode"), to_string(l), l.rank()));
   return {expand_ellipsis(sides.left, l.modes.size() - fixed), expand_ellipsis(sides.right, l.modes.size() - fixed)};
 }
 

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "src/base/checked.h"
+#include "src/layout/describe.h"
 #include "src/layout/view_checks.h"
 
 namespace restride {
@@ -38,6 +39,8 @@ std::optional<std::int64_t> read_number(std::string_view text, std::size_t* at, 
 SliceText parse_slice(std::string_view text) {
   const ParseError malformed(
       fmt::format("slice '{}': write start:stop, start:stop:step or an index, as in Python", text));
+  if (text.find("...") != std::string_view::npos)
+    throw ParseError(fmt::format("slice '{}': dots are not taken; write ':' for each mode that stays whole", text));
   SliceText out;
   for (std::size_t at = 0;; ++at) {
     const std::optional<std::int64_t> value = read_number(text, &at, malformed);
@@ -56,8 +59,8 @@ Layout take_index(const Layout& l, int mode, std::int64_t index) {
   const Mode& m = l.modes[static_cast<std::size_t>(mode)];
   const std::int64_t place = index < 0 ? index + m.extent : index;
   if (place < 0 || place >= m.extent)
-    throw ShapeError(fmt::format("slice: index {} of mode {} in {}, which has {} elements there", index, mode,
-                                 to_string(l), m.extent));
+    throw ShapeError(fmt::format("slice: index {} of mode {} in {}, which has {} there", index, mode, to_string(l),
+                                 layout::counted(static_cast<std::size_t>(m.extent), "element")));
   Layout out = l;
   if (l.elements() > 0) out.offset_bytes += place * m.stride_bytes;
   out.modes.erase(static_cast<std::size_t>(mode));
@@ -92,8 +95,8 @@ Layout slice(const Layout& l, int mode, std::optional<std::int64_t> start, std::
 
 Layout slice(const Layout& l, std::span<const std::string> slices) {
   if (slices.size() > l.modes.size())
-    throw ShapeError(
-        fmt::format("slice: {} slices for {}, which has {} modes; drop some", slices.size(), to_string(l), l.rank()));
+    throw ShapeError(fmt::format("slice: {} for {}, which has {}; drop some", layout::counted(slices.size(), "slice"),
+                                 to_string(l), layout::counted(l.modes.size(), "mode")));
   Layout out = l;
   int mode = 0;
   for (const std::string& text : slices) {

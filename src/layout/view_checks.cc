@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
+#include "src/layout/describe.h"
+
 namespace restride::layout {
 
 int checked_mode(const Layout& l, std::int64_t mode, const char* what) {
   const std::int64_t m = mode < 0 ? mode + l.rank() : mode;
   if (m < 0 || m >= l.rank())
-    throw ShapeError(fmt::format("{}: mode {} of {}, which has {} modes; use 0 to {} or -{} to -1", what, mode,
-                                 to_string(l), l.rank(), l.rank() - 1, l.rank()));
+    throw ShapeError(fmt::format("{}: mode {} of {}, which has {}; use 0 to {} or -{} to -1", what, mode, to_string(l),
+                                 counted(l.modes.size(), "mode"), l.rank() - 1, l.rank()));
   return static_cast<int>(m);
 }
 

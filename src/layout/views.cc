@@ -7,12 +7,14 @@
 namespace restride {
 
 using layout::checked_mode;
+using layout::counted;
 using layout::require_room;
 
 Layout permute(const Layout& l, Extents axes) {
   if (axes.size() != l.modes.size())
-    throw ShapeError(fmt::format("permute: {} axes {} for {}, which has {} modes; give each mode once", axes.size(),
-                                 layout::join(axes), to_string(l), l.rank()));
+    throw ShapeError(fmt::format("permute: {} {} for {}, which has {}; give each mode once",
+                                 counted(axes.size(), "axis", "axes"), layout::join(axes), to_string(l),
+                                 counted(l.modes.size(), "mode")));
   Layout out = l;
   std::uint64_t seen = 0;
   for (std::size_t j = 0; j < axes.size(); ++j) {
@@ -36,8 +38,8 @@ Layout flip(const Layout& l, int mode) {
 
 Layout broadcast_to(const Layout& l, Extents extents) {
   if (extents.size() < l.modes.size())
-    throw ShapeError(fmt::format("broadcast: {} has {} modes but {} only {}; a broadcast never drops modes",
-                                 to_string(l), l.rank(), layout::join(extents), extents.size()));
+    throw ShapeError(fmt::format("broadcast: {} has {} but {} only {}; a broadcast never drops modes", to_string(l),
+                                 counted(l.modes.size(), "mode"), layout::join(extents), extents.size()));
   require_room(l, static_cast<std::int64_t>(extents.size()), "broadcast");
   Layout out = l;
   out.modes.clear();

@@ -53,7 +53,7 @@ TEST(Notation, ComplainsWithTheColumn) {
   EXPECT_TRUE(holds(message_of<ParseError>([] { parse_layout("f33 (4)"); }), "'f33' is no element type"));
   EXPECT_TRUE(holds(message_of<ParseError>([] { parse_layout("f32 4"); }), "column 5", "expected '('"));
   EXPECT_TRUE(holds(message_of<ParseError>([] { parse_layout("f32 (4"); }), "column 7", "expected ')'"));
-  EXPECT_TRUE(holds(message_of<ParseError>([] { parse_layout("f32 (4):(1,1)"); }), "1 extents but 2 strides"));
+  EXPECT_TRUE(holds(message_of<ParseError>([] { parse_layout("f32 (4):(1,1)"); }), "1 extent but 2 strides"));
   EXPECT_TRUE(holds(message_of<ParseError>([] { parse_layout("f32 (-4)"); }), "extent -4 is negative"));
   EXPECT_TRUE(holds(message_of<ParseError>([] { parse_layout("f32 (4) x"); }), "column 9", "behind the extents"));
   EXPECT_TRUE(holds(message_of<ParseError>([] { parse_layout("f32 (99999999999999999999)"); }), "63 bits"));

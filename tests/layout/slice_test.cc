@@ -42,8 +42,11 @@ TEST(Slice, ReadsOneTextAMode) {
     EXPECT_THROW(slice(of("f32 (4)"), std::vector<std::string>{bad}), ParseError) << bad;
   const auto too_large = [] { slice(of("f32 (4)"), std::vector<std::string>{"99999999999999999999:"}); };
   EXPECT_TRUE(holds(message_of<ParseError>(too_large), "does not fit 63 bits"));
+  const auto dots = [] { slice(of("f32 (4,5)"), std::vector<std::string>{"...", "1"}); };
+  EXPECT_TRUE(holds(message_of<ParseError>(dots), "slice '...'", "write ':' for each mode"));
   EXPECT_THROW(slice(of("f32 (4)"), std::vector<std::string>{"4"}), ShapeError);
-  EXPECT_THROW(slice(of("f32 (4)"), std::vector<std::string>{":", ":"}), ShapeError);
+  const auto one_more = [] { slice(of("f32 (4)"), std::vector<std::string>{":", ":"}); };
+  EXPECT_TRUE(holds(message_of<ShapeError>(one_more), "2 slices", "has 1 mode;"));
   EXPECT_THROW(slice(of("f32 (4)"), std::vector<std::string>{"::0"}), ArgumentError);
 }
 

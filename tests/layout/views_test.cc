@@ -19,7 +19,7 @@ TEST(Permute, TakesAxesAsNumPyDoes) {
 
 TEST(Permute, NamesTheModeThatIsTwiceOrMissing) {
   EXPECT_TRUE(holds(message_of<ShapeError>([] { permute(of("f32 (2,3)"), {1, -1}); }), "mode 1 twice"));
-  EXPECT_TRUE(holds(message_of<ShapeError>([] { permute(of("f32 (2,3)"), {0}); }), "1 axes", "2 modes"));
+  EXPECT_TRUE(holds(message_of<ShapeError>([] { permute(of("f32 (2,3)"), {0}); }), "1 axis", "2 modes"));
   EXPECT_TRUE(holds(message_of<ShapeError>([] { permute(of("f32 (2,3)"), {0, 2}); }), "mode 2", "use 0 to 1"));
 }
 
@@ -35,6 +35,12 @@ TEST(BroadcastTo, StretchesExtentOneAndPrependsModes) {
   EXPECT_THROW(broadcast_to(of("f32 (3,1)"), Ints{3}), ShapeError);
   EXPECT_THROW(broadcast_to(of("f32 (1)"), Ints{-1}), ArgumentError);
   EXPECT_THROW(broadcast_to(of("f32 (1)"), Ints{INT64_MAX}), RangeError);
+}
+
+TEST(Views, CountOneModeAsOne) {
+  EXPECT_TRUE(holds(message_of<ShapeError>([] { permute(of("f32 (2)"), {0, 0}); }), "2 axes", "has 1 mode;"));
+  EXPECT_TRUE(holds(message_of<ShapeError>([] { squeeze(of("f32 (2)"), 1); }), "has 1 mode;"));
+  EXPECT_TRUE(holds(message_of<ShapeError>([] { broadcast_to(of("f32 (2)"), Ints{}); }), "has 1 mode but"));
 }
 
 TEST(Squeeze, RemovesExtentOneOnly) {
