@@ -1,5 +1,6 @@
 // `restride explain`: what a copy becomes, which family takes it, what lost and why.
 #include <cctype>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -93,10 +94,13 @@ Sides parse_arrow(const std::string& what, std::size_t arrow, const ExplainArgum
 }
 
 Sides sides_of(const ExplainArguments& a) {
+  std::error_code unknown;  // whatever it is, it is no file
+  const bool exists = std::filesystem::exists(a.what, unknown);
   const std::size_t arrow = a.what.find("->");
-  if (arrow != std::string::npos) return parse_arrow(a.what, arrow, a);
+  if (!exists && arrow != std::string::npos) return parse_arrow(a.what, arrow, a);
   // A layout has a parenthesis; whatever else it is, it should be a file.
-  const bool looks_like_layout = a.what.find('(') != std::string::npos && a.what.find('.') == std::string::npos;
+  const bool looks_like_layout =
+      !exists && a.what.find('(') != std::string::npos && a.what.find('.') == std::string::npos;
   if (looks_like_layout) refuse_input_options(a);
   const CopyRequest r = apply(
       a.view, looks_like_layout ? layout_named(a.what) : io::open_array(a.what, to_open_options(a.input)).entry.layout);

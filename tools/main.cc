@@ -76,6 +76,13 @@ void refuse_empty_words(int argc, char** argv) {
   }
 }
 
+// CLI11 takes it for an option and would only say that WHAT is missing.
+void refuse_arrow_alone(int argc, char** argv) {
+  if (argc > 2 && std::string_view(argv[1]) == "explain" && std::string_view(argv[2]).starts_with("->"))
+    throw restride::tools::UsageError(std::string("explain '") + argv[2] +
+                                      "': a layout stands in front of '->', as in 'f32 (64,512) -> (1,0)'");
+}
+
 // Without this a file that is opened could become standard output, and the report would be written into it.
 void hold_standard_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
@@ -94,6 +101,7 @@ int run(int argc, char** argv) {
   if (argc < 2) return list_commands(app);
   refuse_empty_words(argc, argv);
   require_known_command(app, argv[1]);
+  refuse_arrow_alone(argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version

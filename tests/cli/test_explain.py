@@ -39,7 +39,7 @@ def test_explain_takes_what_copy_takes_to_read_a_file(restride, tmp_path):
 
 
 @pytest.mark.parametrize("what, words", [
-    ("f32 (4,4) -> (0,1,2)", "2 modes"), ("f32 (4,4) -> f32 (15)", "16"),
+    ("f32 (4,4) -> (0,1,2)", "has 2 modes,"), ("f32 (4) -> (0,1)", "has 1 mode,"), ("f32 (4,4) -> f32 (15)", "16"),
     ("f32 (4,4) -> f32 (4,4):(1,1)", "twice"), ("c64 (4) -> f32", "cannot become"), ("none.npy", "No such file"),
 ])
 def test_explain_says_what_is_wrong(restride, what, words):
@@ -49,10 +49,17 @@ def test_explain_says_what_is_wrong(restride, what, words):
 @pytest.mark.parametrize("what, words", [
     ("f99 (4,4) -> (1,0)", "f99"), ("f32 (64,64", "expected ')'"), ("f32 (4) -> f99", "f99"), ("f32 (4,4) -> (0,x)", "whole numbers"),
     ("f32 (4,4) -> (0x1,0)", "whole numbers"), ("f32 (4,4) -> (+1,0)", "whole numbers"), ("f32 (4,4) -> (1,99999999999999999999)", "whole numbers"),
-    ("f32 (4,4) -> (1,1)", "twice"),
+    ("f32 (4,4) -> (1,1)", "twice"), ("->", "in front of '->'"), ("-> (1,0)", "in front of '->'"),
 ])
 def test_explain_exits_with_2_where_it_cannot_read_the_words(restride, what, words):
     assert words in restride("explain", what, code=2).err
+
+
+@pytest.mark.parametrize("name", ["arr(1)", "a->b"])
+def test_explain_takes_a_file_that_exists_for_what_it_is(restride, numbered, tmp_path, name):
+    with open(tmp_path / name, "wb") as f:
+        np.save(f, numbered((3, 4), "f4"))
+    assert restride("explain", name, "--axes", "1,0", "--json").json()["dst"] == "f32 (4,3):(3,1)"
 
 
 @pytest.mark.parametrize("what, unit", [("u8 (8)", "ns"), ("f32 (64,512,512,3) -> (0,3,1,2)", "ms"), ("f64 (1000000,1000000)", "s")])
