@@ -9,6 +9,7 @@
 #include "tools/commands.h"
 #include "tools/run_options.h"
 #include "tools/view_options.h"
+#include "tools/whole_number.h"
 
 namespace restride::tools {
 namespace {
@@ -46,10 +47,10 @@ void add_bench_command(CLI::App& app) {
       ->take_all();
   command->add_option("--threads", settings->threads, "Threads; a list runs each case with each")
       ->delimiter(',')
-      ->check(CLI::Range(1, launch::kMostThreads))
+      ->check(whole_number(1, launch::kMostThreads))
       ->type_name("N");
   command->add_option("--reps", settings->run.reps, "Timed repetitions a case")
-      ->check(CLI::Range(1, 100000))
+      ->check(whole_number(1, 100000))
       ->capture_default_str()
       ->type_name("N");
   command->add_option("--max-mib", settings->max_mib, "Cut cases above this many MiB a side by their outermost extents")

@@ -20,6 +20,7 @@
 #include "tools/progress.h"
 #include "tools/run_options.h"
 #include "tools/view_options.h"
+#include "tools/whole_number.h"
 
 namespace restride::tools {
 namespace {
@@ -159,7 +160,7 @@ void add_copy_command(CLI::App& app) {
       ->group(output);
   sub->add_option("--buffer-mib", a->buffer_mib, "MiB of output held at a time")
       ->capture_default_str()
-      ->check(CLI::Range(1, 1 << 20))
+      ->check(whole_number(1, 1 << 20))
       ->type_name("MIB")
       ->group(output);
   sub->add_flag("--json", a->json, "Report as JSON")->group(output);

@@ -4,6 +4,7 @@
 
 #include "tools/commands.h"
 #include "tools/view_options.h"
+#include "tools/whole_number.h"
 
 namespace restride::tools {
 
@@ -15,7 +16,7 @@ void add_input_options(CLI::App& sub, InputOptions& o) {
                    ->group(group);
   sub.add_option("--in-offset", o.offset_bytes, "Bytes to skip before them")
       ->needs(bare)
-      ->check(CLI::Range(std::int64_t{0}, INT64_MAX).description(""))
+      ->check(whole_number(0, INT64_MAX).description(""))
       ->type_name("BYTES")
       ->group(group);
   sub.add_option("--in-dtype", o.dtype, "What the elements really are (same size, same bits): bf16 for NumPy's V2")

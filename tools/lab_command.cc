@@ -13,6 +13,7 @@
 #include "tools/commands.h"
 #include "tools/io/json_text.h"
 #include "tools/io/report_file.h"
+#include "tools/whole_number.h"
 
 namespace restride::tools {
 namespace {
@@ -118,14 +119,14 @@ void add_lab_command(CLI::App& app) {
       "from its index map, on the CPU; times need an NVIDIA GPU, caches cold, output checked.");
   auto options = std::make_shared<LabOptions>();
   sub->add_option("--size", options->sizes, "Rows and columns of the square; 4096 and 8192 unless told")
-      ->check(CLI::Range(1, 1 << 15))
+      ->check(whole_number(1, 1 << 15))
       ->type_name("N");
   sub->add_option("--element", options->elements, "Bytes of an element; all of them unless told")
       ->check(CLI::IsMember({1, 2, 4}))
       ->type_name("BYTES");
   sub->add_option("--rung", options->rungs, "Only these rungs")->type_name("NAME");
   sub->add_option("--reps", options->reps, "Timed passes a rung; the median counts")
-      ->check(CLI::Range(1, 100000))
+      ->check(whole_number(1, 100000))
       ->capture_default_str()
       ->type_name("N");
   sub->add_option("--json", options->json, "Write the rows to this file as well")->type_name("OUT");

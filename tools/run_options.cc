@@ -12,6 +12,7 @@
 #include "src/plan/decision.h"
 #include "tools/commands.h"
 #include "tools/io/output_file.h"
+#include "tools/whole_number.h"
 
 namespace restride::tools {
 
@@ -31,7 +32,7 @@ void require_family(const std::string& name) {
 void add_run_options(CLI::App& sub, RunOptions& o) {
   const std::string group = "How";
   sub.add_option("--threads", o.threads, "CPU threads at most; 0 takes RESTRIDE_NUM_THREADS, then all cores that pay")
-      ->check(CLI::Range(0, launch::kMostThreads))
+      ->check(whole_number(0, launch::kMostThreads))
       ->type_name("N")
       ->group(group);
   sub.add_option("--device", o.device, "cpu, cuda or auto (the default)")

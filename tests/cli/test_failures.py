@@ -77,6 +77,9 @@ def test_a_wrong_command_line_exits_with_2(restride, tmp_path, array, args):
     (["--in-layout", "f32 (4,5"], ["column"]),
     (["--in-layout", "f32 (4)", "--in-offset", "-1"], ["--in-offset"]),
     (["--in-dtype", "f99"], ["f99", "bf16"]),
+    (["--threads", "1.5"], ["--threads", "'1.5' is no whole number from 0 to 4096"]), (["--threads", "4097"], ["from 0 to 4096"]),
+    (["--buffer-mib", "0.5"], ["'0.5' is no whole number from 1"]),
+    (["--in-layout", "f32 (4)", "--in-offset", "1.5"], ["--in-offset", "whole number"]),
 ])
 def test_text_that_cannot_be_read_exits_with_2_whatever_the_data(restride, tmp_path, array, args, words):
     err = restride("copy", "in.npy", "out.npy", *args, code=2).err
