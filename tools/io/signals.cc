@@ -3,11 +3,15 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <climits>
 #include <cstring>
 
+#include <fmt/format.h>
 #include <restride/error.hpp>
+
+#include "tools/io/text.h"
 
 namespace restride::io {
 namespace {
@@ -15,6 +19,8 @@ namespace {
 // Handlers may touch nothing else: plain memory written before the flag is set.
 char temporary[PATH_MAX];
 std::atomic<bool> has_temporary{false};
+char lost_pages_message[3 * PATH_MAX] =
+    "restride: error: a file became shorter or unreadable while it was read; nothing was written\n";
 
 void remove_temporary() noexcept {
   if (has_temporary.exchange(false)) ::unlink(temporary);
@@ -27,10 +33,8 @@ void end_by_signal(int signal) {
 }
 
 void lost_pages(int) {
-  constexpr char kMessage[] =
-      "restride: error: a file became shorter or unreadable while it was read; nothing was written\n";
   remove_temporary();
-  [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
+  [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, lost_pages_message, std::strlen(lost_pages_message));
   ::_exit(1);
 }
 
@@ -56,6 +60,13 @@ void set_temporary(const std::string& path) {
   if (path.size() >= sizeof(temporary)) throw IoError("the output's path is too long: " + path);
   std::memcpy(temporary, path.c_str(), path.size() + 1);
   has_temporary.store(true);
+}
+
+void name_mapped_file(const std::string& path) {
+  std::string message = fmt::format(
+      "restride: error: {} became shorter or unreadable while it was read; nothing was written\n", escaped(path));
+  message.resize(std::min(message.size(), sizeof(lost_pages_message) - 1));
+  std::memcpy(lost_pages_message, message.c_str(), message.size() + 1);
 }
 
 void clear_temporary() noexcept { has_temporary.store(false); }

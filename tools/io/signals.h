@@ -9,6 +9,9 @@ namespace restride::io {
 /// SIGBUS (a mapped file lost its pages) exits with 1 and a message, and SIGXFSZ becomes an error of write.
 void install_signal_handlers();
 
+/// The file that SIGBUS is about: the one that is mapped.
+void name_mapped_file(const std::string& path);
+
 /// The file that a signal must remove. At most one at a time.
 void set_temporary(const std::string& path);
 void clear_temporary() noexcept;

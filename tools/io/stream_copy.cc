@@ -12,6 +12,7 @@
 
 #include "tools/io/box.h"
 #include "tools/io/device_stage.h"
+#include "tools/io/signals.h"
 
 namespace restride::io {
 namespace {
@@ -63,6 +64,7 @@ class Stream {
 
   StreamReport run() {
     if (dst_.elements() == 0) return report_;
+    name_mapped_file(file_.path());
     take_memory();
     if (options_.copy.device == DeviceKind::kCuda)
       device_ = std::make_unique<DeviceStage>(report_.buffer_bytes, report_.buffer_bytes, options_.copy.cuda_device);
