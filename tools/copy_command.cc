@@ -63,9 +63,11 @@ std::string in_megabytes(std::int64_t bytes) {
                            : fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
 
+std::int64_t moved_bytes(const CopyRequest& request) { return request.src.bytes() + request.dst.bytes(); }
+
 void print_report(const CopyArguments& a, const io::OpenArray& in, const CopyRequest& request, const Plan& plan,
                   const io::StreamReport& done, double seconds) {
-  const std::int64_t bytes = request.src.bytes() + request.dst.bytes();
+  const std::int64_t bytes = moved_bytes(request);
   if (!a.json) {
     fmt::print("{}: {} -> {}\n", io::escaped(a.out), to_string(in.entry.layout), to_string(request.result));
     fmt::print("{} read and written by {} in {:.3f} s, {:.2f} GB/s\n", in_megabytes(bytes), plan.family(), seconds,
@@ -123,7 +125,7 @@ void run_copy(CopyArguments& a) {
   io::ArrayWriter writer = from_command_line<ArgumentError>([&] { return io::ArrayWriter(a.out, spec, a.force); });
   io::StreamReport done;
   {
-    Progress progress(!a.quiet);
+    Progress progress(!a.quiet, moved_bytes(request));
     io::StreamOptions stream;
     stream.copy = options;
     stream.buffer_bytes = static_cast<std::uint64_t>(a.buffer_mib) << 20;

@@ -8,24 +8,25 @@
 
 namespace restride::tools {
 
-Progress::Progress(bool wanted) : wanted_(wanted && ::isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(bool wanted, std::int64_t moved_bytes)
+    : wanted_(wanted && ::isatty(STDERR_FILENO) == 1), moved_bytes_(static_cast<double>(moved_bytes)) {}
 
 Progress::~Progress() {
   if (shown_) fmt::print(stderr, "\r\x1b[K");
 }
 
-void Progress::update(std::uint64_t done_bytes, std::uint64_t total_bytes) {
+void Progress::update(std::uint64_t done, std::uint64_t total) {
   using namespace std::chrono_literals;
   const auto now = Clock::now();
-  if (!wanted_ || now - start_ < 1s || now - last_ < 100ms || total_bytes == 0) return;
+  if (!wanted_ || now - start_ < 1s || now - last_ < 100ms || total == 0) return;
   last_ = now;
   shown_ = true;
-  const double part = static_cast<double>(done_bytes) / static_cast<double>(total_bytes);
+  const double part = static_cast<double>(done) / static_cast<double>(total);
   const double seconds = std::chrono::duration<double>(now - start_).count();
   constexpr int kWidth = 30;
   const auto full = static_cast<std::size_t>(part * kWidth);
   fmt::print(stderr, "\r\x1b[K[{}{}] {:3.0f} %  {:.2f} GB/s  {:.0f} s left", std::string(full, '#'),
-             std::string(kWidth - full, '.'), 100 * part, static_cast<double>(done_bytes) / seconds / 1e9,
+             std::string(kWidth - full, '.'), 100 * part, part * moved_bytes_ / seconds / 1e9,
              part > 0 ? seconds * (1 - part) / part : 0.0);
   std::fflush(stderr);
 }

@@ -8,14 +8,16 @@ namespace restride::tools {
 
 class Progress {
  public:
-  explicit Progress(bool wanted);
+  /// `moved_bytes`: what the whole work reads and writes, as reports count it.
+  Progress(bool wanted, std::int64_t moved_bytes);
   ~Progress();  ///< wipes the line
   Progress(const Progress&) = delete;
-  void update(std::uint64_t done_bytes, std::uint64_t total_bytes);
+  void update(std::uint64_t done, std::uint64_t total);
 
  private:
   using Clock = std::chrono::steady_clock;
   bool wanted_;
+  double moved_bytes_;
   bool shown_ = false;
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_ = start_;

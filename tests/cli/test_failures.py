@@ -1,6 +1,7 @@
 """restride copy: bad input, full disks and interrupts give a clear message, the right exit code and no partial output."""
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -383,6 +384,23 @@ def test_the_progress_bar_is_for_terminals(tmp_path, terminal):
         while b"GB/s" not in seen:
             seen += os.read(ours, 4096)
         assert b"%" in seen
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_the_progress_bar_counts_bytes_as_the_report_does(tmp_path, terminal):
+    ours, theirs = terminal
+    start_slow_copy(tmp_path).kill()
+    start = time.monotonic()
+    child = subprocess.Popen([RESTRIDE, "copy", "slow.npy", "out.npy", "--flip", "1", "--buffer-mib", "16", "--threads", "1",
+                              "--family", "gather"], cwd=tmp_path, stderr=theirs)
+    try:
+        percent = 0
+        while percent < 8:
+            percent, gbps = map(float, re.search(rb"(\d+) %  ([\d.]+) GB/s", os.read(ours, 4096)).groups())
+        moved = 2 * 60_000 * 60_000 / 1e9  # read and written
+        assert gbps * (time.monotonic() - start) == pytest.approx(moved * percent / 100, rel=0.35)
     finally:
         child.kill()
         child.wait()
