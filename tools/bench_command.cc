@@ -1,5 +1,6 @@
 // `restride bench`: layouts from case files, against the speed of a plain copy.
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include <restride/error.hpp>
@@ -31,6 +32,14 @@ std::string is_size(const std::string& text) {
   const bool number = CLI::detail::lexical_cast(text, mib);
   if (number && mib >= kLeast && mib <= kMost) return "";
   return "'" + text + "' is no size; give MiB above 0 and up to a million, as in 64 or 0.5";
+}
+
+void refuse_result_in_case_file(const bench::Settings& settings) {
+  for (const std::string& file : settings.case_files) {
+    std::error_code unknown;  // one of them does not exist, or opening it will tell
+    if (std::filesystem::equivalent(file, settings.json_path, unknown))
+      throw UsageError("--json " + settings.json_path + " is a case file that is read; name another file");
+  }
 }
 
 }  // namespace
@@ -65,7 +74,8 @@ void add_bench_command(CLI::App& app) {
       ->type_name("DEVICE");
   command->add_option("--family", settings->run.family, "Force a family; cases it does not apply to are skipped")
       ->type_name("FAMILY");
-  command->add_option("--json", settings->json_path, "Write the results to this file")->type_name("OUT");
+  command->add_option("--json", settings->json_path, "Write the results to this file, replacing it if it holds JSON")
+      ->type_name("OUT");
   command->add_option("--seed", settings->run.seed, "Of the input bytes")->capture_default_str()->type_name("N");
   command->add_flag("--huge-pages", settings->huge_pages,
                     "Lay the CPU's tensors in huge pages, as NumPy does from 4 MiB on, instead of small ones");
@@ -77,6 +87,7 @@ void add_bench_command(CLI::App& app) {
     if (settings->huge_pages && settings->device == "cuda")
       throw UsageError("--huge-pages is about the CPU's tensors; leave it out with --device cuda");
     for (const std::string& dtype : settings->dtypes) element_named(dtype);
+    refuse_result_in_case_file(*settings);
     require_family(settings->run.family);
     if (const int code = bench::run(*settings); code != 0) throw Exit{code};
   });

@@ -129,7 +129,8 @@ void add_lab_command(CLI::App& app) {
       ->check(whole_number(1, 100000))
       ->capture_default_str()
       ->type_name("N");
-  sub->add_option("--json", options->json, "Write the rows to this file as well")->type_name("OUT");
+  sub->add_option("--json", options->json, "Write the rows to this file as well, replacing it if it holds JSON")
+      ->type_name("OUT");
   sub->add_flag("--check", options->check, "Run every rung on odd shapes, check each element, time nothing");
   sub->add_flag("--once", options->once, "Launch every rung once, for a profiler (lab/profile.py)");
   sub->callback([options] { run_lab(*options); });

@@ -126,6 +126,25 @@ def test_a_result_that_cannot_be_written_is_found_before_measuring(restride, tmp
     assert "no/such" in result.err and result.out == ""
 
 
+def test_a_result_replaces_a_result_and_nothing_else(restride, tmp_path, cases):
+    (tmp_path / "notes.md").write_text("precious")
+    result = restride(*cases, "--json", "notes.md", code=1)
+    assert "holds no JSON" in result.err and "another file" in result.err and result.out == ""
+    assert (tmp_path / "notes.md").read_text() == "precious"
+    for _ in range(2):
+        restride(*cases, "--only", "empty", "--json", "out.json")
+    assert len(json.loads((tmp_path / "out.json").read_text())["cases"]) == 1
+
+
+@pytest.mark.parametrize("name", ["cases.json", "./cases.json", "link.json"])
+def test_a_result_never_replaces_the_cases(restride, tmp_path, cases, name):
+    (tmp_path / "link.json").symlink_to("cases.json")
+    before = (tmp_path / "cases.json").read_text()
+    result = restride(*cases, "--json", name, code=2)
+    assert "case file that is read" in result.err and result.out == ""
+    assert (tmp_path / "cases.json").read_text() == before
+
+
 def test_a_case_of_a_shipped_file_that_was_not_asked_for_is_found_there(restride, cases):
     assert "--cases extra has it" in restride("bench", "--only", "small_30x20_u8", code=1).err
     assert "--cases field" in restride(*cases, "--only", "transpose*", code=1).err

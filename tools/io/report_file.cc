@@ -6,7 +6,10 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <fstream>
 #include <string_view>
+
+#include <nlohmann/json.hpp>
 
 #include "tools/io/file.h"
 #include "tools/io/output_file.h"
@@ -44,6 +47,16 @@ void write_stream(const std::string& path, const std::string& text) {
   write_all(fd.get(), text, path);
 }
 
+/// Throws unless the file at `path`, if there is one, is empty or JSON: nothing else is a report that may go.
+void require_json(const std::string& path) {
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0) return;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw IoError(errno_message("read", path));
+  if (st.st_size == 0 || nlohmann::json::accept(in)) return;
+  throw IoError(path + " exists and holds no JSON, so it is no older report; remove it or name another file");
+}
+
 }  // namespace
 
 bool is_stream(const std::string& path) {
@@ -55,6 +68,7 @@ bool is_stream(const std::string& path) {
 void require_report(const std::string& path) {
   if (!is_stream(path)) {
     OutputFile(path, true);  // what is not committed leaves nothing behind
+    require_json(path);
   } else if (::access(path.c_str(), W_OK) != 0) {
     throw IoError(errno_message("write", path));
   }

@@ -9,7 +9,8 @@ namespace restride::io {
 /// added to it and nothing takes its place, so a report is written into it once, when it is complete.
 bool is_stream(const std::string& path);
 
-/// Finds out before the work whether `write_report` will be able to. Errors: IoError.
+/// Finds out before the work whether `write_report` will be able to, and that it replaces an older report at most.
+/// Errors: IoError: it cannot, or the file holds something else than JSON.
 void require_report(const std::string& path);
 
 /// Replaces a file whole or not at all, symbolic links followed; writes into a stream as it stands.

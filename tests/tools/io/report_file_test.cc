@@ -14,14 +14,23 @@ namespace {
 
 TEST(ReportFile, ReplacesAFileWholeAndLeavesNothingBesideIt) {
   TemporaryFolder folder;
-  write_file(folder / "r.json", "an older and longer report");
+  write_file(folder / "r.json", "{\"an\":\"older and longer report\"}");
   write_file(folder / "r.json.part", "the user's own");
   require_report(folder / "r.json");
-  EXPECT_EQ(read_file(folder / "r.json"), "an older and longer report");
+  EXPECT_EQ(read_file(folder / "r.json"), "{\"an\":\"older and longer report\"}");
   write_report(folder / "r.json", "{}\n");
   EXPECT_EQ(read_file(folder / "r.json"), "{}\n");
   EXPECT_EQ(read_file(folder / "r.json.part"), "the user's own");
   EXPECT_EQ(folder.files(), 2u);
+}
+
+TEST(ReportFile, ReplacesNothingButAReport) {
+  TemporaryFolder folder;
+  write_file(folder / "notes.md", "precious");
+  EXPECT_NE(message_of<IoError>([&] { require_report(folder / "notes.md"); }).find("holds no JSON"), std::string::npos);
+  EXPECT_EQ(read_file(folder / "notes.md"), "precious");
+  write_file(folder / "empty", "");  // as mktemp makes it
+  require_report(folder / "empty");
 }
 
 TEST(ReportFile, FollowsLinksAlsoToAFileThatDoesNotExistYet) {
