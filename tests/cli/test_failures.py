@@ -233,6 +233,10 @@ def test_force_replaces_the_only_array_of_a_file_and_what_is_no_archive(restride
         restride("copy", "in.npy", f"k.{ending}:a.b", "--force")
         restride("copy", f"k.{ending}:a.b", "back.npy", "--force")
         np.testing.assert_array_equal(np.load(tmp_path / "back.npy"), array)
+    restride("copy", "in.npy", f"k.{ending}", "--force")  # whatever the only one is called
+    restride("copy", f"k.{ending}", "back.npy", "--force")
+    np.testing.assert_array_equal(np.load(tmp_path / "back.npy"), array)
+    restride("copy", "in.npy", f"k.{ending}:a.b", "--force", code=1)
 
 
 def test_a_failed_copy_leaves_the_file_it_would_have_replaced(restride, tmp_path, array):

@@ -48,15 +48,15 @@ void require_member_name(const std::string& name) {
         fmt::format("the member's name '{}' is empty or '.', or a part of it between '/' is; name an array", name));
 }
 
-/// What the archive at `path` holds beside `name`, which would go with it; nothing when it is no such archive.
-std::vector<std::string> others_beside(const std::string& name, const std::string& path) {
+/// The arrays of the archive at `path`; nothing when it is no such archive.
+std::vector<std::string> arrays_in(const std::string& path) {
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0) return {};
   const InputFile file(path);
-  std::vector<std::string> others;
+  std::vector<std::string> names;
   const auto add = [&](const auto& entries) {
     for (const auto& e : entries)
-      if (e.name != name && !e.name.ends_with('/')) others.push_back(e.name);
+      if (!e.name.ends_with('/')) names.push_back(e.name);
   };
   try {
     if (path.ends_with(".npz"))
@@ -68,14 +68,18 @@ std::vector<std::string> others_beside(const std::string& name, const std::strin
   } catch (const Error&) {
     return {};
   }
-  return others;
+  return names;
 }
 
-void require_nothing_beside(const std::string& name, const std::string& path) {
-  const std::vector<std::string> others = others_beside(name, path);
-  if (!others.empty())
+/// Throws when the archive at `path` holds more than what `array` replaces: the array of that name or, where the user
+/// `named` none, its only one.
+void require_nothing_beside(const std::string& array, bool named, const std::string& path) {
+  std::vector<std::string> lost = arrays_in(path);
+  if (!named && lost.size() == 1) return;
+  std::erase(lost, array);
+  if (!lost.empty())
     throw IoError(fmt::format("{} holds {}, which would be lost: a written file holds one array; name another file",
-                              path, listed(others)));
+                              path, listed(lost)));
 }
 
 }  // namespace
@@ -105,7 +109,7 @@ ArrayWriter::ArrayWriter(const std::string& spec, const ArraySpec& array, bool o
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
     require_member_name(name);
     zip_member_ = name + ".npy";
-    require_nothing_beside(zip_member_, path_);
+    require_nothing_beside(zip_member_, !where.member.empty(), path_);
     const std::string npy = npy_head(array, extents);
     crc32_ = add_to_crc(0, bytes_of(npy));
     member_bytes_ = npy.size() + data_bytes_;
@@ -113,7 +117,7 @@ ArrayWriter::ArrayWriter(const std::string& spec, const ArraySpec& array, bool o
   } else if (ends(".safetensors")) {
     const std::string name = where.member.empty() ? "tensor" : where.member;
     head_ = safetensors_header(name, array.layout.element, extents);
-    require_nothing_beside(name, path_);
+    require_nothing_beside(name, !where.member.empty(), path_);
   } else if (!ends(".raw") && !ends(".bin")) {
     throw ArgumentError(
         fmt::format("{}: its ending names no format; end it in .npy, .npz, .safetensors, .raw or .bin", path_));
