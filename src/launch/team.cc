@@ -4,17 +4,17 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
-#include <memory>
-#include <new>
 #include <thread>
 
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+
+#include "src/launch/new_threads.h"
 
 namespace restride::launch {
 namespace {
@@ -43,19 +43,14 @@ int default_threads() noexcept {
   return n;
 }
 
-/// Threads of this call's own.
+/// On threads of this call's own: each takes a task when it is done with one.
 void run_on_new_threads(int tasks, void (*body)(void*, int), void* arg) noexcept {
-  const std::unique_ptr<std::thread[]> others(new (std::nothrow) std::thread[static_cast<std::size_t>(tasks - 1)]);
-  int started = 0;
-  if (others != nullptr) {
-    try {
-      for (; started < tasks - 1; ++started)
-        others[static_cast<std::size_t>(started)] = std::thread(body, arg, started);
-    } catch (const std::exception&) {  // no more threads to be had: this one does the rest
-    }
-  }
-  for (int i = started; i < tasks; ++i) body(arg, i);
-  for (int i = 0; i < started; ++i) others[static_cast<std::size_t>(i)].join();
+  std::atomic<int> next{0};
+  const auto work = [&]() noexcept {
+    for (int i = next++; i < tasks; i = next++) body(arg, i);
+  };
+  const NewThreads others(tasks - 1, work);
+  work();
 }
 
 #ifdef _OPENMP
@@ -66,6 +61,47 @@ bool team_lost = false;  // set before the child has a second thread
 void watch_for_forks() noexcept {
   static const int watched = ::pthread_atfork(nullptr, nullptr, [] { team_lost = true; });
   (void)watched;
+}
+
+// A thread that OpenMP's runtime cannot start ends the process. So threads are tried out first, where that does no
+// harm: as many as the process has not had before, beside all that its teams hold. A team that has its threads, or
+// gets no more than there have been at once, pays nothing. A helper is a thread of a team other than its caller.
+std::atomic<int> helpers_held{0};      // by all teams: every thread that copies has one
+std::atomic<int> helpers_proved{0};    // that can be held at once
+thread_local int helpers_of_mine = 0;  // plain data: it stays for copies in destructors that run late
+
+/// How many of so many threads can be started: all of them are there before the first one ends.
+int can_be_started(int threads) noexcept {
+  std::atomic<bool> all_there{false};
+  const NewThreads tried(threads, [&]() noexcept { all_there.wait(false); });
+  all_there = true;
+  all_there.notify_all();
+  return tried.started();
+}
+
+/// True when the calling thread's team may have so many helpers.
+bool team_may_have(int helpers) noexcept {
+  if (helpers == helpers_of_mine) return true;
+  struct AtThreadEnd {
+    ~AtThreadEnd() { helpers_held -= helpers_of_mine; }
+  };
+  thread_local const AtThreadEnd at_thread_end;
+  const int more = helpers - helpers_of_mine;  // less than 0: the runtime sends them away
+  const int held = helpers_held += more;
+  int proved = helpers_proved;
+  if (more > 0 && held > proved) {
+    // Twice as many, so that later on as many may still be on their way out when a team grows again. Where there is no
+    // such room, it is looked again each time.
+    const int there = can_be_started(2 * more);
+    if (there < more) {
+      helpers_held -= more;
+      return false;
+    }
+    while (there == 2 * more && proved < held && !helpers_proved.compare_exchange_weak(proved, held)) {
+    }
+  }
+  helpers_of_mine = helpers;
+  return true;
 }
 #endif
 
@@ -93,14 +129,15 @@ void run_tasks(const Executor* executor, int tasks, void (*body)(void*, int), vo
     return;
   }
 #ifdef _OPENMP
-  if (!team_lost) {
+  if (!team_lost && team_may_have(tasks - 1)) {
     watch_for_forks();
 #pragma omp parallel for num_threads(tasks) schedule(static, 1)
     for (int i = 0; i < tasks; ++i) body(arg, i);
     return;
   }
 #endif
-  // Built without OpenMP (or under ThreadSanitizer, which cannot see into its runtime), or behind a fork.
+  // Built without OpenMP (or under ThreadSanitizer, which cannot see into its runtime), behind a fork, or where not all
+  // of the team can be had.
   run_on_new_threads(tasks, body, arg);
 }
 

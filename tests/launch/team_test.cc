@@ -1,12 +1,14 @@
 #include <restride/restride.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,13 +19,13 @@
 namespace restride {
 namespace {
 
-/// Transposes on two threads; true when the result is right.
-bool transpose_on_two_threads() {
-  constexpr std::int64_t kRows = 1024, kCols = 512;
+/// Transposes on that many threads; true when the result is right.
+bool transpose_on(int threads) {
+  constexpr std::int64_t kRows = 1024, kCols = 1024;
   std::vector<std::uint32_t> src(kRows * kCols), dst(src.size());
   std::iota(src.begin(), src.end(), 0u);
   Options options;
-  options.threads = 2;
+  options.threads = threads;
   copy({dst.data(), contiguous(DType::kU32, {kCols, kRows})},
        {src.data(), permute(contiguous(DType::kU32, {kRows, kCols}), {1, 0})}, options);
   for (std::int64_t c = 0; c < kCols; ++c)
@@ -32,19 +34,63 @@ bool transpose_on_two_threads() {
   return true;
 }
 
-TEST(Team, WorksInAForkedChildOfAProcessThatHadOne) {
-  ASSERT_TRUE(transpose_on_two_threads());
+/// Runs `body` in a forked child; how the child ended.
+template <class Body>
+int status_of_child(const Body& body) {
   const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
+  EXPECT_GE(child, 0);
   if (child == 0) {
     ::alarm(60);  // a child that waits for threads it does not have ends by this signal
-    ::_exit(transpose_on_two_threads() ? 0 : 1);
+    ::_exit(body());
   }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
-  EXPECT_TRUE(transpose_on_two_threads());
+  return WEXITSTATUS(status);
+}
+
+/// In a child: lets the user have `more` threads than there are now. False when that cannot be done.
+bool allow_threads(rlim_t more) {
+  constexpr uid_t kNobodyElse = 54321;  // limits count by the user, and root has none
+  const rlimit limit{1 + more, 1 + more};
+  return ::geteuid() == 0 && ::setuid(kNobodyElse) == 0 && ::setrlimit(RLIMIT_NPROC, &limit) == 0;
+}
+
+constexpr int kCannotLimit = 77;
+
+TEST(Team, DoesWithTheThreadsThatCanBeStarted) {
+  for (const int more : {0, 1, 2, 3}) {
+    const int status = status_of_child([&] {
+      if (!allow_threads(static_cast<rlim_t>(more))) return kCannotLimit;
+      for (const int threads : {2, 8, 4, 8, 2})
+        if (!transpose_on(threads)) return 1;
+      return 0;
+    });
+    if (status == kCannotLimit) GTEST_SKIP() << "only root can become a user without threads";
+    EXPECT_EQ(status, 0) << more << " threads more";
+  }
+}
+
+TEST(Team, OfOneThreadLeavesWhatIsLeftToThatOfAnother) {
+  const int status = status_of_child([&] {
+    if (!allow_threads(6)) return kCannotLimit;
+    int wrong = 0;
+    if (!transpose_on(4)) ++wrong;  // three of the six, which the pool keeps
+    std::thread([&] {               // another, so two are left
+      for (const int threads : {4, 3, 4})
+        if (!transpose_on(threads)) ++wrong;
+    })
+        .join();
+    return wrong;
+  });
+  if (status == kCannotLimit) GTEST_SKIP() << "only root can become a user without threads";
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Team, WorksInAForkedChildOfAProcessThatHadOne) {
+  ASSERT_TRUE(transpose_on(2));
+  EXPECT_EQ(status_of_child([] { return transpose_on(2) ? 0 : 1; }), 0);
+  EXPECT_TRUE(transpose_on(2));
 }
 
 TEST(Team, SharesOneLongRow) {
