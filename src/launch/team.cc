@@ -129,6 +129,10 @@ void run_tasks(const Executor* executor, int tasks, void (*body)(void*, int), vo
     return;
   }
 #ifdef _OPENMP
+  if (omp_in_parallel() != 0) {  // a plan made outside; the threads there are the caller's to share out
+    for (int i = 0; i < tasks; ++i) body(arg, i);
+    return;
+  }
   if (!team_lost && team_may_have(tasks - 1)) {
     watch_for_forks();
 #pragma omp parallel for num_threads(tasks) schedule(static, 1)

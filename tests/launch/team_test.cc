@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <numeric>
 #include <thread>
@@ -15,6 +16,8 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+
+#include "src/launch/team.h"
 
 namespace restride {
 namespace {
@@ -121,6 +124,30 @@ TEST(Team, StaysOneThreadInsideAParallelRegionOfTheCallers) {
   omp_set_max_active_levels(1);
   EXPECT_EQ(threads, 1);
   EXPECT_EQ(Plan(large, large, options).threads(), 2);
+}
+
+TEST(Team, OfAPlanMadeOutsideStaysOneThreadInsideAParallelRegionOfTheCallers) {
+  const Layout large = contiguous(DType::kF32, {1 << 20});
+  Options options;
+  options.threads = 4;
+  const Plan plan(large, large, options);
+  ASSERT_EQ(plan.threads(), 4);
+  const std::vector<float> src(1 << 20, 2.5f);
+  std::vector<std::vector<float>> dst(2, std::vector<float>(src.size()));
+  int strangers = 0;             // tasks that another thread than the caller did
+  omp_set_max_active_levels(2);  // so that nesting would not be refused for us
+#pragma omp parallel num_threads(2) reduction(+ : strangers)
+  {
+    std::array<std::thread::id, 4> by;
+    launch::run_tasks(
+        nullptr, 4, [](void* ids, int i) { static_cast<std::thread::id*>(ids)[i] = std::this_thread::get_id(); },
+        by.data());
+    for (const std::thread::id id : by) strangers += id != std::this_thread::get_id() ? 1 : 0;
+    plan.run(dst[static_cast<std::size_t>(omp_get_thread_num())].data(), src.data());
+  }
+  omp_set_max_active_levels(1);
+  EXPECT_EQ(strangers, 0);
+  for (const std::vector<float>& copied : dst) EXPECT_EQ(copied, src);
 }
 #endif
 
