@@ -69,14 +69,15 @@ Layout layout_of(const M& m) {
   std::int64_t extents[kRank == 0 ? 1 : kRank] = {};
   std::int64_t strides_bytes[kRank == 0 ? 1 : kRank] = {};
   constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
-  for (std::size_t r = 0; r < kRank; ++r) {
-    extents[r] = static_cast<std::int64_t>(m.extents().extent(r));
-    const auto stride = static_cast<std::int64_t>(m.stride(r));
-    if (stride > std::numeric_limits<std::int64_t>::max() / kSize ||
-        stride < std::numeric_limits<std::int64_t>::min() / kSize)
-      throw RangeError("mode " + std::to_string(r) + ": the stride in bytes does not fit 63 bits");
-    strides_bytes[r] = stride * kSize;
-  }
+  if constexpr (kRank > 0)  // a mapping of rank 0 has no stride to ask for
+    for (std::size_t r = 0; r < kRank; ++r) {
+      extents[r] = static_cast<std::int64_t>(m.extents().extent(r));
+      const auto stride = static_cast<std::int64_t>(m.stride(r));
+      if (stride > std::numeric_limits<std::int64_t>::max() / kSize ||
+          stride < std::numeric_limits<std::int64_t>::min() / kSize)
+        throw RangeError("mode " + std::to_string(r) + ": the stride in bytes does not fit 63 bits");
+      strides_bytes[r] = stride * kSize;
+    }
   return strided(element_of<T>, Extents(extents, kRank), Extents(strides_bytes, kRank));
 }
 

@@ -10,7 +10,13 @@
 
 namespace {
 
-// The members of std::mdspan that restride looks at, and no more.
+// The members of std::mdspan that restride looks at, and no more; as there, a mapping of rank 0 has no strides.
+template <std::size_t R>
+struct Mapping {
+  std::array<std::ptrdiff_t, R> strides;
+  std::ptrdiff_t stride(std::size_t r) const requires(R > 0) { return strides[r]; }
+};
+
 template <class T, std::size_t R>
 struct Span {
   struct Extents {
@@ -19,12 +25,12 @@ struct Span {
   };
   T* pointer;
   Extents extents_;
-  std::array<std::ptrdiff_t, R> strides;
+  Mapping<R> mapping;
 
   static constexpr std::size_t rank() { return R; }
   T* data_handle() const { return pointer; }
   const Extents& extents() const { return extents_; }
-  std::ptrdiff_t stride(std::size_t r) const { return strides[r]; }
+  std::ptrdiff_t stride(std::size_t r) const { return mapping.stride(r); }
 };
 
 template <class T, std::size_t R>
