@@ -76,10 +76,14 @@ std::shared_ptr<Plan::Impl> with_decision(const Plan::Impl& like, const plan::De
   return p;
 }
 
-std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, const Options& options,
-                                      std::int64_t dst_align, std::int64_t src_align) {
+void check(const Options& options) {
   if (options.threads < 0)
     throw ArgumentError(fmt::format("threads = {}; use 0 for the default or a positive count", options.threads));
+}
+
+std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, const Options& options,
+                                      std::int64_t dst_align, std::int64_t src_align) {
+  check(options);
   auto p = std::make_shared<Plan::Impl>();
   p->dst = dst;
   p->src = src;

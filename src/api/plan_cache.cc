@@ -116,6 +116,7 @@ LocalPlans::~LocalPlans() { local_plans_gone = true; }
 
 const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align,
                               std::int64_t src_align, std::shared_ptr<const Plan::Impl>* keep_alive) {
+  check(options);  // also where a plan is there already
   if (!options.family.empty()) {
     *keep_alive = make_plan(dst, src, options, dst_align, src_align);
     return **keep_alive;

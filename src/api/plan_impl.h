@@ -29,6 +29,9 @@ struct Plan::Impl {
 
 namespace api {
 
+/// What is wrong with options whatever the layouts are. Errors: ArgumentError.
+void check(const Options& options);
+
 /// Plans; the one place where layouts become a decision and a decision becomes arguments.
 std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, const Options& options,
                                       std::int64_t dst_align, std::int64_t src_align);

@@ -81,6 +81,17 @@ TEST(Copy, RefusesBeforeAByteIsWritten) {
   EXPECT_EQ(to, before);
 }
 
+TEST(Copy, RefusesNegativeThreadsWhateverWasCopiedBefore) {
+  float from[6] = {}, to[6] = {};
+  const Layout layout = of("f32 (2,3)");
+  Options bad;
+  bad.threads = -1;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THROW(copy({to, layout}, {from, layout}, bad), ArgumentError);
+    copy({to, layout}, {from, layout});
+  }
+}
+
 TEST(Copy, RefusesSourceAndDestinationThatShareAByte) {
   std::vector<float> data(64);
   std::iota(data.begin(), data.end(), 0.0f);
