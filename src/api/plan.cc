@@ -48,12 +48,15 @@ int cuda_device_of(const Options& options) {
   return device;
 }
 
-/// From the decision to the kernel's arguments.
+/// From the decision to the kernel's arguments, which say how many threads can share them.
 void prepare(Plan::Impl& p) {
-  if (p.decision.device == DeviceKind::kCuda)
+  if (p.decision.device == DeviceKind::kCuda) {
     p.cuda = cuda::prepare_cuda(p.canonical, p.decision);
-  else
-    p.cpu = launch::prepare_cpu(p.canonical, p.decision, p.threads);
+    return;
+  }
+  p.cpu = launch::prepare_cpu(p.canonical, p.decision, p.threads);
+  p.threads =
+      static_cast<int>(std::clamp<std::int64_t>(ceil_div(p.cpu.tasks, p.cpu.align_tasks), 1, std::max(p.threads, 1)));
 }
 
 }  // namespace
@@ -101,9 +104,6 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
   }
   choose_by_time(*p, options);
   prepare(*p);
-  if (p->decision.device == DeviceKind::kCpu)  // what cannot be shared is one thread's, and says so
-    p->threads = static_cast<int>(
-        std::clamp<std::int64_t>(ceil_div(p->cpu.tasks, p->cpu.align_tasks), 1, std::max(p->threads, 1)));
   return p;
 }
 

@@ -17,7 +17,7 @@ struct Plan::Impl {
   Layout src;
   std::int64_t dst_align = 1;
   std::int64_t src_align = 1;
-  int threads = 1;  ///< CPU: tasks a run is split into
+  int threads = 1;  ///< CPU: tasks a run is split into, no more than there are to share
   layout::Canonical canonical;
   plan::Decision decision;
   kernels::cpu::CpuArgs cpu;           ///< on the CPU
@@ -35,7 +35,7 @@ void check(const Options& options);
 /// Plans; the one place where layouts become a decision and a decision becomes arguments.
 std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, const Options& options,
                                       std::int64_t dst_align, std::int64_t src_align);
-/// A plan like `like` but for its decision: replay.
+/// A plan like `like` but for its decision: replay. On its threads, as far as the decision lets them share.
 std::shared_ptr<Plan::Impl> with_decision(const Plan::Impl& like, const plan::Decision& decision);
 
 /// What planning knows of a plan's GPU: the model's data without one. `device` has passed make_plan.

@@ -117,7 +117,8 @@ Plan Plan::deserialize(std::string_view text) {
   const Options options = options_of(in, family);
   // The family is forced, then the recorded parameters take the place of the planner's.
   const auto fresh = plan_afresh(in, dst, src, options);
-  fresh->threads = options.threads;
+  if (fresh->decision.device == DeviceKind::kCpu)  // the text's, also in a parallel region, which allows one
+    fresh->threads = api::threads_that_pay(fresh->canonical, options.threads);
   plan::Decision decision = fresh->decision;
   if (decision.chosen.family != family) throw fail("family 'noop' is for copies of nothing");
   // On the CPU any parameters do that fit; a GPU's kernels rely on what the planner has proved of its own.

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "src/plan/decision.h"
 #include "tests/support/plan_text.h"
@@ -42,6 +43,19 @@ TEST(Serialize, CarriesThePlanOfNothing) {
   const Plan nothing = Plan::deserialize(made("f32 (0)", "f32 (3,0)").serialize());
   EXPECT_EQ(nothing.family(), "noop");
   EXPECT_EQ(nothing.run(nullptr, nullptr), 0);
+}
+
+TEST(Deserialize, TakesNoMoreThreadsThanThePlannerWould) {
+  const std::pair<const char*, const char*> kCopies[] = {{"f32 (100)", "f32 (100)"},
+                                                         {"f32 (2048,2048)", "f32 (2048,2048):(1,2048)"},
+                                                         {"u8 (256,4096):(5000,1)", "u8 (256,4096):(1,300)"}};
+  Options all;
+  all.device = DeviceKind::kCpu;
+  all.threads = 4096;
+  for (const auto& [dst, src] : kCopies) {
+    const std::string text = with(made(dst, src).serialize(), "threads", 4096);
+    EXPECT_EQ(Plan::deserialize(text).threads(), Plan(parse_layout(dst), parse_layout(src), all).threads()) << text;
+  }
 }
 
 TEST(Deserialize, RefusesTextThatSerializeDidNotMake) {
