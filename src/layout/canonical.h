@@ -64,8 +64,8 @@ enum class UnitRule : std::uint8_t { kAligned, kAnywhere };
 Canonical canonicalize(const Layout& dst, const Layout& src, std::int64_t dst_align, std::int64_t src_align,
                        UnitRule rule = UnitRule::kAligned);
 
-/// Exchanges modes so that src is walked in its own order; for families and reports that look from that side.
-/// Returns mode numbers of `c` by ascending |src_stride|, broadcast modes (stride 0) last.
+/// The order in which src is walked as it lies, for families and reports that look from that side: mode numbers of `c`
+/// by ascending |src_stride|, broadcast modes (stride 0) last.
 detail::FixedVector<std::uint8_t, kMaxCopyModes> modes_by_src_stride(const Canonical& c);
 
 /// "unit 4: (64,3136,8) dst (4,256,802816) src (12544,4,802816)", innermost first, strides in bytes.
