@@ -3,12 +3,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "src/api/plan_impl.h"
+#include "tests/kernels/cpu/family.h"
 #include "tests/property/random_layout.h"
 #include "tests/support/families.h"
 #include "tests/support/instruction_sets.h"
@@ -73,6 +75,26 @@ void check(const Case& c, const Plan::Impl& plan, Guarded::At at, int threads) {
   EXPECT_TRUE(dst.bytes() == expected.bytes());
 }
 
+/// The plan as made, and with the parameters of large copies, on this machine and on others.
+void check_all(const Case& c, const Plan::Impl& plan) {
+  const Edits near_in_src_order = {{plan::ParamId::kStream, 1}, {plan::ParamId::kNear, 1}, {plan::ParamId::kOrder, 2}};
+  const bool rows = plan.decision.chosen.family == plan::Family::kRows;
+  const auto edited = [&](const Edits& edits) {
+    plan::Decision decision = plan.decision;
+    edit(edits, &decision.chosen.params);
+    return api::with_decision(plan, decision);
+  };
+  const auto streams = edited(kStreamed);
+  const auto near = edited(kStreamedNear);
+  const auto near_rows = rows ? edited(near_in_src_order) : nullptr;
+  for (const Guarded::At at : {Guarded::At::kFront, Guarded::At::kBack}) {
+    check(c, plan, at, 1);
+    check(c, *streams, at, 2);
+    check(c, *near, at, 2);
+    if (rows) check(c, *near_rows, at, 2);
+  }
+}
+
 TEST(GuardPages, NoFamilyTouchesAByteOutsideItsTensors) {
   const std::vector<std::int64_t> sets = instruction_sets();
   for (std::uint64_t seed = 0; seed < 600 && !HasFailure(); ++seed) {
@@ -94,16 +116,40 @@ TEST(GuardPages, NoFamilyTouchesAByteOutsideItsTensors) {
       }
       SCOPED_TRACE(std::to_string(seed) + " " + std::string(family) + " " + hwy::TargetName(target) + ": " +
                    to_string(c.src) + " -> " + to_string(c.dst));
-      plan::Decision streamed = plan->decision;
-      for (plan::Param& p : streamed.chosen.params)
-        if (p.id == plan::ParamId::kStream) p.value = 1;
-      const auto streams = api::with_decision(*plan, streamed);
-      for (const Guarded::At at : {Guarded::At::kFront, Guarded::At::kBack}) {
-        check(c, *plan, at, 1);
-        check(c, *streams, at, 2);
-      }
+      check_all(c, *plan);
     }
   }
+}
+
+/// One family on layouts whose last bytes it is tempted to read beyond.
+void check_layouts(std::string_view family, std::initializer_list<std::string_view> sources) {
+  Options options;
+  options.family = family;
+  for (const std::int64_t target : instruction_sets()) {
+    const OnInstructionSet here(target);
+    for (const std::string_view text : sources)
+      for (const char* element : {"u8", "u16", "f32", "f64", "c128"}) {
+        const Layout src = parse_layout(std::string(element) + " " + std::string(text));
+        std::vector<std::int64_t> shape;
+        for (const Mode& m : src.modes) shape.push_back(m.extent);
+        const Case c{contiguous(src.element, shape), src};
+        SCOPED_TRACE(std::string(family) + " " + hwy::TargetName(target) + ": " + to_string(src));
+        check_all(c, *api::make_plan(c.dst, c.src, options, 1, 1));
+      }
+  }
+}
+
+TEST(GuardPages, PackedTilesReadInPlaceStayInside) {
+  check_layouts("packed", {"(3,1001):(1,3)", "(5,200):(1,5)", "(300,7,5):(35,1,7)", "(40,17,31):(527,1,17)",
+                           "(7,3,11):(1,7,21)", "(5,3,7):(21,1,3)"});
+}
+
+TEST(GuardPages, TileRowsReadInPlaceStayInside) {
+  check_layouts("tile", {"(150,131):(1,150)", "(33,35):(1,33)", "(67,70):(1,81)", "(150,11,13):(1,150,1703)"});
+}
+
+TEST(GuardPages, TileRowsStagedInPiecesStayInside) {
+  check_layouts("tile", {"(517,70):(1,4096)", "(301,33):(1,8192)", "(70,67):(1,4096)"});
 }
 
 }  // namespace
