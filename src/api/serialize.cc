@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -19,6 +21,23 @@ constexpr int kFormat = 1;
 
 ParseError fail(const std::string& what) {
   return ParseError(fmt::format("plan: {}; use the text that Plan::serialize made", what));
+}
+
+/// The object that the text is.
+json parsed(std::string_view text) {
+  std::vector<std::set<std::string>> keys;  // of the objects that are open
+  std::string twice;
+  const json::parser_callback_t look = [&](int, json::parse_event_t event, const json& value) {
+    if (event == json::parse_event_t::object_start) keys.emplace_back();
+    if (event == json::parse_event_t::object_end) keys.pop_back();
+    if (event == json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second)
+      twice = value.get<std::string>();
+    return true;
+  };
+  json in = json::parse(text, look, false);
+  if (in.is_discarded() || !in.is_object()) throw fail("no JSON object");
+  if (!twice.empty()) throw fail(fmt::format("'{}' stands there twice", twice));
+  return in;
 }
 
 template <class Id, class Count>
@@ -79,6 +98,29 @@ std::shared_ptr<Plan::Impl> plan_afresh(const json& in, const Layout& dst, const
   }
 }
 
+/// True for what a CPU's planner adds or leaves out as the machine and the copy's size have it.
+bool is_optional(plan::Family family, plan::ParamId id) {
+  switch (id) {
+    case plan::ParamId::kNear: return family != plan::Family::kChannels && family != plan::Family::kGather;
+    case plan::ParamId::kOrder: return family == plan::Family::kRows;
+    case plan::ParamId::kDirect: return family == plan::Family::kTile;
+    default: return false;
+  }
+}
+
+/// On the CPU any values do that fit, but of the parameters that the family has here.
+void require_same_keys(const Candidate& fresh, const plan::Params& params) {
+  const auto has = [](const plan::Params& in, plan::ParamId id) {
+    return std::any_of(in.begin(), in.end(), [&](const plan::Param& p) { return p.id == id; });
+  };
+  for (const plan::Param& p : params)
+    if (!has(fresh.params, p.id) && !is_optional(fresh.family, p.id))
+      throw fail(fmt::format("family {} has no '{}' for these layouts", plan::name(fresh.family), plan::name(p.id)));
+  for (const plan::Param& p : fresh.params)
+    if (!has(params, p.id) && !is_optional(fresh.family, p.id))
+      throw fail(fmt::format("family {} needs '{}'", plan::name(fresh.family), plan::name(p.id)));
+}
+
 /// True when the planner itself offers `family` with these parameters, in any order.
 bool offers(const plan::Decision& d, plan::Family family, const plan::Params& params) {
   const auto is = [&](const Candidate& k) {
@@ -106,8 +148,7 @@ std::string Plan::serialize() const {
 }
 
 Plan Plan::deserialize(std::string_view text) {
-  const json in = json::parse(text, nullptr, false);
-  if (in.is_discarded() || !in.is_object()) throw fail("no JSON object");
+  const json in = parsed(text);
   if (const std::int64_t format = integer(in, "restride_plan"); format != kFormat)
     throw fail(fmt::format("format {} is not {}", format, kFormat));
   const Layout dst = parse_layout(string(in, "dst"));
@@ -121,7 +162,8 @@ Plan Plan::deserialize(std::string_view text) {
     fresh->threads = api::threads_that_pay(fresh->canonical, options.threads);
   plan::Decision decision = fresh->decision;
   if (decision.chosen.family != family) throw fail("family 'noop' is for copies of nothing");
-  // On the CPU any parameters do that fit; a GPU's kernels rely on what the planner has proved of its own.
+  if (decision.device == DeviceKind::kCpu) require_same_keys(decision.chosen, params);
+  // A GPU's kernels rely on what the planner has proved of its own candidates.
   if (decision.device == DeviceKind::kCuda && !offers(decision, family, params))
     throw ParseError(fmt::format("plan: no planner offers family {} with these parameters for {} here; plan again",
                                  plan::name(family), layout::to_string(fresh->canonical)));

@@ -78,7 +78,7 @@ inline std::string family_list() { return family_list(may_be_forced); }
   X(kDirect, "direct")            /* CPU: 1 where nothing is staged, unless stores bypass the caches */           \
   X(kStream, "stream")            /* CPU: 1 when stores bypass the caches */                                      \
   X(kNear, "near")                /* CPU: 1 where src is asked for into the first cache, a few KiB ahead */       \
-  X(kThreads, "threads")          /* CPU: threads; CUDA: threads a block */                                       \
+  X(kThreads, "threads")          /* CUDA: threads a block */                                                     \
   X(kBlocks, "blocks")            /* CUDA: blocks launched */                                                     \
   X(kEngine, "engine") /* CUDA: 0 load/store, 1 bulk copies, 2 records, 3 chains, 4 and 6 pixels, 5 short rows */ \
   X(kIndexBits, "index_bits")         /* CUDA: 32 where every offset provably fits, else 64 */                    \

@@ -1,9 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "src/plan/decision.h"
+#include "tests/support/families.h"
 #include "tests/support/plan_text.h"
 #include "tests/support/throws.h"
 
@@ -37,6 +42,84 @@ TEST(Serialize, MakesTheSamePlanAgain) {
 TEST(Serialize, CarriesChannels) {
   const Plan plan = made("f32 (3,64,96)", "u8 (3,64,96):(1,288,3)", "channels");
   EXPECT_EQ(Plan::deserialize(plan.serialize()).explain(), plan.explain());
+}
+
+/// Every plan of every family for copies of all kinds, small and large; the families that there were.
+std::set<std::string_view> expect_all_come_back(const Options& device) {
+  const std::pair<const char*, const char*> kCopies[] = {
+      {"f32 (1000)", "f32 (1000)"},
+      {"u8 (1073741824)", "u8 (1073741824)"},
+      {"bf16 (300,400)", "f32 (300,400):(500,1)"},
+      {"u8 (4000,4000,3)", "u8 (4000,4000,3):(3,12000,1)"},  // records
+      {"f32 (8192,8192)", "f32 (8192,8192):(1,8192)"},
+      {"f32 (64,96):(100,1)", "f32 (64,96):(1,64)"},
+      {"f16 (200,7,5)", "f16 (200,7,5):(35,1,7)"},
+      {"f32 (5,77,29)", "f32 (5,77,29):(2233,1,77)"},
+      {"f32 (3,64,96)", "u8 (3,64,96):(1,288,3)"},
+      {"f32 (64,96)", "f32 (64,96):(-96,-1)@6143"},
+      {"f32 (6,35)", "f32 (14,15):(1,14)"}};
+  std::set<std::string_view> seen;
+  for (const auto& [dst, src] : kCopies)
+    for (const std::string_view family : test::families()) {
+      Options options = device;
+      options.family = family;
+      std::optional<Plan> plan;
+      try {
+        plan.emplace(parse_layout(dst), parse_layout(src), options);
+      } catch (const ArgumentError&) {
+        continue;  // does not apply
+      }
+      const std::string text = plan->serialize();
+      EXPECT_NO_THROW(EXPECT_EQ(Plan::deserialize(text).serialize(), text)) << text;
+      seen.insert(family);
+    }
+  return seen;
+}
+
+TEST(Serialize, CarriesPlansOfEveryFamily) {
+  Options cpu;
+  cpu.device = DeviceKind::kCpu;
+  cpu.threads = 4;
+  const std::vector<std::string_view> all = test::families();
+  EXPECT_EQ(expect_all_come_back(cpu), std::set<std::string_view>(all.begin(), all.end()));
+  Options model;
+  model.device = DeviceKind::kCuda;
+  model.cuda_device = kModelDevice;
+  EXPECT_EQ(expect_all_come_back(model), (std::set<std::string_view>{"run", "rows", "tile", "packed", "gather"}));
+}
+
+TEST(Serialize, CarriesWhatOtherMachinesAdd) {
+  const auto comes_back = [](const char* dst, const char* src, const char* family, const char* added) {
+    const std::string text = with(made(dst, src, family).serialize(), "stream", added);
+    EXPECT_NO_THROW(EXPECT_EQ(Plan::deserialize(text).serialize(), text)) << text;
+  };
+  comes_back("f32 (1000)", "f32 (1000)", "run", R"(1,"near":1)");
+  comes_back("f32 (30,40)", "f32 (30,40):(50,1)", "rows", R"(1,"near":1,"order":2)");
+  comes_back("f32 (300,7,5)", "f32 (300,7,5):(35,1,7)", "packed", R"(1,"near":1)");
+  comes_back("f32 (3,70,90)", "f32 (3,70,90):(7000,1,70)", "buffered", R"(1,"near":1)");
+  const std::string tile = made("f32 (64,96)", "f32 (64,96):(1,64)", "tile").serialize();
+  const std::string direct = R"(,"direct":1)";
+  ASSERT_TRUE(holds(tile, direct));
+  std::string staged = tile;
+  staged.erase(staged.find(direct), direct.size());
+  EXPECT_EQ(Plan::deserialize(staged).serialize(), staged);
+}
+
+TEST(Deserialize, RefusesParametersThatTheFamilyDoesNotHave) {
+  const auto text = [](const char* family, const std::string& params) {
+    std::string out = made("f32 (100)", "f32 (100):(-1)@99", family).serialize();
+    const std::size_t from = out.find("\"params\":") + 9;
+    return out.replace(from, out.find('}', from) + 1 - from, params);
+  };
+  EXPECT_NO_THROW(Plan::deserialize(text("gather", "{}")));
+  EXPECT_NO_THROW(Plan::deserialize(text("rows", R"({"stream":1})")));
+  for (const char* bad :
+       {R"({"tile_rows":-5})", R"({"index_bits":7})", R"({"stream":0})", R"({"near":1})", R"({"order":2})"})
+    EXPECT_THROW(Plan::deserialize(text("gather", bad)), ParseError) << bad;
+  for (const char* bad : {"{}", R"({"near":1})", R"({"stream":0,"vector_bytes":-1})", R"({"stream":0,"threads":9})",
+                          R"({"stream":0,"direct":1})", R"({"stream":1,"stream":0})"})
+    EXPECT_THROW(Plan::deserialize(text("rows", bad)), ParseError) << bad;
+  EXPECT_TRUE(holds(message_of<ParseError>([&] { Plan::deserialize(text("rows", "{}")); }), "rows needs 'stream'"));
 }
 
 TEST(Serialize, CarriesThePlanOfNothing) {
