@@ -24,9 +24,10 @@ class Pool {
     for (std::thread& worker : workers_) worker.join();
   }
 
-  /// What an Executor calls: body(arg, i) once for every i, done on return.
+  /// What an Executor calls: body(arg, i) once for every i, done on return. Callers that come at once have their turns.
   static void parallel(void* self, int tasks, void (*body)(void*, int), void* arg) {
     Pool& pool = *static_cast<Pool*>(self);
+    const std::lock_guard turn(pool.turns_);
     std::unique_lock lock(pool.mutex_);
     pool.body_ = body;
     pool.arg_ = arg;
@@ -54,6 +55,7 @@ class Pool {
       if (!take_one(lock)) wake_.wait(lock);
   }
 
+  std::mutex turns_;  // the pool has one job at a time
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   std::vector<std::thread> workers_;
@@ -80,11 +82,14 @@ int main() {
 
   copy({out.data(), dst}, {in.data(), permute(src, {1, 0})}, options);  // in one call, or
   const Plan plan(dst, permute(src, {1, 0}), options);                  // a plan, which keeps the pool
+  std::vector<std::uint32_t> other(out.size());
+  std::thread second([&] { plan.run(other.data(), in.data()); });  // from any thread
   plan.run(out.data(), in.data());
+  second.join();
   std::printf("%s on %d threads of the program's own\n", std::string(plan.family()).c_str(), plan.threads());
 
   for (std::int64_t r = 0; r < rows; ++r)
     for (std::int64_t c = 0; c < cols; ++c)
       if (out[static_cast<std::size_t>(c * rows + r)] != in[static_cast<std::size_t>(r * cols + c)]) return 1;
-  return plan.threads() == 3 ? 0 : 1;
+  return plan.threads() == 3 && other == out ? 0 : 1;
 }
