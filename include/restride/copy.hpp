@@ -41,7 +41,8 @@ inline constexpr int kCurrentDevice = -1;  ///< the calling thread's current dev
 inline constexpr int kModelDevice = -2;
 
 /// A thread pool of the caller's: `parallel(context, tasks, body, body_arg)` calls `body(body_arg, i)` once
-/// for every i in [0, tasks), on any threads, and returns when all are done. It must not throw.
+/// for every i in [0, tasks), on any threads, and returns when all are done. It must not throw. Where several
+/// threads copy with one executor, `parallel` is called by all of them at once.
 /// A task needs 512 KiB of stack. Without a `parallel` the calling thread does all.
 /// Example: examples/own_pool.cc
 struct Executor {
@@ -76,6 +77,7 @@ struct Options {
 /// Stream: on CUDA the copy is ordered on `options.stream` and does not synchronise; on the CPU it is done on return.
 /// Device: the one the memory lies on; it is current only during the call. The stream must be that device's.
 /// Errors: ShapeError, OverlapError, CastError, ArgumentError, RangeError, DeviceError -- before a byte is written.
+/// Stack: a copy on the CPU needs 512 KiB of the calling thread's; mind it in threads and fibers with small ones.
 /// Cost: one read and one write of every byte, plus a cache look-up of about 50 ns; the first call of a kind plans.
 /// Example: examples/quickstart.cc
 /// Source: the cpy/contiguous kernels of ggml (sizes and byte strides on both sides), generalised.
@@ -95,9 +97,10 @@ class Plan {
        std::int64_t src_align = 0);
 
   /// Runs on memory, on the executor or CUDA stream that the plan was made with.
-  /// Never throws, allocates, prints, synchronises or clears another's CUDA error.
+  /// Never throws, allocates (but to start threads), prints, synchronises or clears another's CUDA error.
   /// The caller promises what `copy` checks: alignment as promised, no overlap of dst and src.
   /// Device: on CUDA the plan's, which is current only during the call; the stream must be one of it.
+  /// Stack: on the CPU a run needs 512 KiB of the calling thread's.
   /// Returns 0, or the cudaError_t of the launch.
   int run(void* dst, const void* src) const noexcept;
   /// The same on the stream or pool of `options`, with its threads (0: RESTRIDE_NUM_THREADS, then all cores that pay).

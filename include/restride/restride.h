@@ -89,7 +89,8 @@ typedef struct restride_tensor {
   { sizeof(restride_tensor), NULL, RESTRIDE_F32, 0, NULL, NULL, 0, 0, 0 }
 
 /* A thread pool of the caller's. `parallel(context, tasks, body, body_arg)` calls body(body_arg, i) once for every i
- * in [0, tasks), on any threads, and returns when all are done. It must not throw or longjmp. */
+ * in [0, tasks), on any threads, and returns when all are done. It must not throw or longjmp. Where several threads
+ * copy with one executor, `parallel` is called by all of them at once. A task needs 512 KiB of stack. */
 typedef struct restride_executor {
   size_t struct_size; /* sizeof(restride_executor) */
   void (*parallel)(void* context, int tasks, void (*body)(void* body_arg, int task), void* body_arg);
@@ -144,6 +145,7 @@ RESTRIDE_API int64_t restride_dtype_size(int32_t dtype);
  * Cast: when the elements differ they are converted as docs/casts.md says; equal elements move bits untouched.
  * Stream: on CUDA ordered on options->stream and not synchronised; on the CPU done on return.
  * Errors: as their statuses say; all but RESTRIDE_DEVICE from a failed launch are found before a byte is written.
+ * Stack: a copy on the CPU needs 512 KiB of the calling thread's; mind it in threads and fibers with small ones.
  * Cost: one read and one write of every byte; planning is cached. Source: restride::copy in <restride/copy.hpp>. */
 RESTRIDE_API restride_status restride_copy(const restride_tensor* dst, const restride_tensor* src,
                                            const restride_options* options);
@@ -154,8 +156,9 @@ RESTRIDE_API restride_status restride_copy(const restride_tensor* dst, const res
 RESTRIDE_API restride_status restride_plan_create(restride_plan** plan, const restride_tensor* dst,
                                                   const restride_tensor* src, const restride_options* options);
 
-/* Runs a plan on memory. Never allocates, prints or synchronises. `options` NULL takes the threads, stream and
- * executor that the plan was made with; otherwise those of `options`.
+/* Runs a plan on memory. Never allocates (but to start threads), prints or synchronises. `options` NULL takes the
+ * threads, stream and executor that the plan was made with; otherwise those of `options`.
+ * Stack: on the CPU a run needs 512 KiB of the calling thread's.
  * The caller promises what restride_copy checks: alignment as promised, no overlap of dst and src.
  * Errors: RESTRIDE_INVALID_ARGUMENT (NULL), RESTRIDE_DEVICE (the launch failed). */
 RESTRIDE_API restride_status restride_plan_run(const restride_plan* plan, void* dst, const void* src,
