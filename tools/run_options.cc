@@ -1,10 +1,9 @@
 #include "tools/run_options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -50,15 +49,11 @@ void add_run_options(CLI::App& sub, RunOptions& o) {
 }
 
 int threads_from_environment() {
-  const char* text = std::getenv("RESTRIDE_NUM_THREADS");
-  if (text == nullptr || *text == '\0') return 0;
-  const char* end = text + std::strlen(text);
-  int n = 0;
-  const auto [stop, error] = std::from_chars(text, end, n);
-  if (error != std::errc() || stop != end || n < 1 || n > launch::kMostThreads)
-    throw UsageError(fmt::format("RESTRIDE_NUM_THREADS is '{}'; set it to a number from 1 to {}, or unset it", text,
-                                 launch::kMostThreads));
-  return n;
+  const std::optional<int> threads = launch::threads_from_environment();
+  if (!threads)
+    throw UsageError(fmt::format("RESTRIDE_NUM_THREADS is '{}'; set it to a number from 1 to {}, or unset it",
+                                 std::getenv("RESTRIDE_NUM_THREADS"), launch::kMostThreads));
+  return *threads;
 }
 
 void save_measurements(const RunOptions& o) {

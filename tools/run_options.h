@@ -26,8 +26,8 @@ Options to_options(RunOptions& options);
 /// Writes measurements back to their file, when any may have been made.
 void save_measurements(const RunOptions& options);
 
-/// What RESTRIDE_NUM_THREADS asks for; 0 when it is not set. The library ignores what is no number of threads; the
-/// command refuses it. Errors: UsageError.
+/// launch::threads_from_environment, but where that has no number, which the library ignores, the command refuses it.
+/// Errors: UsageError.
 int threads_from_environment();
 
 /// The families of kernels that --family takes.

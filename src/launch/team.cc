@@ -26,18 +26,9 @@ int cores_of_affinity_mask() noexcept {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-int threads_from_environment() noexcept {
-  const char* text = std::getenv("RESTRIDE_NUM_THREADS");
-  if (text == nullptr) return 0;
-  const char* end = text + std::strlen(text);
-  int n = 0;
-  const auto [stop, error] = std::from_chars(text, end, n);
-  return error == std::errc() && stop == end && n > 0 && n <= kMostThreads ? n : 0;
-}
-
 int default_threads() noexcept {
   static const int n = [] {
-    const int asked = threads_from_environment();
+    const int asked = threads_from_environment().value_or(0);
     return asked > 0 ? asked : cores_of_affinity_mask();
   }();
   return n;
@@ -106,6 +97,16 @@ bool team_may_have(int helpers) noexcept {
 #endif
 
 }  // namespace
+
+std::optional<int> threads_from_environment() noexcept {
+  const char* text = std::getenv("RESTRIDE_NUM_THREADS");
+  if (text == nullptr || *text == '\0') return 0;
+  const char* end = text + std::strlen(text);
+  int n = 0;
+  const auto [stop, error] = std::from_chars(text, end, n);
+  if (error != std::errc() || stop != end || n < 1 || n > kMostThreads) return std::nullopt;
+  return n;
+}
 
 int threads_allowed(const Options& options) noexcept {
   if (options.executor != nullptr && options.executor->parallel == nullptr)

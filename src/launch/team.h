@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include <restride/copy.hpp>
 
@@ -9,6 +10,9 @@ namespace restride::launch {
 
 /// More are never asked for.
 inline constexpr int kMostThreads = 4096;
+
+/// What RESTRIDE_NUM_THREADS says: 0 where it is unset or empty, nothing where it is no number from 1 to kMostThreads.
+std::optional<int> threads_from_environment() noexcept;
 
 /// Threads this process may use: options.threads, else the executor's, else RESTRIDE_NUM_THREADS (read once),
 /// else the cores of its affinity mask; 1 inside somebody's OpenMP parallel region.

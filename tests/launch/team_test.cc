@@ -8,7 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <numeric>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -94,6 +97,24 @@ TEST(Team, WorksInAForkedChildOfAProcessThatHadOne) {
   ASSERT_TRUE(transpose_on(2));
   EXPECT_EQ(status_of_child([] { return transpose_on(2) ? 0 : 1; }), 0);
   EXPECT_TRUE(transpose_on(2));
+}
+
+TEST(Team, TakesFromTheEnvironmentWhatIsANumberOfThreads) {
+  const char* const name = "RESTRIDE_NUM_THREADS";
+  const auto of = [&](const char* text) {
+    ::setenv(name, text, 1);
+    return launch::threads_from_environment();
+  };
+  const char* const before = std::getenv(name);
+  const std::optional<std::string> kept = before != nullptr ? std::optional<std::string>(before) : std::nullopt;
+  EXPECT_EQ(of("3"), 3);
+  EXPECT_EQ(of("4096"), 4096);
+  EXPECT_EQ(of(""), 0);
+  for (const char* bad : {"0", "-1", "two", "2x", " 2", "4097", "99999999999999999999"})
+    EXPECT_EQ(of(bad), std::nullopt) << bad;
+  ::unsetenv(name);
+  EXPECT_EQ(launch::threads_from_environment(), 0);
+  if (kept) ::setenv(name, kept->c_str(), 1);
 }
 
 TEST(Team, SharesOneLongRow) {
