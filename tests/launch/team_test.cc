@@ -57,9 +57,10 @@ int status_of_child(const Body& body) {
 
 /// In a child: lets the user have `more` threads than there are now. False when that cannot be done.
 bool allow_threads(rlim_t more) {
-  constexpr uid_t kNobodyElse = 54321;  // limits count by the user, and root has none
+  // Limits count by the user, and root has none: a user of this child's own, for tests run side by side.
+  const auto nobody_else = static_cast<uid_t>(20000 + ::getpid() % 40000);
   const rlimit limit{1 + more, 1 + more};
-  return ::geteuid() == 0 && ::setuid(kNobodyElse) == 0 && ::setrlimit(RLIMIT_NPROC, &limit) == 0;
+  return ::geteuid() == 0 && ::setuid(nobody_else) == 0 && ::setrlimit(RLIMIT_NPROC, &limit) == 0;
 }
 
 constexpr int kCannotLimit = 77;
