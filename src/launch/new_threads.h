@@ -13,8 +13,8 @@
 
 namespace restride::launch {
 
-/// Each runs `work` once. When this ends they are gone, for the limits on threads too, in which a thread still counts
-/// for a moment after it was joined.
+/// Each runs `work` once, which must outlive this. When this ends they are gone, for the limits on threads too, in
+/// which a thread still counts for a moment after it was joined.
 class NewThreads {
  public:
   template <class Work>
@@ -32,6 +32,8 @@ class NewThreads {
     } catch (const std::exception&) {  // no more to be had
     }
   }
+  template <class Work>
+  NewThreads(int, const Work&&) = delete;
   ~NewThreads() {
     for (int i = 0; i < started_; ++i) threads_[static_cast<std::size_t>(i)].thread.join();
     for (int i = 0; i < started_; ++i) wait_until_gone(threads_[static_cast<std::size_t>(i)].id);

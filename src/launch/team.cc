@@ -64,7 +64,8 @@ thread_local int helpers_of_mine = 0;  // plain data: it stays for copies in des
 /// How many of so many threads can be started: all of them are there before the first one ends.
 int can_be_started(int threads) noexcept {
   std::atomic<bool> all_there{false};
-  const NewThreads tried(threads, [&]() noexcept { all_there.wait(false); });
+  const auto wait = [&]() noexcept { all_there.wait(false); };
+  const NewThreads tried(threads, wait);
   all_there = true;
   all_there.notify_all();
   return tried.started();
