@@ -8,6 +8,14 @@
 
 namespace restride::tools {
 
+std::string progress_line(double part, double moved_bytes, double seconds) {
+  constexpr int kWidth = 30;
+  const auto full = static_cast<std::size_t>(part * kWidth);
+  return fmt::format("[{}{}] {:3.0f} %  {:.2f} GB/s  {:.0f} s left", std::string(full, '#'),
+                     std::string(kWidth - full, '.'), 100 * part, part * moved_bytes / seconds / 1e9,
+                     part > 0 ? seconds * (1 - part) / part : 0.0);
+}
+
 Progress::Progress(bool wanted, std::int64_t moved_bytes)
     : wanted_(wanted && ::isatty(STDERR_FILENO) == 1), moved_bytes_(static_cast<double>(moved_bytes)) {}
 
@@ -23,11 +31,7 @@ void Progress::update(std::uint64_t done, std::uint64_t total) {
   shown_ = true;
   const double part = static_cast<double>(done) / static_cast<double>(total);
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  constexpr int kWidth = 30;
-  const auto full = static_cast<std::size_t>(part * kWidth);
-  fmt::print(stderr, "\r\x1b[K[{}{}] {:3.0f} %  {:.2f} GB/s  {:.0f} s left", std::string(full, '#'),
-             std::string(kWidth - full, '.'), 100 * part, part * moved_bytes_ / seconds / 1e9,
-             part > 0 ? seconds * (1 - part) / part : 0.0);
+  fmt::print(stderr, "\r\x1b[K{}", progress_line(part, moved_bytes_, seconds));
   std::fflush(stderr);
 }
 

@@ -3,8 +3,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 namespace restride::tools {
+
+/// What stands there after `seconds`, when `part` of the work is done, which reads and writes `moved_bytes` as a whole.
+std::string progress_line(double part, double moved_bytes, double seconds);
 
 class Progress {
  public:
