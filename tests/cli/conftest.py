@@ -42,3 +42,11 @@ def restride(tmp_path):
 def numbered():
     """numbered(shape, dtype): element i holds i, as far as the dtype can."""
     return lambda shape, dtype="i4": np.arange(np.prod(shape, dtype=np.int64)).reshape(shape).astype(dtype)
+
+
+@pytest.fixture
+def array(tmp_path, numbered):
+    """in.npy, a small array of three modes."""
+    a = numbered((4, 5, 6), "f4")
+    np.save(tmp_path / "in.npy", a)
+    return a
