@@ -13,6 +13,8 @@
 namespace restride {
 
 struct Plan::Impl {
+  Impl() noexcept {}  // std::make_shared would zero all 31 KB of a defaulted one first
+
   Layout dst;
   Layout src;
   std::int64_t dst_align = 1;

@@ -91,9 +91,12 @@ class FixedVector {
     size_ = o.size_;
   }
 
-  // A union member leaves the unused tail uninitialised, so constructing one costs nothing.
+  // A union leaves the unused tail uninitialised, so constructing one costs nothing. A constant must have a member;
+  // else none is set, because GCC then clears all of the storage first.
   union Storage {
-    constexpr Storage() noexcept : none{} {}
+    constexpr Storage() noexcept {
+      if (std::is_constant_evaluated()) none = 0;
+    }
     char none;
     T values[N];
   };

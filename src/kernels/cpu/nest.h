@@ -11,8 +11,11 @@ namespace restride::kernels::cpu {
 struct Nest {
   static constexpr int kCapacity = layout::kMaxCopyModes;
   int rank = 0;
-  layout::CopyMode modes[kCapacity];
+  union {  // `rank` of them are set: to fill those of a plan's four nests would take longer than much of planning
+    layout::CopyMode modes[kCapacity];
+  };
 
+  Nest() noexcept {}
   void push(const layout::CopyMode& m) noexcept { modes[rank++] = m; }
   std::int64_t points() const noexcept {
     std::int64_t n = 1;
