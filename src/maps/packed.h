@@ -132,10 +132,16 @@ RESTRIDE_HD constexpr PackedSum packed_sum(const PackedModes& modes, std::uint32
   return sum;
 }
 
-/// Place in shared memory of a piece whose source lies `piece_src` bytes behind the tile's, less the low four bits of
-/// the tile's own address: congruent to its address modulo 16, so that aligned words stay aligned words.
+/// What a piece whose source lies `piece_src` bytes behind the tile's is off its multiple of the pitch by: padding, and
+/// so much that its place is congruent to its address modulo 16 and aligned words stay aligned words.
+RESTRIDE_HD constexpr std::int32_t packed_piece_shift(std::int32_t pad_shift, std::int32_t piece,
+                                                      std::int64_t piece_src) {
+  return (piece >> pad_shift) * 16 + static_cast<std::int32_t>(piece_src & 15);
+}
+
+/// Place in shared memory of a piece, less the low four bits of the tile's own address.
 RESTRIDE_HD constexpr std::int32_t packed_piece_base(const PackedArgs& a, std::int32_t piece, std::int64_t piece_src) {
-  return piece * a.piece_pitch + (piece >> a.pad_shift) * 16 + static_cast<std::int32_t>(piece_src & 15);
+  return piece * a.piece_pitch + packed_piece_shift(a.pad_shift, piece, piece_src);
 }
 
 /// Sorted rows and flat runs of small units are kept out of each other's banks by padding, all others by a swizzle,

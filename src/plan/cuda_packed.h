@@ -99,8 +99,10 @@ struct SortedWay {
   maps::PackedTurn turn;
 };
 
-/// The cheapest of them.
-SortedWay best_sorted(const layout::Canonical& c, const maps::PackedArgs& a, std::int64_t words);
+class Entries;
+
+/// The cheapest of them; fills the entries it wants.
+SortedWay best_sorted(const layout::Canonical& c, const maps::PackedArgs& a, std::int64_t words, Entries& entries);
 
 void set_sorted(maps::PackedArgs& a, const SortedWay& way);
 

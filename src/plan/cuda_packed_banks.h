@@ -18,12 +18,12 @@ using maps::PackedKind;
 inline constexpr double kTurnCost = 2.5;  // cycles
 inline constexpr maps::PackedTurn kNoTurn{};
 
-/// Fills `sums` with what the first index tuples of a group add up to, in their order; step_of(m) is what a step along
-/// mode m adds. Sums are modular: T is unsigned.
+/// Fills `sums` with what the first index tuples of a group add up to, in their order, from `first` on; step_of(m) is
+/// what a step along mode m adds. Sums are modular: T is unsigned.
 template <class T, class StepOf>
-void fill_sums(const maps::PackedModes& modes, std::span<T> sums, StepOf step_of) {
+void fill_sums(const maps::PackedModes& modes, std::span<T> sums, std::int64_t first, StepOf step_of) {
   if (sums.empty()) return;
-  sums[0] = 0;
+  sums[0] = static_cast<T>(first);
   std::size_t tuples = 1;  // of the modes so far
   for (std::size_t m = 0; m < static_cast<std::size_t>(modes.rank); ++m) {
     const T step = static_cast<T>(step_of(m));
@@ -33,56 +33,63 @@ void fill_sums(const maps::PackedModes& modes, std::span<T> sums, StepOf step_of
   }
 }
 
-/// The entries of the run table and the row table that one warp looks up: made once, for every lattice that is tried.
-struct Entries {
+/// The entries of the run table and the row table that one warp looks up: filled when first wanted, for every lattice
+/// that is tried.
+class Entries {
+ public:
   // Units of 32 words and what they reach beyond a run; rows. Only what is looked up is filled.
   static constexpr std::size_t kRun = 32 * 16 + 16, kRows = 32 * 4;
   std::array<std::uint32_t, kRun> run;
   std::array<std::uint32_t, kRows> row;
 
-  Entries(const PackedArgs& a, int run_entries, int row_entries)
-      : runs_(static_cast<std::size_t>(std::min(run_entries, a.run_units))) {
-    const maps::PackedModes& modes = a.run_modes;
-    fill_sums(modes, std::span(piece_).first(runs_), [&](std::size_t m) { return modes.piece_step[m]; });
-    fill_sums(modes, std::span(piece_src_).first(runs_),
-              [&](std::size_t m) { return modes.piece_step[m] != 0 ? modes.src_stride[m] : 0; });
-    fill_sums(modes, std::span(inside_).first(runs_),
-              [&](std::size_t m) { return modes.piece_step[m] != 0 ? 0 : modes.src_stride[m]; });
-    if (a.kind == PackedKind::kFlat)  // flat runs go on into the next ones
-      for (; runs_ < static_cast<std::size_t>(run_entries); ++runs_) {
-        const std::size_t before = runs_ - static_cast<std::size_t>(a.run_units);
-        piece_[runs_] = piece_[before];
-        piece_src_[runs_] = piece_src_[before];
-        inside_[runs_] = inside_[before] + static_cast<std::uint32_t>(a.flat_step);
-      }
-    place(a);
-    fill_sums(a.row_modes, std::span(row).first(static_cast<std::size_t>(std::min(row_entries, a.rows))),
+  Entries() noexcept {}  // nothing is filled yet
+
+  /// Makes the first entries of `run` for this padding of `a`, which otherwise is the same at every call.
+  void place(const PackedArgs& a, std::int32_t pad_shift, int run_entries) {
+    if (runs_ == 0) sum_up(a, run_entries);
+    for (std::size_t p = 0; p < runs_; ++p)
+      run[p] = unpadded_[p] + static_cast<std::uint32_t>(maps::packed_piece_shift(
+                                  pad_shift, static_cast<std::int32_t>(piece_[p]), piece_src_[p]));
+  }
+
+  void place_rows(const PackedArgs& a, int row_entries) {
+    fill_sums(a.row_modes, std::span(row).first(static_cast<std::size_t>(std::min(row_entries, a.rows))), 0,
               [&](std::size_t m) { return a.row_modes.src_stride[m]; });
   }
 
-  /// Makes `run` again for another padding of `a`.
-  void place(const PackedArgs& a) {
-    for (std::size_t p = 0; p < runs_; ++p)
-      run[p] = static_cast<std::uint32_t>(
-                   maps::packed_piece_base(a, static_cast<std::int32_t>(piece_[p]), piece_src_[p]) + a.run_inside) +
-               inside_[p];
+ private:
+  void sum_up(const PackedArgs& a, int run_entries) {
+    runs_ = static_cast<std::size_t>(std::min(run_entries, a.run_units));
+    const maps::PackedModes& modes = a.run_modes;
+    fill_sums(modes, std::span(piece_).first(runs_), 0, [&](std::size_t m) { return modes.piece_step[m]; });
+    fill_sums(modes, std::span(piece_src_).first(runs_), 0,
+              [&](std::size_t m) { return modes.piece_step[m] != 0 ? modes.src_stride[m] : 0; });
+    fill_sums(modes, std::span(unpadded_).first(runs_), a.run_inside, [&](std::size_t m) {
+      return modes.piece_step[m] != 0 ? modes.piece_step[m] * std::int64_t{a.piece_pitch} : modes.src_stride[m];
+    });
+    if (a.kind != PackedKind::kFlat) return;
+    for (; runs_ < static_cast<std::size_t>(run_entries); ++runs_) {  // flat runs go on into the next ones
+      const std::size_t before = runs_ - static_cast<std::size_t>(a.run_units);
+      piece_[runs_] = piece_[before];
+      piece_src_[runs_] = piece_src_[before];
+      unpadded_[runs_] = unpadded_[before] + static_cast<std::uint32_t>(a.flat_step);
+    }
   }
 
- private:
-  std::size_t runs_;
-  std::array<std::uint32_t, kRun> piece_, piece_src_, inside_;
+  std::size_t runs_ = 0;
+  std::array<std::uint32_t, kRun> piece_, piece_src_, unpadded_;
 };
 
 /// The words of dst that the first warp's lanes collect: where each starts in a run, and what its row adds.
 struct Words {
-  struct Word {
-    int lane;
-    std::int32_t unit;
-    std::uint32_t row;
-  };
-  std::array<Word, 32> at;  // of which `count` are set
-  int count = 0;
-  void push_back(const Word& word) { at[static_cast<std::size_t>(count++)] = word; }
+  std::array<std::int32_t, 32> lane, unit;  // of all, `count` are set
+  std::array<std::uint32_t, 32> row;
+  std::size_t count = 0;
+  void push_back(std::uint32_t of_lane, std::int32_t first_unit, std::uint32_t row_entry) {
+    lane[count] = static_cast<std::int32_t>(of_lane);
+    unit[count] = first_unit;
+    row[count++] = row_entry;
+  }
 };
 
 /// Where the lanes of a warp find a unit: shared-memory addresses at one step of collecting their words.
@@ -109,30 +116,78 @@ inline int cycles(const Lanes& lanes, std::int32_t shift, int most) {
     for (const int end = std::min(lane + 8, lanes.count); lane < end; ++lane) {
       const std::uint32_t word = maps::packed_swizzle(lanes.at[static_cast<std::size_t>(lane)], shift) / 4;
       std::uint32_t& bank = banks[word & 31];
-      const std::uint32_t met = (bank & 255) + (bank >> 8 != word ? 1 : 0);
+      const std::uint32_t same = bank ^ word << 8;  // then it is how many the bank gave
+      const std::uint32_t met = same > 255 ? (bank & 255) + 1 : same;
       bank = word << 8 | met;
       worst = std::max(worst, met);
     }
   return static_cast<int>(worst);
 }
 
-/// How lanes collect the units of a word: `steps` turns of units / steps each.
+/// One access under one swizzle after another. A swizzle moves words among the banks and never makes two of one: which
+/// lanes want the same word is found out once, and counting the words of each bank says most of the rest.
+class Swizzled {
+ public:
+  explicit Swizzled(const Lanes& lanes) : lanes_(lanes) {}
+
+  /// As `cycles` of the lanes.
+  int cycles(std::int32_t shift, int most) {
+    if (words_ == 0) find_words();
+    const int least = words_of_a_bank(shift);
+    return words_ == lanes_.count || least > most ? least : packed::cycles(lanes_, shift, most);
+  }
+
+ private:
+  void find_words() {
+    constexpr std::uint32_t kNone = 1;    // no word's address
+    std::array<std::uint32_t, 64> found;  // words' addresses, hashed
+    found.fill(kNone);
+    for (std::size_t lane = 0; lane < static_cast<std::size_t>(lanes_.count); ++lane) {
+      const std::uint32_t word = lanes_.at[lane] & ~3u;
+      std::size_t place = word * 0x9e3779b1u >> 26;
+      while (found[place] != kNone && found[place] != word) place = (place + 1) % found.size();
+      first_[lane] = found[place] == kNone ? 1 : 0;
+      words_ += first_[lane];
+      found[place] = word;
+    }
+  }
+
+  /// Of the words, the most that one bank gives; at least 1.
+  int words_of_a_bank(std::int32_t shift) const {
+    std::array<std::uint32_t, 32> banks;  // loops over all lanes are cheaper than such over few
+    for (std::size_t lane = 0; lane < 32; ++lane) banks[lane] = maps::packed_swizzle(lanes_.at[lane], shift) / 4 & 31;
+    std::array<std::uint8_t, 32> words{};
+    for (std::size_t lane = 0; lane < 32; lane += 8)
+      for (std::size_t i = lane; i < lane + 8; ++i) words[banks[i]] += first_[i];
+    std::uint8_t most = 1;
+    for (const std::uint8_t n : words) most = std::max(most, n);
+    return most;
+  }
+
+  const Lanes& lanes_;
+  std::array<std::uint8_t, 32> first_{};  ///< 1 where a lane is the first to want its word
+  int words_ = 0;
+};
+
+/// How lanes collect the units of a word: `steps` turns of `each`.
 struct Collect {
-  int units, steps;
-  explicit Collect(int dst_unit) : units(16 / dst_unit), steps(dst_unit <= 4 ? 4 : 16 / dst_unit) {}
+  int units, steps, each;
+  explicit Collect(int dst_unit)
+      : units(16 / dst_unit), steps(dst_unit <= 4 ? 4 : units), each(dst_unit <= 4 ? 4 / dst_unit : 1) {}
 
   /// Addresses at step `step`, sub-unit `part`. Runs end at `run_units`.
   Lanes lanes(const Words& words, const Entries& entries, std::int32_t run_units, const maps::PackedTurn& turn,
               int step, int part) const {
+    std::array<std::int32_t, 32> units_at;  // a loop of its own: the compiler makes vectors of it
+    for (std::size_t i = 0; i < words.count; ++i)
+      units_at[i] = words.unit[i] + maps::packed_turn(words.lane[i], step, steps, turn) * each + part;
     Lanes out;
     int count = 0;  // in a register: every lane waits for it
-    for (int i = 0; i < words.count; ++i) {
-      const Words::Word& word = words.at[static_cast<std::size_t>(i)];
-      const std::int32_t unit = word.unit + maps::packed_turn(word.lane, step, steps, turn) * (units / steps) + part;
-      if (unit < 0 || unit >= run_units) continue;
-      out.at[static_cast<std::size_t>(count++)] = word.row + entries.run[static_cast<std::size_t>(unit)];
-    }
+    for (std::size_t i = 0; i < words.count; ++i)
+      if (units_at[i] < run_units)
+        out.at[static_cast<std::size_t>(count++)] = words.row[i] + entries.run[static_cast<std::size_t>(units_at[i])];
     out.count = count;
+    for (; count < 32; ++count) out.at[static_cast<std::size_t>(count)] = 0;
     return out;
   }
 
@@ -140,9 +195,27 @@ struct Collect {
   Lanes look_ups(const maps::PackedTurn& turn) const {
     Lanes out;
     for (int lane = 0; lane < 16; ++lane)
-      out.push_back(
-          static_cast<std::uint32_t>((lane * units + maps::packed_turn(lane, 0, steps, turn) * (units / steps)) * 2));
+      out.push_back(static_cast<std::uint32_t>((lane * units + maps::packed_turn(lane, 0, steps, turn) * each) * 2));
     return out;
+  }
+};
+
+/// What a word of dst costs besides the banks in which its lanes meet, in cycles.
+struct Costs {
+  double accesses = 0;  // to shared memory
+  double swizzle = 0, look_up = 0;
+
+  /// Where two accesses take `met` cycles together, by threads that have `waste` times the steps their words need.
+  double of(int met, std::int32_t shift, const maps::PackedTurn& turn, double waste) const {
+    return (accesses * 0.5 * met + 8.0 + look_up + (shift != maps::kNoSwizzle ? swizzle : 0.0) +
+            (turn != kNoTurn ? kTurnCost : 0.0)) *
+           waste;
+  }
+  /// The most cycles that they may take together for less than `best`; less than 2: none do.
+  int most(double best, std::int32_t shift, const maps::PackedTurn& turn, double waste) const {
+    int met = static_cast<int>(std::min(64.0, (best / waste - of(0, shift, turn, 1)) / (accesses * 0.5) + 1.0));
+    while (met >= 2 && of(met, shift, turn, waste) >= best) --met;  // what was rounded
+    return met;
   }
 };
 

@@ -12,8 +12,8 @@ Words words_of_flat(const PackedArgs& a, int units) {
   Words words;
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
     const std::uint32_t unit = lane * static_cast<std::uint32_t>(units), run = a.flat_run.quotient(unit);
-    words.push_back({static_cast<int>(lane), static_cast<std::int32_t>(unit - run * a.flat_run.divisor),
-                     run * static_cast<std::uint32_t>(a.flat_step)});
+    words.push_back(lane, static_cast<std::int32_t>(unit - run * a.flat_run.divisor),
+                    run * static_cast<std::uint32_t>(a.flat_step));
   }
   return words;
 }
@@ -61,10 +61,9 @@ void spread_flat(const layout::Canonical& c, PackedArgs& a) {
   maps::PackedTurn best;
   std::int32_t best_pad = maps::kNoPad;
   double best_cost = 1e9;
-  Entries entries(a, run_entries, 0);
+  Entries entries;
   for (const std::int32_t pad : pads_of(a, units)) {
-    a.pad_shift = pad;
-    entries.place(a);
+    entries.place(a, pad, run_entries);
     for (const maps::PackedTurn turn :
          {kNoTurn, maps::PackedTurn{1, 3}, maps::PackedTurn{1, 2}, maps::PackedTurn{3, 4}, maps::PackedTurn{1, 0}}) {
       if (turn != kNoTurn && steps == 1) break;
@@ -75,7 +74,7 @@ void spread_flat(const layout::Canonical& c, PackedArgs& a) {
       int met = 3;  // at least one cycle each
       for (const int step : {0, steps / 2, steps - 1}) {
         if (cost_of(met) >= best_cost) break;
-        const int part = step % (units / steps);
+        const int part = step % collect.each;
         met += cycles(collect.lanes(words, entries, run_entries, turn, step, part), maps::kNoSwizzle, 32) - 1;
       }
       if (cost_of(met) >= best_cost) continue;

@@ -2,7 +2,6 @@
 // its rows.
 #include <algorithm>
 #include <bit>
-#include <optional>
 #include <span>
 
 #include "src/plan/cuda_packed_banks.h"
@@ -27,8 +26,8 @@ struct Sorted {
     step = static_cast<int>(bits & -bits);
     const auto rows = static_cast<std::size_t>(a.rows);
     std::array<std::uint32_t, kMost> starts;
-    fill_sums(a.row_modes, std::span(starts).first(rows), [&](std::size_t m) { return a.row_modes.dst_stride[m]; });
-    fill_sums(a.row_modes, std::span(inside).first(rows), [&](std::size_t m) { return a.row_modes.src_stride[m]; });
+    fill_sums(a.row_modes, std::span(starts).first(rows), 0, [&](std::size_t m) { return a.row_modes.dst_stride[m]; });
+    fill_sums(a.row_modes, std::span(inside).first(rows), 0, [&](std::size_t m) { return a.row_modes.src_stride[m]; });
     std::array<int, 16> at{};
     for (std::size_t r = 0; r < rows; ++r) ++at[starts[r] & 15];
     most = *std::max_element(at.begin(), at.end());
@@ -69,9 +68,8 @@ struct Sorted {
       const auto start = static_cast<std::size_t>(line & (starts - 1)) * static_cast<std::size_t>(step);
       const int number = first[start] + static_cast<int>(line >> std::countr_zero(starts)) * blocks;
       if (number >= first[start + 1]) continue;
-      out.push_back({static_cast<int>(lane),
-                     at.word * units + maps::packed_head(static_cast<int>(start) * units / 16, units),
-                     inside[order[static_cast<std::size_t>(number)]]});
+      out.push_back(lane, at.word * units + maps::packed_head(static_cast<int>(start) * units / 16, units),
+                    inside[order[static_cast<std::size_t>(number)]]);
     }
     return out;
   }
@@ -79,37 +77,35 @@ struct Sorted {
 
 }  // namespace
 
-SortedWay best_sorted(const layout::Canonical& c, const PackedArgs& args, std::int64_t words) {
+SortedWay best_sorted(const layout::Canonical& c, const PackedArgs& a, std::int64_t words, Entries& entries) {
   const Collect collect(c.dst_unit);
   const int units = collect.units, steps = collect.steps;
-  const Sorted sorted(args);
+  const Sorted sorted(a);
+  const Costs costs{static_cast<double>(units)};
   SortedWay best;
-  std::optional<Entries> entries;  // made when first wanted
-  PackedArgs a = args;
   for (const std::int32_t pad : pads_of(a, units)) {
-    a.pad_shift = pad;
-    if (entries) entries->place(a);
+    bool placed = false;
     Across sizes(words);
     while (const std::int64_t across = sizes.next()) {
       SortedWay way;
       way.pad_shift = pad;
       if (!sorted.deal(a, words, across, way)) continue;
-      if (!entries) entries.emplace(a, 32 * units, 0);
+      if (!placed) entries.place(a, pad, 32 * units);
+      placed = true;
       const double waste = static_cast<double>(way.threads) * way.store.steps /
                            (static_cast<double>(words) * static_cast<double>(a.rows));
       const Words warp = sorted.words(way.store, units);
       for (const maps::PackedTurn turn : {kNoTurn, maps::PackedTurn{1, 3}, maps::PackedTurn{1, 2}}) {
-        const auto cost_of = [&](int met) {
-          return (units * 0.5 * met + 8.0 + (turn != kNoTurn ? kTurnCost : 0.0)) * waste;
-        };
-        if (cost_of(2) >= best.cost) break;
-        int met = cycles(collect.lanes(warp, *entries, a.run_units, turn, 0, 0), maps::kNoSwizzle, 32);
-        if (cost_of(met + 1) >= best.cost) continue;
-        met += cycles(collect.lanes(warp, *entries, a.run_units, turn, steps / 2, units / steps - 1), maps::kNoSwizzle,
-                      32);
-        way.cost = cost_of(met);
+        const int most = costs.most(best.cost, maps::kNoSwizzle, turn, waste);
+        if (most < 2) break;
+        int met = cycles(collect.lanes(warp, entries, a.run_units, turn, 0, 0), maps::kNoSwizzle, most - 1);
+        if (met >= most) continue;
+        met += cycles(collect.lanes(warp, entries, a.run_units, turn, steps / 2, collect.each - 1), maps::kNoSwizzle,
+                      most - met);
+        if (met > most) continue;
+        way.cost = costs.of(met, maps::kNoSwizzle, turn, waste);
         way.turn = turn;
-        if (way.cost < best.cost) best = way;
+        best = way;
       }
     }
   }
