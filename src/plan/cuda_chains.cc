@@ -34,9 +34,8 @@ Candidate bid_tile_chains(const Canonical& c, const CudaMachine& machine) {
     return refuse("too small for chains of modes to pay");
   const Pair pair = best_pair(c, machine);
   if (pair.efficiency == 0) return refuse("no chains of modes whose rows lie on words");
-  maps::Walk walk;
   std::int64_t batch = 0;
-  if (!outer_walk(c, pair.d.mask | pair.s.mask, &walk, &batch)) return refuse("too many outer modes");
+  if (!outer_walk(c, pair.d.mask | pair.s.mask, nullptr, &batch)) return refuse("too many outer modes");
   const std::int64_t tiles = ceil_div(pair.d.extent, pair.shape.d) * ceil_div(pair.s.extent, pair.shape.s);
   if (tiles >= (std::int64_t{1} << 31) / batch) return refuse("too many tiles");
   Candidate bid;
@@ -58,10 +57,11 @@ maps::ChainArgs chain_args(const Canonical& c, const Candidate& chosen) {
   const Link d = first_of(c, dst_chain(c), modes_in(ParamId::kDstSet));
   const Link s = first_of(c, src_chain(c), modes_in(ParamId::kSrcSet));
   maps::ChainArgs out;
-  out.tile = tiles_over(c, chosen, d.mask | s.mask, {d.extent, s.extent});
+  const std::uint64_t inside = d.mask | s.mask;
+  out.tile = tiles_over(c, chosen, inside, {d.extent, s.extent});
   // Tiles follow dst's modes where src's chain is one mode, else the two chains come first.
   if (s.modes.size() == 1)
-    out.tile.near_batches = base::FastDiv(near_tuples(out.tile.batch, c.modes[s.modes[0]].dst_stride));
+    out.tile.near_batches = base::FastDiv(near_tuples(c, inside, c.modes[s.modes[0]].dst_stride));
   set_chain(c, d, out.src_rows, &CopyMode::src_stride);
   set_chain(c, s, out.dst_rows, &CopyMode::dst_stride);
   return out;

@@ -75,15 +75,17 @@ bool moves_or_converts(const layout::Canonical& c);
 /// (a bit mask by mode number).
 std::int64_t row_alignment(const layout::Canonical& c, std::uint64_t inside);
 
-/// The modes that are not in `inside`, as a walk; false when they are too many or number 2^31 or more.
+/// The modes that are not in `inside`, as an empty walk, and their index tuples; false when they are too many or number
+/// 2^31 or more. Bids pass null for the walk: only a plan's arguments need one, whose divisions take long to prepare.
 bool outer_walk(const layout::Canonical& c, std::uint64_t inside, maps::Walk* walk, std::int64_t* count);
 
 /// Largest power of two, up to 256, that divides the address of every row of src whose contiguous mode is `s`. The
 /// canonical form counts to 128; an allocator's pointers have more.
 std::int64_t src_row_alignment(const layout::Canonical& c, std::size_t s);
 
-/// Index tuples of a walk's modes whose steps in dst are shorter than `along_s`, a tile's from row to row of dst.
-std::int64_t near_tuples(const maps::Walk& walk, std::int64_t along_s);
+/// Index tuples of the modes that are not in `inside` and whose steps in dst are shorter than `along_s`, a tile's from
+/// row to row of dst.
+std::int64_t near_tuples(const layout::Canonical& c, std::uint64_t inside, std::int64_t along_s);
 
 /// Of `tiles_d` tiles along rows of dst and `tiles_s` along rows of src: rows of src go first where the next row of
 /// tiles would come so late that L2 has lost what both read of src, and DRAM its place.

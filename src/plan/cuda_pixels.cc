@@ -117,9 +117,8 @@ Candidate bid_pixels(const Canonical& c, const CudaMachine& machine) {
   constexpr std::int64_t kMostOffset = std::int64_t{1} << 30;
   if (std::abs(row.step) >= kMostOffset / 4 || std::abs(row.inside) >= kMostOffset / 16)
     return refuse("pixels lie too far apart");
-  maps::Walk walk;
   std::int64_t rows = 0;
-  if (!outer_walk(c, row.mask, &walk, &rows)) return refuse("too many rows or outer modes");
+  if (!outer_walk(c, row.mask, nullptr, &rows)) return refuse("too many rows or outer modes");
   const Block block = block_of(c, row);
   if (block.chunks >= (std::int64_t{1} << 31) / rows) return refuse("too many blocks");
   Candidate bid;

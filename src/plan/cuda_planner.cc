@@ -41,16 +41,20 @@ std::int64_t row_alignment(const Canonical& c, std::uint64_t inside) {
 }
 
 bool outer_walk(const Canonical& c, std::uint64_t inside, maps::Walk* walk, std::int64_t* count) {
+  constexpr std::int64_t kLimit = std::int64_t{1} << 31;
   *count = 1;
-  walk->rank = 0;
+  int rank = 0;
   for (std::size_t i = 0; i < c.modes.size(); ++i) {
     if (i < 64 && (inside >> i & 1) != 0) continue;
     const CopyMode& m = c.modes[i];
-    if (walk->rank == maps::kMaxWalk || m.extent >= (std::int64_t{1} << 31) / *count) return false;
-    walk->extent[walk->rank] = base::FastDiv(m.extent);
-    walk->dst_stride[walk->rank] = m.dst_stride;
-    walk->src_stride[walk->rank] = m.src_stride;
-    ++walk->rank;
+    if (rank == maps::kMaxWalk || m.extent >= kLimit || (m.extent + 1) * *count > kLimit) return false;
+    if (walk != nullptr) {
+      walk->extent[rank] = base::FastDiv(m.extent);
+      walk->dst_stride[rank] = m.dst_stride;
+      walk->src_stride[rank] = m.src_stride;
+      walk->rank = rank + 1;
+    }
+    ++rank;
     *count *= m.extent;
   }
   return true;

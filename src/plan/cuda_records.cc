@@ -80,10 +80,9 @@ Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
   const std::int64_t chunks = (words + 31) / 32;
   const double used = static_cast<double>(words) / static_cast<double>(chunks * 32);
   if (used < 0.6 || words >= std::int64_t{1} << 30) return refusal(kFamily, "planes are too short or too long");
-  maps::Walk walk;
   std::int64_t batch = 0;
   const std::uint64_t inside = std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count;
-  if (!outer_walk(c, inside, &walk, &batch)) return refusal(kFamily, "too many outer modes");
+  if (!outer_walk(c, inside, nullptr, &batch)) return refusal(kFamily, "too many outer modes");
   if (chunks >= (std::int64_t{1} << 31) / batch) return refusal(kFamily, "too many blocks");
   Candidate bid;
   bid.family = kFamily;

@@ -75,9 +75,8 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family famil
   if (c.two_sided) return refusal(family, "the sides share no modes");
   if (!c.modes.empty() && c.modes[0].dst_stride != c.dst_unit) return refusal(family, "dst has no dense mode");
   if (!units_aligned(c)) return refusal(family, "elements lie off their own alignment");
-  maps::Walk walk;
   std::int64_t rows = 0;
-  if (!outer_walk(c, kRow, &walk, &rows)) return refusal(family, "too many rows or outer modes");
+  if (!outer_walk(c, kRow, nullptr, &rows)) return refusal(family, "too many rows or outer modes");
 
   Candidate bid;
   bid.family = family;

@@ -111,9 +111,8 @@ Candidate bid_short_rows(const Canonical& c, const CudaMachine& machine) {
   const Rows r = rows_of(c);
   if (r.mask == 0) return refuse("dst's rows have no gaps between them");
   if (r.units > kMostUnits) return refuse("rows are not short");
-  maps::Walk walk;
   std::int64_t items = 0;
-  if (!outer_walk(c, r.mask, &walk, &items)) return refuse("too many outer modes");
+  if (!outer_walk(c, r.mask, nullptr, &items)) return refuse("too many outer modes");
   const Block b = block_of(c, r);
   if (b.chunks >= (std::int64_t{1} << 31) / items) return refuse("too many blocks");
   Candidate bid;

@@ -62,12 +62,11 @@ Tiling tiling_of(const Canonical& c, const CudaMachine& machine) {
   t.s_extent = s_mode.extent;
   constexpr std::int64_t kLimit = std::int64_t{1} << 30;
   if (t.d_extent >= kLimit || t.s_extent >= kLimit) return refuse("an extent of 2^30 or more");
-  maps::Walk walk;
-  if (!outer_walk(c, std::uint64_t{1} | std::uint64_t{1} << t.s, &walk, &t.batch))
-    return refuse("too many outer modes");
-  t.outer = walk.rank;
+  const std::uint64_t inside = std::uint64_t{1} | std::uint64_t{1} << t.s;
+  if (!outer_walk(c, inside, nullptr, &t.batch)) return refuse("too many outer modes");
+  t.outer = c.rank() - 2;
   t.words = c.dst_unit == 16;
-  t.near = near_tuples(walk, s_mode.dst_stride);
+  t.near = near_tuples(c, inside, s_mode.dst_stride);
   t.dst_alignment = row_alignment(c, 1);
   t.src_alignment = src_row_alignment(c, static_cast<std::size_t>(t.s));
   t.small = c.dst_bytes() < static_cast<std::int64_t>(machine.sm_count) * (32 << 10);

@@ -19,9 +19,10 @@ std::int64_t src_row_alignment(const Canonical& c, std::size_t s) {
   return bits & -bits;
 }
 
-std::int64_t near_tuples(const maps::Walk& walk, std::int64_t along_s) {
+std::int64_t near_tuples(const Canonical& c, std::uint64_t inside, std::int64_t along_s) {
   std::int64_t near = 1;
-  for (int i = 0; i < walk.rank && walk.dst_stride[i] < along_s; ++i) near *= walk.extent[i].divisor;
+  for (std::size_t i = 0; i < c.modes.size() && c.modes[i].dst_stride < along_s; ++i)
+    if (i >= 64 || (inside >> i & 1) == 0) near *= c.modes[i].extent;
   return near;
 }
 
@@ -85,12 +86,12 @@ maps::TileArgs tile_args(const Canonical& c, const Candidate& chosen) {
   const CopyMode &d_mode = c.modes[0], &s_mode = c.modes[s];
   const auto boundary = static_cast<std::int32_t>(chosen.get(ParamId::kBoundaryBytes));
   const std::int32_t halo = boundary / c.dst_unit;
-  maps::TileArgs a = tiles_over(c, chosen, std::uint64_t{1} | std::uint64_t{1} << s, {d_mode.extent, s_mode.extent},
-                                std::max(0, halo - 1));
+  const std::uint64_t inside = std::uint64_t{1} | std::uint64_t{1} << s;
+  maps::TileArgs a = tiles_over(c, chosen, inside, {d_mode.extent, s_mode.extent}, std::max(0, halo - 1));
   set_pitches(a, d_mode, s_mode);
   a.skew_mask = std::max(0, boundary - 1);
   a.halo = halo;
-  a.near_batches = base::FastDiv(near_tuples(a.batch, s_mode.dst_stride));
+  a.near_batches = base::FastDiv(near_tuples(c, inside, s_mode.dst_stride));
   a.blocks = static_cast<std::uint32_t>(std::clamp<std::int64_t>(chosen.get(ParamId::kBlocks, a.tiles), 1, a.tiles));
 
   const std::int32_t row_bytes = a.tile_s * c.src_unit;

@@ -101,9 +101,8 @@ Candidate bid_tile_pixels(const Canonical& c, const CudaMachine& machine) {
   const std::int64_t s_extent = c.modes[static_cast<std::size_t>(p.s)].extent;
   constexpr std::int64_t kLimit = std::int64_t{1} << 28;  // bytes of a row in 31 bits
   if (d_extent >= kLimit || s_extent >= kLimit) return refuse("an extent of 2^28 or more");
-  maps::Walk walk;
   std::int64_t batch = 0;
-  if (!outer_walk(c, p.inside(), &walk, &batch)) return refuse("too many outer modes");
+  if (!outer_walk(c, p.inside(), nullptr, &batch)) return refuse("too many outer modes");
   // Tiles as even as whole sectors allow; what the last one lacks costs little.
   const int pixel = p.bytes;
   const std::int64_t step = kSector / c.dst_unit;
