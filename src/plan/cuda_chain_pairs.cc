@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <iterator>
+#include <span>
 
 #include "src/plan/cuda_families.h"
 
@@ -85,7 +85,14 @@ constexpr Rated kShapes[] = {
     {4, {64, 32}, {0.940, k128}},   {4, {32, 128}, {0.938, k128}},  {4, {32, 32}, {0.922, k128}, {0.955, 0.7}},
     {8, {32, 32}, {0.961, k128}},   {8, {64, 16}, {0.949, k128}},   {16, {32, 16}, {0.925, k128}},
 };
-constexpr std::size_t kShapeCount = std::size(kShapes);
+
+/// Those for units of so many bytes.
+std::span<const Rated> shapes_of(int unit) {
+  const auto [first, last] = std::ranges::equal_range(kShapes, unit, {}, &Rated::unit);
+  return {first, last};
+}
+constexpr std::size_t kMostShapes = 5;
+static_assert(std::ranges::is_sorted(kShapes, {}, &Rated::unit));
 
 /// The first modes of a side's chain as rows of a tile: where they start, what the tiles' ends waste of each shape, and
 /// what the rows themselves cost. Fitted, as the shapes are, to all chains and shapes of 220 layouts timed on an H200,
@@ -94,8 +101,8 @@ struct Rows {
   Link link;
   std::int64_t starts_on = 0;
   bool words = false;  ///< they are whole words and start on words
-  double used[kShapeCount] = {};
-  double shared[kShapeCount] = {};  ///< share of what a tile has of a row that it touches beside it
+  double used[kMostShapes] = {};
+  double shared[kMostShapes] = {};  ///< share of what a tile has of a row that it touches beside it
   double yield = 1;
 };
 
@@ -112,9 +119,9 @@ Rows rows_of(const Canonical& c, const Link& chain, std::size_t count, const Sid
   rows.link = first_of(c, chain, count);
   rows.starts_on = rows_on(c, rows.link, side.align, side.stride);
   rows.words = rows.starts_on >= maps::kWordBytes && rows.link.extent * c.dst_unit % maps::kWordBytes == 0;
-  for (std::size_t k = 0; k < kShapeCount && rows.words; ++k) {
-    if (kShapes[k].unit != c.dst_unit) continue;
-    const std::int64_t along = kShapes[k].shape.*side.along;
+  const std::span<const Rated> shapes = shapes_of(c.dst_unit);
+  for (std::size_t k = 0; k < shapes.size() && rows.words; ++k) {
+    const std::int64_t along = shapes[k].shape.*side.along;
     rows.used[k] = used_by(rows.link.extent, along);
     rows.shared[k] = static_cast<double>(std::max<std::int64_t>(side.grain - rows.starts_on, 0)) /
                      static_cast<double>(std::min(rows.link.extent, along) * c.dst_unit);
@@ -170,9 +177,9 @@ void rate(const Canonical& c, const CudaMachine& machine, const Rows& d, const R
   const double cut_d = c.dst_unit < 4 ? 0.03 : 0.12, cut_s = c.dst_unit < 4 ? 0.11 : 0.23;
   const double digits = d.link.modes.size() + s.link.modes.size() > 2 ? 1.12 : 1;  // lanes that find rows by dividing
   const bool near = written_near(c, d.link, s.link);
-  for (std::size_t k = 0; k < kShapeCount; ++k) {
-    const Rated& r = kShapes[k];
-    if (r.unit != c.dst_unit) continue;
+  const std::span<const Rated> shapes = shapes_of(c.dst_unit);
+  for (std::size_t k = 0; k < shapes.size(); ++k) {
+    const Rated& r = shapes[k];
     const Rated::Reach& reach = near ? r.near : r.reach;
     const double used = d.used[k] * s.used[k];
     double efficiency = reach.full * yield * shared_yield(c, d, s, k) * (1 - cut_d * (1 - d.used[k])) *
