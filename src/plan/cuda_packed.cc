@@ -21,13 +21,13 @@ std::int64_t most_blocks(const CudaMachine& machine, bool whole) {
 }
 
 /// True when a tile fits shared memory; where pieces are short, what aligns them counts.
-bool fits(const Canonical& c, const Set& set) {
+bool fits(const Canonical& c, const Set& set, const Order& src_order) {
   const std::int64_t pieces = set.tile_units / set.piece_units, rows = set.tile_units / set.run_units;
   const std::int64_t copies = c.dst_unit < 4 ? 4 / c.dst_unit : 1;
   const std::int64_t most = pieces * (set.piece_bytes + 60) + (pieces + rows) * 16 +
                             maps::packed_run_table(static_cast<std::int32_t>(set.run_units)) * 2 * copies;
   if (most < kMostShared * 3 / 4) return true;
-  PackedArgs a = geometry(c, set);
+  PackedArgs a = geometry(c, set, src_order);
   finish(c, set, a);
   return a.shared_bytes <= kMostShared;
 }
@@ -35,7 +35,8 @@ bool fits(const Canonical& c, const Set& set) {
 /// The tiles to choose from: those that aim at some length of runs and of pieces.
 class Choice {
  public:
-  Choice(const Canonical& c, const CudaMachine& machine) : c_(c), machine_(machine), src_order_(by_src_stride(c)) {
+  Choice(const Canonical& c, const CudaMachine& machine, const Order& src_order)
+      : c_(c), machine_(machine), src_order_(src_order) {
     for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i) dst_order_.push_back(static_cast<std::uint8_t>(i));
   }
 
@@ -77,18 +78,18 @@ class Choice {
     *set = tile(at);
     if (set->tile_units * c_.src_unit > kMostTile) return {};
     const Price p = price_of(c_, machine_, *set, run_alignment(c_, *set), 1e300);
-    return p.time < 1e300 && fits(c_, *set) ? p : Price{};
+    return p.time < 1e300 && fits(c_, *set, src_order_) ? p : Price{};
   }
 
   /// The first of the cheapest below `least`.
   Price search(double least, Target* at) const {
     Price best;
     best.time = least;
+    Set set;
     std::int64_t last_run = 0, same_run = 0;
     for (const std::int64_t dst_target : {4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 1024, 4096}) {
       if (dst_target < 16 && c_.dst_unit > 2) continue;  // runs of less than a word are for pixels of small units
       if (dst_target <= same_run) continue;
-      Set set;
       same_run = take_runs(c_, dst_order_, dst_target, set);
       if (set.run_units == last_run) continue;
       last_run = set.run_units;
@@ -101,7 +102,7 @@ class Choice {
         last_tile = set.tile_units;
         if (set.tile_units * c_.src_unit > kMostTile) break;
         const Price p = price_of(c_, machine_, set, starts, best.time);
-        if (p.time >= best.time || !fits(c_, set)) continue;
+        if (p.time >= best.time || !fits(c_, set, src_order_)) continue;
         best = p;
         *at = {dst_target, src_target};
       }
@@ -111,7 +112,8 @@ class Choice {
 
   const Canonical& c_;
   const CudaMachine& machine_;
-  Order dst_order_, src_order_;
+  const Order& src_order_;
+  Order dst_order_;
 };
 
 }  // namespace
@@ -124,12 +126,12 @@ Candidate bid_packed(const Canonical& c, const CudaMachine& machine) {
   if (!moves_or_converts(c)) return refusal(kFamily, "no kernel that converts such units");
 
   Set set;
-  const Price best = Choice(c, machine).cheapest(&set);
+  const Order src_order = by_src_stride(c);
+  const Price best = Choice(c, machine, src_order).cheapest(&set);
   if (best.time >= 1e300) return refusal(kFamily, "no tile fits shared memory");
-  maps::Walk walk;
   std::int64_t batch = 0;
-  if (!outer_walk(c, set.dst | set.src, &walk, &batch)) return refusal(kFamily, "too many outer modes");
-  PackedArgs a = geometry(c, set);
+  if (!outer_walk(c, set.dst | set.src, nullptr, &batch)) return refusal(kFamily, "too many outer modes");
+  PackedArgs a = geometry(c, set, src_order);
   if (std::max({a.run_modes.rank, a.row_modes.rank, a.piece_modes.rank}) > maps::kMaxPackedModes)
     return refusal(kFamily, "too many modes in a tile");
   if (std::int64_t{a.cuts_d.divisor} * a.cuts_s.divisor >= (std::int64_t{1} << 31) / batch)

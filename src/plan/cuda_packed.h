@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <limits>
 
@@ -24,6 +25,12 @@ struct Set {
 
 using Order = detail::FixedVector<std::uint8_t, kMaxSet>;
 
+/// Calls visit(i) for each mode of a set; there may be many more modes than a set has.
+template <class Visit>
+void for_each_mode(std::uint64_t set, Visit visit) {
+  for (; set != 0; set &= set - 1) visit(static_cast<std::size_t>(std::countr_zero(set)));
+}
+
 // ---- cuda_packed_set.cc: which modes a tile takes ----
 
 /// Mode numbers by |src_stride|, those that repeat (stride 0) left out.
@@ -31,8 +38,8 @@ Order by_src_stride(const layout::Canonical& c);
 
 inline constexpr std::int64_t kAnyTarget = std::numeric_limits<std::int64_t>::max();
 
-/// Takes leading modes of dst, numbered by `dst_order`, into an empty set until a run has about `target` bytes.
-/// Returns the largest target that takes the same.
+/// Takes leading modes of dst, numbered by `dst_order`, until a run has about `target` bytes, in place of all that was
+/// taken before. Returns the largest target that takes the same.
 std::int64_t take_runs(const layout::Canonical& c, const Order& dst_order, std::int64_t target, Set& set);
 
 /// Takes leading modes of src for the pieces, in place of any taken before; they may have short gaps. Counts all that
@@ -78,7 +85,8 @@ Price price_of(const layout::Canonical& c, const CudaMachine& machine, const Set
 
 // ---- cuda_packed_args.cc: the kernel's arguments but for the lanes' places ----
 
-maps::PackedArgs geometry(const layout::Canonical& c, const Set& set);
+/// `src_order` as by_src_stride has it.
+maps::PackedArgs geometry(const layout::Canonical& c, const Set& set, const Order& src_order);
 
 /// The store's side of the arguments, and the shared memory a tile takes.
 void finish(const layout::Canonical& c, const Set& set, maps::PackedArgs& a);

@@ -180,11 +180,10 @@ bool pieces_on_words(const Canonical& c, const PackedArgs& a) {
 
 }  // namespace
 
-PackedArgs geometry(const Canonical& c, const Set& set) {
+PackedArgs geometry(const Canonical& c, const Set& set, const Order& src_order) {
   PackedArgs a;
   std::int64_t batch = 0;
   outer_walk(c, set.dst | set.src, &a.batch, &batch);
-  const Order src_order = by_src_stride(c);
   neighbours_first(c, set, src_order, a.batch);
   set_sides(a, c);
   start(c, set, a);
@@ -233,7 +232,7 @@ void finish(const Canonical& c, const Set& set, PackedArgs& a) {
 
 maps::PackedArgs packed_args(const Canonical& c, const Candidate& chosen) {
   const packed::Set set = packed::set_of(c, chosen);
-  PackedArgs a = packed::geometry(c, set);
+  PackedArgs a = packed::geometry(c, set, packed::by_src_stride(c));
   const std::int64_t words = packed::piece_words(a);  // before pieces are moved apart
   packed::finish(c, set, a);
   if (a.kind == PackedKind::kFlat) {

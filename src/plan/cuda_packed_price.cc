@@ -1,5 +1,6 @@
 // What a tile of packed costs on CUDA.
 #include <algorithm>
+#include <bit>
 
 #include "src/base/checked.h"
 #include "src/base/saturated.h"
@@ -13,9 +14,8 @@ namespace {
 
 /// True when what follows a run in dst is not written, so that sectors at its ends are written in part.
 bool gap_behind(const Canonical& c, const Set& set) {
-  std::int64_t next = 0;
-  for (std::size_t m = 0; m < c.modes.size() && next == 0; ++m)
-    if (m >= kMaxSet || (set.dst >> m & 1) == 0) next = c.modes[m].dst_stride;
+  const auto first = static_cast<std::size_t>(std::countr_one(set.dst));
+  const std::int64_t next = first < c.modes.size() ? c.modes[first].dst_stride : 0;
   return set.d_cut == kNone && next > set.run_units * c.dst_unit;
 }
 
@@ -103,12 +103,15 @@ std::int64_t table_bytes_of(const Set& set, std::int64_t copies) {
 
 /// Tiles along all cuts and outer modes.
 std::int64_t tiles_of(const Canonical& c, const Set& set) {
-  std::int64_t tiles = 1;
-  for (std::size_t i = 0; i < c.modes.size(); ++i) {
-    const std::int64_t extent = c.modes[i].extent, chunk = i < kMaxSet ? set.chunk[i] : 0;
-    if (chunk != extent) tiles *= chunk == 0 ? extent : ceil_div(extent, chunk);  // most are whole: no division
-  }
-  return tiles;
+  std::int64_t tiles = 1, whole_units = set.tile_units;  // of a tile that nothing is cut of
+  const auto cut = [&](int mode) {
+    const auto m = static_cast<std::size_t>(mode);
+    tiles *= ceil_div(c.modes[m].extent, std::int64_t{set.chunk[m]});
+    whole_units = whole_units / set.chunk[m] * c.modes[m].extent;
+  };
+  if (set.d_cut != kNone) cut(set.d_cut);
+  if (set.s_cut != kNone && set.s_cut != set.d_cut) cut(set.s_cut);
+  return tiles * (c.units / whole_units);
 }
 
 /// Sectors that a tile's pieces are read by.
@@ -145,22 +148,18 @@ std::int64_t tiles_of_block(bool blocks, int dst_unit, double entries, double ti
 
 Runs runs_of(const Canonical& c, const Set& set) {
   Runs r{set.run_units * c.dst_unit, c.units / set.run_units, false, false};
-  const std::int64_t run_bytes = r.bytes;
-  int rows = 0;
-  for (std::size_t m = 0; m < c.modes.size() && m < kMaxSet; ++m) {
-    if ((set.src & ~set.dst & std::uint64_t{1} << m) == 0) continue;
-    ++rows;
-    r.loose |= c.modes[m].dst_stride % 16 != 0;
-  }
-  if (set.d_cut != kNone || (run_bytes % 16 != 0 && rows > 1)) return r;
-  for (std::size_t m = 0; m < c.modes.size() && m < kMaxSet; ++m)
-    if (c.modes[m].dst_stride == r.bytes && (set.src & ~set.dst) >> m & 1) {
-      r.bytes *= set.chunk[m];
-      r.count /= set.chunk[m];
-      r.loose = false;
-      r.merged = true;
-      if (set.chunk[m] != c.modes[m].extent) break;
-    }
+  const std::uint64_t rows = set.src & ~set.dst;
+  for_each_mode(rows, [&](std::size_t m) { r.loose |= c.modes[m].dst_stride % 16 != 0; });
+  if (set.d_cut != kNone || (r.bytes % 16 != 0 && !std::has_single_bit(rows))) return r;
+  bool whole = true;
+  for_each_mode(rows, [&](std::size_t m) {
+    if (!whole || c.modes[m].dst_stride != r.bytes) return;
+    r.bytes *= set.chunk[m];
+    r.count /= set.chunk[m];
+    r.loose = false;
+    r.merged = true;
+    whole = set.chunk[m] == c.modes[m].extent;
+  });
   return r;
 }
 
@@ -180,7 +179,10 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   };
   constexpr std::int64_t kMostServed = 2;
   const auto own = static_cast<double>(c.units) * (c.src_unit + c.dst_unit) / 32;
-  if (own >= least * with_tables(kMostServed)) return p;
+  const auto too_dear = [&](double sectors) {  // most are so even without their tables
+    return sectors >= least * efficiency || sectors >= least * with_tables(kMostServed);
+  };
+  if (too_dear(own)) return p;
 
   const std::int64_t table_bytes = table_bytes_of(set, small && starts < 16 ? 4 / c.dst_unit : 1);
   const std::int64_t loaded_bytes = set.tile_units / set.piece_units * set.piece_bytes;
@@ -201,7 +203,7 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   const double rows = static_cast<double>(set.tile_units) / static_cast<double>(set.run_units);
   efficiency *= yield_of_ends(w, runs, words, starts, resident * rows);
   const double touched = own + w.shared_sector * (static_cast<double>(p.read) + static_cast<double>(p.written) - own);
-  if (touched >= least * with_tables(kMostServed)) return p;  // what follows only costs more
+  if (too_dear(touched)) return p;  // what follows only costs more
   const bool blocks = in_blocks(c, set);
   efficiency = with_tables(std::min(kMostServed, tiles_of_block(blocks, c.dst_unit, entries, size)));
   if (blocks)

@@ -48,7 +48,7 @@ Taken take(const Canonical& c, const Order& order, std::int64_t unit, std::int64
         taken.same_until = taken.bytes * 4 / 3;
         break;
       }
-      const std::int64_t need = ceil_div(target, step);
+      const std::int64_t need = step * extent <= target ? extent : ceil_div(target, step);  // most are taken whole
       chunk = extent <= need + need / 2 ? static_cast<std::int32_t>(std::min<std::int64_t>(extent, 1 << 20))
                                         : chunk_of(extent, need, step);
       taken.fresh *= chunk;
@@ -63,12 +63,6 @@ Taken take(const Canonical& c, const Order& order, std::int64_t unit, std::int64
     }
   }
   return taken;
-}
-
-/// Calls visit(i) for each mode of a set; there may be many more modes than a set has.
-template <class Visit>
-void for_each_mode(std::uint64_t set, Visit visit) {
-  for (; set != 0; set &= set - 1) visit(static_cast<std::size_t>(std::countr_zero(set)));
 }
 
 /// Counts what a tile holds.
@@ -99,6 +93,9 @@ Order by_src_stride(const Canonical& c) {
 }
 
 std::int64_t take_runs(const Canonical& c, const Order& dst_order, std::int64_t target, Set& set) {
+  for_each_mode(set.dst | set.src, [&](std::size_t i) { set.chunk[i] = 0; });
+  set.dst = set.src = 0;
+  set.d_cut = set.s_cut = kNone;
   const Taken taken = take(
       c, dst_order, c.dst_unit, target, 0, [](const CopyMode& m) { return m.dst_stride; }, set, set.dst, set.d_cut);
   set.run_units = set.tile_units = taken.units;
