@@ -150,16 +150,31 @@ __device__ inline std::uint64_t kept_policy() {
   return policy;
 }
 
-/// A word of src, read under that policy.
-__device__ inline uint4 load_kept(const char* from) {
+/// A word of src, or a unit of it, read under that policy.
+template <int bytes = 16>
+__device__ inline Bits<bytes> load_kept(const char* from) {
 #if __CUDA_ARCH__ >= 800
-  uint4 v;
-  asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "l"(from), "l"(kept_policy()));
+  Bits<bytes> v;
+  if constexpr (bytes == 16) {
+    asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(from), "l"(kept_policy()));
+  } else if constexpr (bytes == 8) {
+    asm volatile("ld.global.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+                 : "=r"(v.x), "=r"(v.y)
+                 : "l"(from), "l"(kept_policy()));
+  } else if constexpr (bytes == 4) {
+    asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(v) : "l"(from), "l"(kept_policy()));
+  } else if constexpr (bytes == 2) {
+    asm volatile("ld.global.L2::cache_hint.u16 %0, [%1], %2;" : "=h"(v) : "l"(from), "l"(kept_policy()));
+  } else {
+    std::uint32_t byte;
+    asm volatile("ld.global.L2::cache_hint.u8 %0, [%1], %2;" : "=r"(byte) : "l"(from), "l"(kept_policy()));
+    v = static_cast<std::uint8_t>(byte);
+  }
   return v;
 #else
-  return load<16>(from);
+  return load<bytes>(from);
 #endif
 }
 

@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(maps::kRecordsThreads, kRecordsResident<kField
         if (record_word + i * 32 < record_words) {
           const char* const word = src + (record_word + i * 32) * 16;
           const bool whole = !a.guarded || (word >= source_first && word + 16 <= source_last);
-          words[i] = whole ? load<16>(word) : load_part(word, source_first, source_last);
+          words[i] = whole ? load_kept(word) : load_part(word, source_first, source_last);
         }
     } else {
 #pragma unroll
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(maps::kRecordsThreads, kRecordsResident<kField
           const char* const low = word - shift;
           const bool whole = low >= source_first && low + 32 <= source_last;
           words[i] =
-              whole ? shifted(load<16>(low), load<16>(low + 16), shift) : load_part(word, source_first, source_last);
+              whole ? shifted(load_kept(low), load_kept(low + 16), shift) : load_part(word, source_first, source_last);
         }
     }
 #pragma unroll
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(maps::kRecordsThreads, kRecordsResident<kField
   } else {
     if (inside) {
 #pragma unroll
-      for (int i = 0; i < kFields; ++i) words[i] = load<16>(src + i * a.plane_stride + plane_byte);
+      for (int i = 0; i < kFields; ++i) words[i] = load_kept(src + i * a.plane_stride + plane_byte);
     }
     unpack(words, in);
     permute<kUnit>(in, out, [](int byte) { return maps::records_plane_byte(byte, kUnit, kFields); });

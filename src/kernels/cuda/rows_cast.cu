@@ -47,7 +47,7 @@ struct CastWord {
     first = kDense ? 0 : unit < 0 ? static_cast<int>(-unit) : 0;
     last = left < kUnits ? static_cast<int>(left) : kUnits;
     if (kDense && whole()) {
-      in = load<kUnits * kSrc>(from);
+      in = load_kept<kUnits * kSrc>(from);
       return;
     }
     Bits<kSrc> units[kUnits];
