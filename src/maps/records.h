@@ -32,6 +32,9 @@ struct RecordsArgs {
   std::int64_t src_first = 0, src_last = 0;   ///< [first, last) relative to src
   bool to_planes = false;                     ///< records are the source
   std::uint8_t src_dtype = 0, dst_dtype = 0;  ///< with a cast
+  std::int32_t plane_units = 0;               ///< planes that start anywhere: of a plane; `chunks` are tiles then
+  std::uint8_t turn_shift = 0;                ///< see records_turn
+  std::int32_t shared_bytes = 0;              ///< of a block
 };
 
 // X(bytes of src's unit, of dst's, fields): the kernels that convert. Casts of one width are packed's own.
@@ -64,6 +67,39 @@ RESTRIDE_HD constexpr int records_slot(int word, int fields) { return fields % 2
 
 /// Words of shared memory a warp takes.
 RESTRIDE_HD constexpr int records_warp_words(int fields) { return records_slot(32 * fields - 1, fields) + 1; }
+
+// ---- Planes that start anywhere: tiles of records, whose words of each plane keep to its sectors ----
+
+inline constexpr int kPlaneBoundary = 32, kRecordsLine = 128;
+
+/// Records of a tile: a 16-byte word of every plane for each thread.
+RESTRIDE_HD constexpr int records_of_tile(int unit) { return kRecordsThreads * (16 / unit); }
+
+/// Where a block works: record `first`, less the units by which a plane starts behind a boundary, is the first in its
+/// words of that plane; all planes' words hold the records [from, to) or fewer.
+struct RecordsTile {
+  Offsets at;
+  std::int32_t first = 0, from = 0, to = 0;
+};
+RESTRIDE_HD constexpr RecordsTile records_tile(const RecordsArgs& a, std::uint32_t block, int unit) {
+  const std::uint32_t item = a.chunks.quotient(block);
+  RecordsTile tile{offsets(a.batch, item)};
+  tile.first = static_cast<std::int32_t>(block - item * a.chunks.divisor) * records_of_tile(unit);
+  const std::int32_t from = tile.first - (kPlaneBoundary / unit - 1), to = tile.first + records_of_tile(unit);
+  tile.from = from < 0 ? 0 : from;
+  tile.to = to < a.plane_units ? to : a.plane_units;
+  return tile;
+}
+
+/// Shared memory that a tile takes: its records, those before it, and what aligns them.
+RESTRIDE_HD constexpr int records_tile_bytes(const RecordsArgs& a, int unit) {
+  return (records_of_tile(unit) + kPlaneBoundary / unit - 1) * a.fields * unit + kRecordsLine + 15;
+}
+
+/// The unit of its word that a lane collects first: the words of 2^turn_shift lanes lie in different banks.
+RESTRIDE_HD constexpr int records_turn(const RecordsArgs& a, int lane, int units) {
+  return lane >> a.turn_shift & (units - 1);
+}
 
 /// Where byte `byte` of a thread's records lies in its planes: plane * 16 + byte of the plane's word.
 RESTRIDE_HD constexpr int records_plane_byte(int byte, int unit, int fields) {

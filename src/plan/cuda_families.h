@@ -106,6 +106,9 @@ std::int64_t sectors(std::int64_t runs, std::int64_t bytes, std::int64_t alignme
 /// The share that is inside of all tiles `tile` long along a mode of `extent`.
 double used_by(std::int64_t extent, std::int64_t tile);
 
+/// Bytes of shared memory of which a multiprocessor that has 228 KiB gives room to four blocks, smaller ones to fewer.
+inline constexpr std::int32_t kRoomOfFour = 46 << 10;
+
 /// Fills the prediction: launch, and the sectors at the machine's copy rate times `efficiency`.
 void predict(Candidate& bid, const layout::Canonical& c, const CudaMachine& machine, std::int64_t read_sectors,
              std::int64_t written_sectors, double efficiency);

@@ -79,9 +79,6 @@ std::int64_t run_words(const Canonical& c, const Set& set, const PackedArgs& a) 
   return ceil_div(a.run_units + (run_alignment(c, set) >= 16 ? 0 : units - 1), units);
 }
 
-/// Bytes of shared memory of which a multiprocessor that has 228 KiB gives room to four blocks, smaller ones to fewer.
-constexpr std::int32_t kRoomOfFour = 46 << 10;
-
 /// True for kernels of units of 2 bytes, whose few registers would let a fifth block in, where four were faster; rows
 /// that are sorted gain by the fifth unless tiles are large.
 bool four_blocks(const Canonical& c, const PackedArgs& a) {
@@ -243,7 +240,7 @@ maps::PackedArgs packed_args(const Canonical& c, const Candidate& chosen) {
   }
   a.load = packed::load_lattice(words, a.pieces, a.threads);
   if (a.kind == PackedKind::kSorted) a.shared_bytes += (maps::packed_row_table(a) - a.rows) * 16;
-  if (packed::four_blocks(c, a)) a.shared_bytes = std::max(a.shared_bytes, packed::kRoomOfFour);
+  if (packed::four_blocks(c, a)) a.shared_bytes = std::max(a.shared_bytes, kRoomOfFour);
   a.blocks = static_cast<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
   return a;
 }

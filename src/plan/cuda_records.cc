@@ -1,5 +1,6 @@
 // The bid of packed's kernels for records on CUDA, and their arguments.
 #include <algorithm>
+#include <bit>
 
 #include "src/base/checked.h"
 #include "src/plan/cuda_families.h"
@@ -11,6 +12,8 @@ using layout::CopyMode;
 
 namespace {
 
+/// Bytes of a tile of which four a multiprocessor are enough: more only crowd memory.
+constexpr std::int32_t kLargeTile = 30 << 10;
 constexpr std::int64_t kWarps = maps::kRecordsThreads / 32;  // of a block
 
 /// The two modes of records, and what a record is: its fields, and how many lie before the first that is wanted.
@@ -37,6 +40,11 @@ Records find_planes(const Canonical& c, int mode) {
     if (((first_wanted(c, m) - skipped * c.src_unit) | c.src_data_align) % 16 == 0)
       return {mode, 0, true, fields, skipped};
   return {mode, 0, true, fields, 0};
+}
+
+/// Tiles of records that planes take which start anywhere.
+std::int64_t tiles_of(std::int64_t records, std::int64_t unit) {
+  return ceil_div(records + maps::kPlaneBoundary / unit - 1, maps::records_of_tile(static_cast<int>(unit)));
 }
 
 /// Bytes of a unit where records and planes change places: a cast's narrower one.
@@ -74,12 +82,14 @@ Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
       bits |= c.modes[i].dst_stride;
       src_bits |= c.modes[i].src_stride;
     }
-  if (((r.to_planes && !c.cast ? bits : bits | src_bits) & 15) != 0)
+  const bool anywhere = ((r.to_planes && !c.cast ? bits : bits | src_bits) & 15) != 0;
+  if (anywhere && (!r.to_planes || c.cast || unit < 4 || !units_aligned(c)))
     return refusal(kFamily, "planes do not start on 16 bytes");
-  const std::int64_t words = count.extent * unit / 16;
-  const std::int64_t chunks = (words + 31) / 32;
-  const double used = static_cast<double>(words) / static_cast<double>(chunks * 32);
-  if (used < 0.6 || words >= std::int64_t{1} << 30) return refusal(kFamily, "planes are too short or too long");
+  const std::int64_t words = ceil_div(count.extent * unit, 16);
+  const std::int64_t words_of_chunk = anywhere ? maps::kRecordsThreads : 32;
+  const std::int64_t chunks = anywhere ? tiles_of(count.extent, unit) : ceil_div(words, words_of_chunk);
+  const double used = static_cast<double>(words) / static_cast<double>(chunks * words_of_chunk);
+  if (used < 0.6 || words >= std::int64_t{1} << 28) return refusal(kFamily, "planes are too short or too long");
   std::int64_t batch = 0;
   const std::uint64_t inside = std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count;
   if (!outer_walk(c, inside, nullptr, &batch)) return refusal(kFamily, "too many outer modes");
@@ -91,7 +101,8 @@ Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
                 {ParamId::kColMode, r.mode},
                 {ParamId::kVectorBytes, 16},
                 {ParamId::kThreads, maps::kRecordsThreads},
-                {ParamId::kBlocks, ceil_div(chunks * batch, kWarps)}};
+                {ParamId::kBlocks, anywhere ? chunks * batch : ceil_div(chunks * batch, kWarps)}};
+  if (anywhere) bid.params.push_back({ParamId::kBoundaryBytes, maps::kPlaneBoundary});
   const std::int64_t read = c.src_bytes() / fields.extent * r.fields;
   predict(bid, c, machine, read / 32, c.dst_bytes() / 32, 0.94 * (0.3 + 0.7 * used));
   return bid;
@@ -106,6 +117,14 @@ maps::RecordsArgs records_args(const Canonical& c, const Candidate& chosen) {
   outer_walk(c, std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count, &a.batch, &batch);
   a.plane_words = static_cast<std::uint32_t>(count.extent * moved_unit(c) / 16);
   a.chunks = base::FastDiv((a.plane_words + 31) / 32);
+  if (chosen.get(ParamId::kBoundaryBytes) != 0) {
+    a.plane_units = static_cast<std::int32_t>(count.extent);
+    a.chunks = base::FastDiv(tiles_of(count.extent, c.dst_unit));
+    a.fields = static_cast<std::uint8_t>(r.fields);
+    a.shared_bytes = maps::records_tile_bytes(a, c.dst_unit);
+    if (a.shared_bytes > kLargeTile) a.shared_bytes = kRoomOfFour;
+    a.turn_shift = static_cast<std::uint8_t>(3 - std::min(std::countr_zero(static_cast<unsigned>(r.fields)), 3));
+  }
   a.warps = static_cast<std::uint32_t>(std::int64_t{a.chunks.divisor} * batch);
   a.blocks = static_cast<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
   a.dst_offset = c.dst_offset;

@@ -309,6 +309,61 @@ TEST(RecordsMap, WarpsTakeEveryWordOfEveryPlaneOnce) {
   EXPECT_EQ(words.size(), 5u * 400);
 }
 
+/// Records on their way into planes that start anywhere, tile by tile.
+void replay_planes(const std::string& dst, const std::string& src, std::int64_t align = 128) {
+  SCOPED_TRACE(dst + " from " + src);
+  const Copy copy(dst, src, align);
+  const plan::Candidate bid = plan::bid_records(copy.c, {});
+  ASSERT_TRUE(bid.applies) << bid.reason;
+  ASSERT_EQ(bid.get(plan::ParamId::kBoundaryBytes), maps::kPlaneBoundary);
+  const maps::RecordsArgs a = plan::records_args(copy.c, bid);
+  const int unit = copy.c.dst_unit, units = 16 / unit;
+  Written written(copy);
+  for (std::uint32_t block = 0; block < a.blocks; ++block) {
+    const maps::RecordsTile tile = maps::records_tile(a, block, unit);
+    const std::int64_t from = a.src_offset + tile.at.src + std::int64_t{tile.from} * a.fields * unit;
+    ASSERT_LE((from & (maps::kRecordsLine - 1)) + (tile.to - tile.from) * a.fields * unit, a.shared_bytes);
+    for (int field = a.first; field < a.last; ++field) {
+      const std::int64_t plane = a.dst_offset + tile.at.dst + field * a.plane_stride;
+      const auto skew = static_cast<int>(plane & (maps::kPlaneBoundary - 1)) / unit;
+      for (int thread = 0; thread < maps::kRecordsThreads; ++thread)
+        for (int i = 0; i < units; ++i) {
+          const int record = tile.first - skew + thread * units + i;
+          if (record < 0 || record >= a.plane_units) continue;
+          ASSERT_TRUE(record >= tile.from && record < tile.to) << "a record that was not loaded";
+          written.unit(plane + std::int64_t{record} * unit,
+                       a.src_offset + tile.at.src + (std::int64_t{record} * a.fields + field) * unit, unit);
+          if (testing::Test::HasFatalFailure()) return;
+        }
+    }
+  }
+  written.expect_complete();
+}
+
+TEST(RecordsMap, PlanesThatStartAnywhereAreMovedOnce) {
+  replay_planes("f32 (3,5001)", "f32 (3,5001):(1,3)");
+  replay_planes("f32 (7,1001)", "f32 (7,1001):(1,7)");
+  replay_planes("f64 (5,2049)", "f64 (5,2049):(1,5)", 8);
+  replay_planes("f32 (4,3,1001)", "f32 (4,3,1001):(3100,1,3)", 4);
+  replay_planes("f32 (3,5001)", "f32 (3,5001):(-1,3)@2");
+  replay_planes("f32 (2,5001)", "f32 (2,5001):(1,4)@1");
+}
+
+TEST(RecordsMap, LanesCollectRecordsInFewBanks) {
+  for (int fields = 2; fields <= maps::kMostFields; ++fields) {
+    const std::string count = std::to_string(fields);
+    const layout::Canonical c = canonical("f32 (" + count + ",5001)", "f32 (" + count + ",5001):(1," + count + ")");
+    const maps::RecordsArgs a = plan::records_args(c, plan::bid_records(c, {}));
+    for (int i = 0; i < 4; ++i) {
+      std::vector<std::uint32_t> addresses;
+      for (int lane = 0; lane < 32; ++lane)
+        addresses.push_back(
+            static_cast<std::uint32_t>((lane * 4 + ((i + maps::records_turn(a, lane, 4)) & 3)) * fields * 4));
+      EXPECT_LE(maps_test::bank_cycles(addresses), fields & -fields) << fields;
+    }
+  }
+}
+
 TEST(RecordsMap, LanesMeetTheirRecordsWithoutBankConflicts) {
   for (int fields = 2; fields <= maps::kMostFields; ++fields)
     for (int i = 0; i < fields; ++i)

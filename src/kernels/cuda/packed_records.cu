@@ -1,7 +1,7 @@
 // Moves         arrays of records of 2 to 9 equal fields into one plane a field, or back (pixels, structures).
 // Applies when  fields are 1 to 8 bytes, and every plane starts on 16 bytes and is a multiple of them; on the way into
 //               planes records may start anywhere, fields at their ends may be left out, and their order may be the
-//               opposite.
+//               opposite. Planes that start anywhere are packed_planes.cu's.
 // Thread map    a thread has one 16-byte word of every plane; a warp loads and stores words side by side on both sides.
 // Shared memory each warp's words change hands in its own part, without barriers of the block; no bank conflicts.
 // Traffic       every byte once each way, whole sectors; records off 16 bytes are read by two loads a word, of which
@@ -125,6 +125,7 @@ int launch_unit(const RecordsArgs& a, void* dst, const void* src, CUstream_st* s
 int launch_packed_records(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
   if (args.key.cast) return launch_records_cast(args, dst, src, stream);
   const auto& a = std::get<RecordsArgs>(args.args);
+  if (a.plane_units != 0) return launch_packed_planes(args, dst, src, stream);
   switch (args.key.dst_unit) {
     case 1: return launch_unit<1>(a, dst, src, stream);
     case 2: return launch_unit<2>(a, dst, src, stream);
