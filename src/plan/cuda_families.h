@@ -3,6 +3,7 @@
 
 #include "src/layout/canonical.h"
 #include "src/maps/chain.h"
+#include "src/maps/direct.h"
 #include "src/maps/gather.h"
 #include "src/maps/packed.h"
 #include "src/maps/pixels.h"
@@ -25,6 +26,7 @@ Candidate bid_tile_chains(const layout::Canonical& c, const CudaMachine& machine
 Candidate bid_tile_pixels(const layout::Canonical& c, const CudaMachine& machine);  ///< tile, its units pixels
 Candidate bid_packed(const layout::Canonical& c, const CudaMachine& machine);
 Candidate bid_records(const layout::Canonical& c, const CudaMachine& machine);  ///< packed, by its kernels for records
+Candidate bid_direct(const layout::Canonical& c, const CudaMachine& machine);   ///< packed, nothing staged
 Candidate bid_gather(const layout::Canonical& c, const CudaMachine& machine);
 
 /// The kernels' arguments for a candidate that applies.
@@ -36,6 +38,7 @@ maps::ChainArgs chain_args(const layout::Canonical& c, const Candidate& chosen);
 maps::TileArgs tile_pixels_args(const layout::Canonical& c, const Candidate& chosen);
 maps::PackedArgs packed_args(const layout::Canonical& c, const Candidate& chosen);
 maps::RecordsArgs records_args(const layout::Canonical& c, const Candidate& chosen);
+maps::DirectArgs direct_args(const layout::Canonical& c, const Candidate& chosen);
 maps::GatherArgs gather_args(const layout::Canonical& c, const Candidate& chosen);
 
 /// How the rows kernel reads with words of so many bytes.

@@ -83,10 +83,12 @@ void predict(Candidate& bid, const Canonical& c, const CudaMachine& machine, std
 
 namespace {
 
-/// Packed's better offer: its kernels for records, or the general one.
+/// Packed's best offer: its kernels for records, that which stages nothing, or the general one.
 Candidate pack(const Canonical& c, const CudaMachine& machine) {
   const Candidate records = bid_records(c, machine);
-  return records.applies ? records : bid_packed(c, machine);
+  if (records.applies) return records;
+  const Candidate direct = bid_direct(c, machine);
+  return direct.applies ? direct : bid_packed(c, machine);
 }
 
 /// The names of the families that bid.

@@ -80,7 +80,7 @@ inline std::string family_list() { return family_list(may_be_forced); }
   X(kNear, "near")                /* CPU: 1 where src is asked for into the first cache, a few KiB ahead */       \
   X(kThreads, "threads")          /* CUDA: threads a block */                                                     \
   X(kBlocks, "blocks")            /* CUDA: blocks launched */                                                     \
-  X(kEngine, "engine") /* CUDA: 0 load/store, 1 bulk copies, 2 records, 3 chains, 4 and 6 pixels, 5 short rows */ \
+  X(kEngine, "engine") /* CUDA: 0 load/store, 1 bulk, 2 records, 3 chains, 4, 6 pixels, 5 short rows, 7 direct */ \
   X(kIndexBits, "index_bits")         /* CUDA: 32 where every offset provably fits, else 64 */                    \
   X(kBoundaryBytes, "boundary_bytes") /* CUDA: tile edges keep to such addresses of dst; 0: rows lie on words */  \
   X(kBlockUnits, "block_units")       /* units one task moves; tile: rows of one */

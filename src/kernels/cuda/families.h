@@ -27,6 +27,7 @@ int launch_tile_chains(const CudaArgs& args, void* dst, const void* src, CUstrea
 int launch_tile_pixels(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
 int launch_packed(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
 int launch_packed_records(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
+int launch_packed_direct(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
 int launch_packed_planes(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
 int launch_records_cast(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;
 int launch_gather(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept;

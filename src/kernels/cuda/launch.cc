@@ -21,6 +21,7 @@ int launch(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream
         default: return launch_tile(args, dst, src, stream);
       }
     case plan::Family::kPacked:
+      if (std::holds_alternative<maps::DirectArgs>(args.args)) return launch_packed_direct(args, dst, src, stream);
       return std::holds_alternative<maps::RecordsArgs>(args.args) ? launch_packed_records(args, dst, src, stream)
                                                                   : launch_packed(args, dst, src, stream);
     case plan::Family::kBuffered:  // the CPU's own

@@ -6,6 +6,7 @@
 
 #include "src/layout/canonical.h"
 #include "src/maps/chain.h"
+#include "src/maps/direct.h"
 #include "src/maps/gather.h"
 #include "src/maps/packed.h"
 #include "src/maps/pixels.h"
@@ -33,7 +34,7 @@ struct KernelKey {
 struct CudaArgs {
   KernelKey key;
   std::variant<std::monostate, maps::RowsArgs, maps::PixelsArgs, maps::ShortRowsArgs, maps::TileArgs, maps::ChainArgs,
-               maps::PackedArgs, maps::RecordsArgs, maps::GatherArgs>
+               maps::PackedArgs, maps::RecordsArgs, maps::DirectArgs, maps::GatherArgs>
       args;
 };
 

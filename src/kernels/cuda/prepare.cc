@@ -61,6 +61,8 @@ CudaArgs prepare_cuda(const layout::Canonical& c, const plan::Decision& decision
     case plan::Family::kPacked:
       if (chosen.get(plan::ParamId::kEngine) == 2)
         out.args = plan::records_args(c, chosen);
+      else if (chosen.get(plan::ParamId::kEngine) == 7)
+        out.args = plan::direct_args(c, chosen);
       else
         out.args = plan::packed_args(c, chosen);
       break;
