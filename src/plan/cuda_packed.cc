@@ -87,7 +87,7 @@ class Choice {
     best.time = least;
     Set set;
     std::int64_t last_run = 0, same_run = 0;
-    for (const std::int64_t dst_target : {4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 1024, 4096}) {
+    for (const std::int64_t dst_target : {4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 1024, 2048, 4096}) {
       if (dst_target < 16 && c_.dst_unit > 2) continue;  // runs of less than a word are for pixels of small units
       if (dst_target <= same_run) continue;
       same_run = take_runs(c_, dst_order_, dst_target, set);

@@ -205,6 +205,16 @@ TEST(PackedMap, RunsThatFollowEachOtherAreOneFlatRun) {
   }
 }
 
+TEST(PackedMap, MatricesOfTwoKibibytesComeSeveralToATile) {
+  for (const auto& [dst, src] : {std::pair{"f32 (20000,31,17)", "f32 (20000,31,17):(527,1,31)"},
+                                 {"f32 (20000,60,9)", "f32 (20000,60,9):(540,1,60)"},
+                                 {"f64 (20000,13,19)", "f64 (20000,13,19):(247,1,13)"}}) {
+    const Copy copy(dst, src);
+    EXPECT_GE(plan::packed_args(copy.c, plan::bid_packed(copy.c, {})).tile_bytes, 8 << 10) << dst;
+  }
+  replay("f32 (40,31,17)", "f32 (40,31,17):(527,1,31)");
+}
+
 TEST(PackedMap, SortsLooseRowsByWhereTheyStart) {
   const std::string dst = "u8 (7,15,11,43,10,18)", src = "u8 (7,15,11,43,10,18):(473,595980,1,11,59598,3311)";
   const Copy copy(dst, src);
