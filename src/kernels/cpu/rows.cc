@@ -33,6 +33,39 @@ void cached_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, s
   for (std::int64_t row = begin; row < end; ++row, at.next()) copy_bytes(dst + at.dst(), src + at.src(), bytes);
 }
 
+/// True when rows are what line_rows takes.
+bool are_short_lines(const CpuArgs& a, const std::uint8_t* dst) {
+  constexpr std::int64_t kMostBytes = 512;
+  const std::int64_t bytes = a.units * a.dst_unit;
+  return a.stream && a.near && a.cast_run == nullptr && a.row_src_stride == a.src_unit && a.last_units == 0 &&
+         bytes <= kMostBytes && bytes % static_cast<std::int64_t>(kLine) == 0 && dst_divides(a, dst, kLine);
+}
+
+/// Dense whole rows of a few whole lines: nothing to put together, so a row takes two steps of the walk and its lines.
+/// Rows that follow each other in src are left to the prefetcher, which is faster alone than with what is asked for.
+void line_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
+  constexpr auto kLineBytes = static_cast<std::int64_t>(kLine);
+  constexpr std::int64_t kAskedBytes = 8 << 10;  // ahead
+  constexpr std::int64_t kMostAskedRows = 32;
+  const std::int64_t bytes = a.units * a.dst_unit;
+  const bool asks = a.nest.rank > 0 && a.nest.modes[0].src_stride != bytes;
+  const std::int64_t distance = std::clamp<std::int64_t>(kAskedBytes / bytes, 1, kMostAskedRows);
+  NestCursor at(a.nest, begin);
+  NestCursor ahead(a.nest, std::min(begin + distance, end - 1));
+  for (std::int64_t row = begin; row < end; ++row, at.next()) {
+    if (asks && row + distance < end) {
+      const std::uint8_t* behind = src + ahead.src();
+      for (std::int64_t k = 0; k < bytes; k += kLineBytes) ask_for(a, behind + k);
+      ask_for(a, behind + bytes - 1);  // where src is off lines
+      ahead.next();
+    }
+    std::uint8_t* to = dst + at.dst();
+    const std::uint8_t* from = src + at.src();
+    for (std::int64_t k = 0; k < bytes; k += kLineBytes) stream_line(to + k, from + k);
+  }
+  hwy::FlushStream();
+}
+
 /// One row after the other, through a buffer where units are picked or converted.
 void rows_in_order(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
   const bool dense = a.row_src_stride == a.src_unit;
@@ -67,6 +100,7 @@ void rows(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std:
   if (a.stream && !a.near && a.units * a.dst_unit >= kStrandFromBytes) return long_rows(a, dst, src, begin, end);
   if (dense && !a.stream && a.cast_run == nullptr && a.last_units == 0 && a.units * a.dst_unit >= 64)
     return cached_rows(a, dst, src, begin, end);
+  if (are_short_lines(a, dst)) return line_rows(a, dst, src, begin, end);
   if (short_rows_fit(a)) return short_rows(a, dst, src, begin, end);
   rows_in_order(a, dst, src, begin, end);
 }

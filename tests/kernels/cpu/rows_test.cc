@@ -92,6 +92,21 @@ TEST(Rows, FollowsTheSourceWhereverRowsGo) {
   expect_exact("rows", "f64 (9,8,3001)", "u8 (9,8,3001):(3001,27009,1)", as_in_src);
 }
 
+TEST(Rows, MovesRowsOfWholeLinesByThemselves) {
+  for (const int bytes : {64, 128, 192, 256, 448, 512, 576}) {
+    const std::string row = std::to_string(bytes);
+    const std::string pitch = std::to_string(bytes + 10);
+    const std::string dst = "u8 (9,35," + row + ")";
+    for (const int threads : {1, 2}) {
+      expect_exact("rows", dst, dst + ":(" + row + "," + std::to_string(bytes * 9) + ",1)", kStreamedNear, 0, threads);
+      expect_exact("rows", dst, dst + ":(" + pitch + ",4000,1)@3", kStreamedNear, 0, threads);
+    }
+    expect_exact("rows", dst + ":(30000," + std::to_string(bytes + 64) + ",1)",
+                 dst + ":(30000,-" + row + ",1)@" + std::to_string(bytes * 34), kStreamedNear);
+    expect_exact("rows", dst, dst + ":(" + row + ",0,1)", kStreamedNear);
+  }
+}
+
 TEST(Rows, PicksShortRowsABatchAtATime) {
   for (const char* dtype : {"u8", "f16", "f32", "f64", "c128", "b12"}) {
     const std::string d(dtype);
