@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
@@ -39,13 +40,18 @@ struct JoinTable {
   }
 };
 
+/// Whole lines of src where units are wide: half the loads of narrower blocks, which rows that start inside lines make
+/// two of now and then, are as good as hidden.
+template <std::size_t kUnit>
+using CarriedBlock = std::conditional_t<(kUnit >= 4), SquareBlock<kUnit>, Block<kUnit>>;
+
 /// Any alignment that is whole units, in registers: a line is the end of one vector and the start of the next, put
 /// together by a two-register permute; the last vector of a column waits for the next tile. It lives in memory even
 /// between the vectors of a tile, because a block's columns and what they wait for do not fit into the registers.
 template <std::size_t kUnit>
 class CarrySink {
  public:
-  using B = Block<kUnit>;
+  using B = CarriedBlock<kUnit>;
   using D = typename B::D;
   using V = typename B::V;
   using Lane = typename B::Lane;

@@ -19,9 +19,10 @@ namespace restride::kernels::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-template <std::size_t kUnit, class Sink, class Source>
-void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
-  using B = Block<kUnit>;
+template <class Sink, class Source>
+void run_tiles_from(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin,
+                    std::int64_t end) {
+  using B = typename Sink::B;
   constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
   constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
   Source source(a);
@@ -48,11 +49,11 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
       auto pen = sink.open(t, t.first_col + c);
       for (std::int64_t r = 0; r < t.rows; r += kRows) {
         asker.advance(kBlockSteps);
-        const std::int64_t bytes = std::min(kRows, t.rows - r) * static_cast<std::int64_t>(kUnit);
+        const std::int64_t bytes = std::min(kRows, t.rows - r) * static_cast<std::int64_t>(B::kUnitBytes);
         if (bytes == static_cast<std::int64_t>(B::kVectorBytes) && cols == kCols) {
           source.transpose(r, c, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA { pen.put(j, v); });
         } else {
-          BlockColumns<kUnit> block;
+          BlockColumns<B> block;
           source.ragged(t, r, c, &block);
           for (std::size_t j = 0; j < static_cast<std::size_t>(cols); ++j) pen.put_part(j, block.column(j), bytes);
         }
@@ -65,14 +66,26 @@ void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
   sink.finish();
 }
 
-/// With stores past the caches.
-template <std::size_t kUnit, class Source>
-void stream_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
-  if (lines_align(a, dst)) return run_tiles<kUnit, LineSink<kUnit>, Source>(a, dst, src, begin, end);
+/// Rows are read in place or staged, as suits them.
+template <class Sink>
+void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
+  using B = typename Sink::B;
 #if HWY_TARGET <= HWY_AVX3
-  if constexpr (kCarries<kUnit>) return run_tiles<kUnit, CarrySink<kUnit>, Source>(a, dst, src, begin, end);
+  TilePlace first;
+  if (a.near && TileWalk(a, dst, src, begin, end).next(&first) && reads_in_place<B>(a, first))
+    return run_tiles_from<Sink, RowsInPlace<B>>(a, dst, src, begin, end);
 #endif
-  run_tiles<kUnit, BufferSink<kUnit>, Source>(a, dst, src, begin, end);
+  run_tiles_from<Sink, StagedRows<B>>(a, dst, src, begin, end);
+}
+
+/// With stores past the caches.
+template <std::size_t kUnit>
+void stream_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
+  if (lines_align(a, dst)) return run_tiles<LineSink<kUnit>>(a, dst, src, begin, end);
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (kCarries<kUnit>) return run_tiles<CarrySink<kUnit>>(a, dst, src, begin, end);
+#endif
+  run_tiles<BufferSink<kUnit>>(a, dst, src, begin, end);
 }
 
 template <std::size_t kUnit>
@@ -86,13 +99,8 @@ void tile(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std:
   // Elements off their own alignment are too few to have code of their own.
   if (kCarries<kUnit>) stream &= dst_divides(a, dst, sizeof(typename Block<kUnit>::Lane));
 #endif
-  if (!stream) return run_tiles<kUnit, DirectSink<kUnit>, StagedRows<kUnit>>(a, dst, src, begin, end);
-  TilePlace first;
-#if HWY_TARGET <= HWY_AVX3
-  if (a.near && TileWalk(a, dst, src, begin, end).next(&first) && reads_in_place(a, first))
-    return stream_tiles<kUnit, RowsInPlace<kUnit>>(a, dst, src, begin, end);
-#endif
-  stream_tiles<kUnit, StagedRows<kUnit>>(a, dst, src, begin, end);
+  if (!stream) return run_tiles_from<DirectSink<kUnit>, StagedRows<Block<kUnit>>>(a, dst, src, begin, end);
+  stream_tiles<kUnit>(a, dst, src, begin, end);
 }
 
 }  // namespace

@@ -28,19 +28,19 @@ namespace restride::kernels::cpu {
 namespace HWY_NAMESPACE {
 
 /// The columns of a block, one vector behind the other.
-template <std::size_t kUnit>
+template <class B>
 struct alignas(64) BlockColumns {
-  using B = Block<kUnit>;
   std::uint8_t bytes[B::kCols * B::kVectorBytes];
   typename B::V column(std::size_t j) const { return load(typename B::D(), bytes + j * B::kVectorBytes); }
 };
 
 /// A stage of rows at one pitch: all of them at once, or a piece of each before the blocks that read it; that one stays
 /// in the first cache beside what was asked for.
-template <std::size_t kUnit>
+template <class B>
 class StagedRows {
+  static constexpr auto kUnitBytes = static_cast<std::int64_t>(B::kUnitBytes);
+
  public:
-  using B = Block<kUnit>;
   /// A cast that narrows reads most and shuffles least: some of the next tile is asked for while this one is converted.
   explicit StagedRows(const CpuArgs& a) : a_(a), row_steps_(a.src_unit > a.dst_unit ? 1 : 0) {}
 
@@ -48,7 +48,7 @@ class StagedRows {
 
   HWY_INLINE void open(const TilePlace& t, TileAsker& asker) {
     const bool pieces = a_.cast_run == nullptr && asked_side_by_side(a_, t);
-    piece_cols_ = pieces ? kPieceBytes / static_cast<std::int64_t>(kUnit) : t.cols;
+    piece_cols_ = pieces ? kPieceBytes / kUnitBytes : t.cols;
     next_ = 0;
     if (a_.cast_run == nullptr) return;
     for (std::int64_t r = 0; r < t.rows; ++r) {
@@ -62,8 +62,8 @@ class StagedRows {
     if (c != next_) return;
     first_ = c;
     next_ = c + piece_cols_;
-    const std::uint8_t* from = t.src + c * static_cast<std::int64_t>(kUnit);
-    const auto bytes = static_cast<std::size_t>(std::min(piece_cols_, t.cols - c)) * kUnit;
+    const std::uint8_t* from = t.src + c * kUnitBytes;
+    const auto bytes = static_cast<std::size_t>(std::min(piece_cols_, t.cols - c)) * B::kUnitBytes;
     if (bytes == kPieceBytes)
       for (std::int64_t r = 0; r < t.rows; ++r)
         std::memcpy(stage_ + r * kStagePitch, from + t.row_offsets[r], kPieceBytes);
@@ -74,7 +74,7 @@ class StagedRows {
   HWY_INLINE void transpose(std::int64_t r, std::int64_t c, const Emit& emit) const {
     B::transpose(at(r, c), kStagePitch, emit);
   }
-  void ragged(const TilePlace&, std::int64_t r, std::int64_t c, BlockColumns<kUnit>* out) const {
+  void ragged(const TilePlace&, std::int64_t r, std::int64_t c, BlockColumns<B>* out) const {
     to_memory(at(r, c), out);
   }
 
@@ -82,10 +82,10 @@ class StagedRows {
   static constexpr std::int64_t kPieceBytes = 128;
 
   HWY_INLINE const std::uint8_t* at(std::int64_t r, std::int64_t c) const {
-    return stage_ + r * kStagePitch + (c - first_) * static_cast<std::int64_t>(kUnit);
+    return stage_ + r * kStagePitch + (c - first_) * kUnitBytes;
   }
   /// Not inlined: ragged ends take it, for every sink.
-  static HWY_NOINLINE void to_memory(const std::uint8_t* HWY_RESTRICT in, BlockColumns<kUnit>* out) {
+  static HWY_NOINLINE void to_memory(const std::uint8_t* HWY_RESTRICT in, BlockColumns<B>* out) {
     B::transpose(in, kStagePitch, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
       store(v, typename B::D(), out->bytes + j * B::kVectorBytes);
     });
@@ -100,11 +100,12 @@ class StagedRows {
 };
 
 /// Rows where they are, for those that spread over the first cache by themselves: to stage them costs more than to read
-/// the 16 bytes that a block has of a row.
-template <std::size_t kUnit>
+/// what a block has of a row, 16 bytes mostly.
+template <class B>
 class RowsInPlace {
+  static constexpr auto kUnitBytes = static_cast<std::int64_t>(B::kUnitBytes);
+
  public:
-  using B = Block<kUnit>;
   static constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
   explicit RowsInPlace(const CpuArgs&) {}
 
@@ -118,17 +119,17 @@ class RowsInPlace {
   template <class Emit>
   HWY_INLINE void transpose(std::int64_t r, std::int64_t c, const Emit& emit) const {
     const std::uint8_t* const* rows = rows_ + r;
-    const std::int64_t at = c * static_cast<std::int64_t>(kUnit);
+    const std::int64_t at = c * kUnitBytes;
     B::transpose_rows([=](std::size_t i) RESTRIDE_INLINE_LAMBDA { return rows[i] + at; }, emit);
   }
   /// Reads no further than the tile goes.
-  HWY_NOINLINE void ragged(const TilePlace& t, std::int64_t r, std::int64_t c, BlockColumns<kUnit>* out) const {
-    const std::size_t bytes = static_cast<std::size_t>(std::min<std::int64_t>(t.cols - c, B::kCols)) * kUnit;
-    std::uint8_t block[B::kRows * 16];
+  HWY_NOINLINE void ragged(const TilePlace& t, std::int64_t r, std::int64_t c, BlockColumns<B>* out) const {
+    const std::size_t bytes = static_cast<std::size_t>(std::min<std::int64_t>(t.cols - c, B::kCols)) * B::kUnitBytes;
+    constexpr std::size_t kRowBytes = B::kCols * B::kUnitBytes;
+    alignas(64) std::uint8_t block[B::kRows * kRowBytes];
     for (std::size_t i = 0; i < B::kRows; ++i)
-      std::memcpy(block + i * 16, rows_[r + static_cast<std::int64_t>(i)] + c * static_cast<std::int64_t>(kUnit),
-                  bytes);
-    B::transpose(block, 16, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
+      std::memcpy(block + i * kRowBytes, rows_[r + static_cast<std::int64_t>(i)] + c * kUnitBytes, bytes);
+    B::transpose(block, kRowBytes, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
       store(v, typename B::D(), out->bytes + j * B::kVectorBytes);
     });
   }
@@ -138,8 +139,10 @@ class RowsInPlace {
 };
 
 /// True where tiles like t are best read in place, with CpuArgs::near.
-inline bool reads_in_place(const CpuArgs& a, const TilePlace& t) {
+template <class B>
+bool reads_in_place(const CpuArgs& a, const TilePlace& t) {
   if (a.cast_run != nullptr) return false;
+  if (B::kCols * B::kUnitBytes == kLine) return true;  // each line is loaded once
   constexpr int kSets = 64;
   constexpr int kMostLines = 8;  // of the 12 that a set holds
   int lines[kSets] = {};

@@ -73,6 +73,7 @@ struct Block {
   using Lane = typename LaneOf<kUnit>::type;
   using D = ArrayTag;
   using V = Array16;
+  static constexpr std::size_t kUnitBytes = kUnit;
   static constexpr std::size_t kVectorBytes = 16;
   static constexpr std::size_t kCols = 16 / kUnit;
   static constexpr std::size_t kRows = 16 / kUnit;
@@ -110,6 +111,7 @@ struct Block {
   using Lane = typename LaneOf<kUnit>::type;
   using D = hn::CappedTag<Lane, kMaxBytes / sizeof(Lane)>;
   using V = hn::Vec<D>;
+  static constexpr std::size_t kUnitBytes = kUnit;
   static constexpr std::size_t kVectorBytes = hn::MaxLanes(D()) * sizeof(Lane);
   static constexpr std::size_t kCols = 16 / kUnit;
   static constexpr std::size_t kRows = kVectorBytes / kUnit;
@@ -174,6 +176,71 @@ struct Block {
   }
 };
 
+#endif
+
+#if HWY_TARGET <= HWY_AVX3
+/// As many rows as columns, a line of each: every line of src is loaded once, so it need not stay in the first cache.
+/// The same interface as Block's, of rows' 64 bytes.
+template <std::size_t kUnit>
+struct SquareBlock {
+  using Lane = typename LaneOf<kUnit>::type;
+  using D = hn::CappedTag<Lane, 64 / sizeof(Lane)>;
+  using V = hn::Vec<D>;
+  static constexpr std::size_t kUnitBytes = kUnit;
+  static constexpr std::size_t kVectorBytes = 64;
+  static constexpr std::size_t kCols = 64 / kUnit;
+  static constexpr std::size_t kRows = 64 / kUnit;
+
+  template <class Emit>
+  static HWY_INLINE void transpose(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Emit& emit) {
+    transpose_rows([=](std::size_t i) RESTRIDE_INLINE_LAMBDA { return in + static_cast<std::ptrdiff_t>(i) * pitch; },
+                   emit);
+  }
+  template <class Row, class Emit>
+  static HWY_INLINE void transpose_rows(const Row& row, const Emit& emit) {
+    load_shuffle_emit(row, emit, std::make_index_sequence<kRows>());
+  }
+
+ private:
+  static constexpr std::size_t kPieces = 16 / kUnit;  ///< units of 16 bytes
+
+  template <class Row, class Emit, std::size_t... I>
+  static HWY_INLINE void load_shuffle_emit(const Row& row, const Emit& emit, std::index_sequence<I...>) {
+    V v[kRows] = {hn::LoadU(D(), reinterpret_cast<const Lane*>(row(I)))...};
+    // Inside each 16 bytes, among the rows whose units end up in the same 16 bytes of a column ...
+    for (std::size_t g = 0; g < kRows; g += kPieces) {
+      if constexpr (kPieces == 2) interleave(v[g], v[g + 1]);
+      if constexpr (kPieces == 4) {
+        interleave(v[g], v[g + 2]);
+        interleave(v[g + 1], v[g + 3]);
+        interleave(v[g], v[g + 1]);
+        interleave(v[g + 2], v[g + 3]);
+      }
+    }
+    // ... then the 16 bytes. Columns leave as soon as they are made: all of them at once would not fit the registers.
+    const auto leave = [&]<std::size_t C>(std::integral_constant<std::size_t, C>) RESTRIDE_INLINE_LAMBDA {
+      const auto piece = [&](std::size_t g) RESTRIDE_INLINE_LAMBDA { return v[g * kPieces + C].raw; };
+      const auto low01 = _mm512_shuffle_i32x4(piece(0), piece(1), 0x44);
+      const auto high01 = _mm512_shuffle_i32x4(piece(0), piece(1), 0xEE);
+      const auto low23 = _mm512_shuffle_i32x4(piece(2), piece(3), 0x44);
+      const auto high23 = _mm512_shuffle_i32x4(piece(2), piece(3), 0xEE);
+      emit(C, V{_mm512_shuffle_i32x4(low01, low23, 0x88)});
+      emit(kPieces + C, V{_mm512_shuffle_i32x4(low01, low23, 0xDD)});
+      emit(2 * kPieces + C, V{_mm512_shuffle_i32x4(high01, high23, 0x88)});
+      emit(3 * kPieces + C, V{_mm512_shuffle_i32x4(high01, high23, 0xDD)});
+    };
+    [&]<std::size_t... C>(std::index_sequence<C...>) RESTRIDE_INLINE_LAMBDA {
+      (leave(std::integral_constant<std::size_t, C>()), ...);
+    }
+    (std::make_index_sequence<kPieces>());
+  }
+  /// a and b, unit by unit in turn: the lower halves of each 16 bytes, the upper ones.
+  static HWY_INLINE void interleave(V& a, V& b) {
+    const V lower = hn::InterleaveLower(D(), a, b);
+    b = hn::InterleaveUpper(D(), a, b);
+    a = lower;
+  }
+};
 #endif
 
 /// Cuts rows, at least as many as a vector of 16 bytes has, into blocks: full vectors, then what is left by the
