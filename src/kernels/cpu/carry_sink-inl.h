@@ -43,7 +43,7 @@ struct JoinTable {
 /// Whole lines of src where units are wide: half the loads of narrower blocks, which rows that start inside lines make
 /// two of now and then, are as good as hidden.
 template <std::size_t kUnit>
-using CarriedBlock = std::conditional_t<(kUnit >= 4), SquareBlock<kUnit>, Block<kUnit>>;
+using CarriedBlock = std::conditional_t<(kUnit == 4 || kUnit == 8), SquareBlock<kUnit>, Block<kUnit>>;
 
 /// Any alignment that is whole units, in registers: a line is the end of one vector and the start of the next, put
 /// together by a two-register permute; the last vector of a column waits for the next tile. It lives in memory even
