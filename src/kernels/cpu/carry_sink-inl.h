@@ -40,8 +40,8 @@ struct JoinTable {
   }
 };
 
-/// Whole lines of src where units are wide: half the loads of narrower blocks, which rows that start inside lines make
-/// two of now and then, are as good as hidden.
+/// A quarter of the loads of narrow blocks where units are 4 or 8 bytes: rows of src start inside lines here as a rule,
+/// and then some of a narrow block's loads are two.
 template <std::size_t kUnit>
 using CarriedBlock = std::conditional_t<(kUnit == 4 || kUnit == 8), SquareBlock<kUnit>, Block<kUnit>>;
 
