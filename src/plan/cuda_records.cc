@@ -89,7 +89,8 @@ Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
   const std::int64_t words_of_chunk = anywhere ? maps::kRecordsThreads : 32;
   const std::int64_t chunks = anywhere ? tiles_of(count.extent, unit) : ceil_div(words, words_of_chunk);
   const double used = static_cast<double>(words) / static_cast<double>(chunks * words_of_chunk);
-  if (used < 0.6 || words >= std::int64_t{1} << 28) return refusal(kFamily, "planes are too short or too long");
+  const int most_bits = anywhere ? 28 : 30;  // units, or words, are counted by 32 bits
+  if (used < 0.6 || words >= std::int64_t{1} << most_bits) return refusal(kFamily, "planes are too short or too long");
   std::int64_t batch = 0;
   const std::uint64_t inside = std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count;
   if (!outer_walk(c, inside, nullptr, &batch)) return refusal(kFamily, "too many outer modes");

@@ -133,5 +133,15 @@ TEST(RecordsMap, PixelsAreConvertedOnTheirWayIntoPlanesAndBack) {
   EXPECT_NE(engine("f32 (64,3,225,225)", "u8 (64,3,225,225):(151875,1,675,3)"), 2) << "planes are no whole words";
 }
 
+TEST(RecordsMap, PlanesMayHaveManyGibibytes) {
+  const auto reason = [](const char* dst, const char* src) {
+    return plan::bid_records(canonical(dst, src), {}).reason;
+  };
+  EXPECT_EQ(reason("u8 (3,5000000000)", "u8 (3,5000000000):(1,3)"), "");
+  EXPECT_EQ(reason("u8 (3,20000000000)", "u8 (3,20000000000):(1,3)"), "planes are too short or too long");
+  EXPECT_EQ(reason("f32 (3,1000000001)", "f32 (3,1000000001):(1,3)"), "") << "planes that start anywhere";
+  EXPECT_EQ(reason("f32 (3,1200000001)", "f32 (3,1200000001):(1,3)"), "planes are too short or too long");
+}
+
 }  // namespace
 }  // namespace restride
