@@ -21,6 +21,12 @@ HWY_BEFORE_NAMESPACE();
 namespace restride::kernels::cpu {
 namespace HWY_NAMESPACE {
 
+/// Rows ahead of their turn that are asked for with CpuArgs::near, where one is `bytes` of src: a few KiB.
+inline std::int64_t near_rows_ahead(std::int64_t bytes) noexcept {
+  constexpr std::int64_t kNearBytes = 8 << 10;
+  return std::clamp<std::int64_t>(kNearBytes / bytes, 1, RowBatch::kMost);
+}
+
 /// With each row that is moved, asks for one of those behind it, so that requests come at an even pace.
 ///
 /// What goes into the first cache must not wait there until it is pushed out: so it is asked for a few KiB ahead, all
@@ -33,7 +39,7 @@ class RowAsker {
     asks_ = a.stream && stride_ <= kMostAskedCell;
     most_bytes_ = INT64_MAX;
     downwards_ = a.row_src_stride < 0 && a.nest.rank > 0 && a.nest.modes[0].src_stride < 0;
-    distance_ = std::clamp<std::int64_t>(kNearBytes / span(a.units), 1, RowBatch::kMost);
+    distance_ = near_rows_ahead(span(a.units));
     edges_ = !dst_divides(a, dst, kLine) || a.units * a.dst_unit % static_cast<std::int64_t>(kLine) != 0;
   }
   /// Row i of the batch is about to be moved.
@@ -54,7 +60,6 @@ class RowAsker {
   }
 
  private:
-  static constexpr std::int64_t kNearBytes = 8 << 10;
   static constexpr std::int64_t kMostFarBytes = 1024;
 
   /// Bytes of src that a row lies in.

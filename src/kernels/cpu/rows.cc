@@ -45,11 +45,9 @@ bool are_short_lines(const CpuArgs& a, const std::uint8_t* dst) {
 /// Rows that follow each other in src are left to the prefetcher, which is faster alone than with what is asked for.
 void line_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
   constexpr auto kLineBytes = static_cast<std::int64_t>(kLine);
-  constexpr std::int64_t kAskedBytes = 8 << 10;  // ahead
-  constexpr std::int64_t kMostAskedRows = 32;
   const std::int64_t bytes = a.units * a.dst_unit;
   const bool asks = a.nest.rank > 0 && a.nest.modes[0].src_stride != bytes;
-  const std::int64_t distance = std::clamp<std::int64_t>(kAskedBytes / bytes, 1, kMostAskedRows);
+  const std::int64_t distance = near_rows_ahead(bytes);
   NestCursor at(a.nest, begin);
   NestCursor ahead(a.nest, std::min(begin + distance, end - 1));
   for (std::int64_t row = begin; row < end; ++row, at.next()) {
