@@ -101,7 +101,7 @@ std::shared_ptr<Plan::Impl> plan_afresh(const json& in, const Layout& dst, const
 /// True for what a CPU's planner adds or leaves out as the machine and the copy's size have it.
 bool is_optional(plan::Family family, plan::ParamId id) {
   switch (id) {
-    case plan::ParamId::kNear: return family != plan::Family::kChannels && family != plan::Family::kGather;
+    case plan::ParamId::kNear: return family != plan::Family::kGather;
     case plan::ParamId::kOrder: return family == plan::Family::kRows;
     case plan::ParamId::kDirect: return family == plan::Family::kTile;
     default: return false;

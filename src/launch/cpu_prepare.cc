@@ -201,9 +201,11 @@ CpuArgs prepare_channels(const Canonical& c, const plan::Candidate& k) {
   a.col_set.push(mode);
   const layout::CopyMode& points = c.modes[channels.points];
   // Pieces of about one size; whole lines, so that all start as the first does.
-  const std::int64_t most = ceil_div(points.extent, ceil_div(points.extent, kernels::cpu::kChannelPoints));
+  const std::int64_t goal = kernels::cpu::kChannelPieceBytes / (channels.together ? c.dst_unit : c.src_unit);
+  const std::int64_t most = ceil_div(points.extent, ceil_div(points.extent, goal));
   const std::int64_t piece = std::min(ceil_div(most, std::int64_t{64}) * 64, points.extent);
   const std::int64_t pieces = ceil_div(points.extent, piece);
+  a.row_src_stride = points.src_stride;
   a.units = piece;
   a.last_units = points.extent - (pieces - 1) * piece;
   a.nest.push({pieces, piece * points.dst_stride, piece * points.src_stride});

@@ -2,6 +2,7 @@
 #include "src/plan/cpu_channels.h"
 
 #include "src/base/checked.h"
+#include "src/base/saturated.h"
 #include "src/plan/cpu_bids.h"
 
 namespace restride::plan {
@@ -12,6 +13,20 @@ using layout::CopyMode;
 namespace {
 
 bool few(std::int64_t channels) { return channels >= 2 && channels <= kMaxChannels; }
+
+/// What the ends of a run of points take past the caches. Runs of whole lines are written whole; else both ends' lines,
+/// with what is beside them, go through the caches.
+double run_ends_ns(const Canonical& c, const Channels& channels, const CpuMachine& m) {
+  const CopyMode& points = c.modes[channels.points];
+  const std::int64_t extent = c.modes[channels.channels].extent;
+  if (channels.together) {
+    bool whole = points.extent * extent * c.dst_unit % m.line_bytes == 0;
+    for (std::size_t i = 2; i < c.modes.size(); ++i) whole &= c.modes[i].dst_stride % m.line_bytes == 0;
+    return (whole ? 2 : 12) * m.row_ns;
+  }
+  const bool whole = points.extent * c.src_unit % m.line_bytes == 0;
+  return static_cast<double>(extent) * (whole ? 10 : 16) * m.row_ns;
+}
 
 bool same_size(std::int64_t stride, std::int64_t bytes) {
   return magnitude(stride) == static_cast<std::uint64_t>(bytes);
@@ -25,15 +40,16 @@ bool find_channels(const Canonical& c, Channels* out) {
   const CopyMode& second = c.modes[1];
   if (few(first.extent) && second.extent >= kMinChannelPoints && c.dst_unit <= 8 &&
       second.dst_stride == first.extent * c.dst_unit && second.src_stride == c.src_unit) {
-    *out = {0, 1, true};
+    *out = {0, 1, first.extent, true};
     return true;
   }
-  if (first.extent < kMinChannelPoints || c.src_unit > 8) return false;
+  if (first.extent < kMinChannelPoints || c.src_unit > 8 || first.src_stride % c.src_unit != 0) return false;
+  const std::int64_t cell = first.src_stride / c.src_unit;
   for (std::size_t m = 1; m < c.modes.size(); ++m) {
     const CopyMode& mode = c.modes[m];
     if (!few(mode.extent) || !same_size(mode.src_stride, c.src_unit)) continue;
-    if (first.src_stride != mode.extent * c.src_unit) continue;
-    *out = {m, 0, false};
+    if (cell < mode.extent || cell > kMaxChannels) continue;
+    *out = {m, 0, cell, false};
     return true;
   }
   return false;
@@ -43,20 +59,30 @@ Candidate bid_channels(const Canonical& c, const CpuMachine& m) {
   Candidate k = base_bid(Family::kChannels, c, m);
   Channels channels;
   if (!find_channels(c, &channels)) {
-    k.reason = "no 2 to 4 interleaved channels lie in planes on the other side";
+    k.reason = "no 2 to 8 interleaved channels lie in planes on the other side";
     return k;
   }
-  if (c.dst_bytes() >= m.stream_from_bytes) {
-    k.reason = "an output of this size bypasses the caches, which other families do";
-    return k;
-  }
+  push_stream_and_near(&k, c, m);
+  const std::int64_t unit = channels.together ? c.dst_unit : c.src_unit;
+  const std::int64_t extent = c.modes[channels.channels].extent;
+  const bool stream = k.get(ParamId::kStream) != 0;
   k.applies = true;
   const double units = static_cast<double>(c.units);
   const double runs = units / static_cast<double>(c.modes[channels.points].extent);
-  // A few shuffles a vector, and no other way for a line to go; a cast is a pass of its own over what the first cache
-  // holds.
-  const double lines = units * (channels.together ? c.dst_unit : c.src_unit) / static_cast<double>(m.line_bytes);
-  k.predicted.time_ns = 0.7 * lines * m.shuffle_line_ns + (c.cast ? 0.05 * units : 0) + runs * m.row_ns;
+  if (!channels.together)
+    k.predicted.read_sectors =
+        lines_for_runs(saturated_mul(c.src_bytes() / extent, channels.cell),
+                       saturated_mul(c.modes[channels.points].extent, channels.cell * c.src_unit), m.line_bytes);
+  const double lines = units * static_cast<double>(unit) / static_cast<double>(m.line_bytes);
+  k.predicted.time_ns = c.cast ? 0.05 * units : 0;  // a pass of its own over what the first cache holds
+  if (stream && unit >= m.least_shuffled_unit)
+    k.predicted.time_ns += stream_ns(k, m) + runs * run_ends_ns(c, channels, m);
+  else if (extent > kMostAtOnce || channels.cell > extent)
+    k.predicted.time_ns += stream_ns(k, m) + units * m.unit_ns;
+  else if (stream)
+    k.predicted.time_ns += 2 * stream_ns(k, m) + runs * m.row_ns;
+  else  // a few shuffles a vector, and no other way for a line to go
+    k.predicted.time_ns += 0.7 * lines * m.shuffle_line_ns + runs * m.row_ns;
   return k;
 }
 

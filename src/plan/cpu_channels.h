@@ -8,13 +8,15 @@
 
 namespace restride::plan {
 
-inline constexpr std::int64_t kMaxChannels = 4;
+inline constexpr std::int64_t kMaxChannels = 8;
+inline constexpr std::int64_t kMostAtOnce = 4;         ///< that every processor loads or stores interleaved
 inline constexpr std::int64_t kMinChannelPoints = 32;  ///< of a plane's run; below that vectors would not be full
 
 /// A copy between points whose channels lie side by side and one plane a channel.
 struct Channels {
   std::size_t channels = 0;  ///< the canonical mode of the channels: 2 to kMaxChannels, dense on the interleaved side
-  std::size_t points = 0;    ///< the mode that a plane is dense in, and interleaved points are dense in
+  std::size_t points = 0;    ///< the mode that a plane is dense in, and interleaved points lie side by side in
+  std::int64_t cell = 0;     ///< units of an interleaved point: in src it may have more than the channels
   bool together = false;     ///< dst holds the interleaved points; else src does, in src perhaps last channel first
 };
 

@@ -18,7 +18,7 @@
 #include "src/kernels/cpu/args.h"
 #include "src/kernels/cpu/columns-inl.h"
 #include "src/kernels/cpu/late_lines-inl.h"
-#include "src/kernels/cpu/permute_two-inl.h"
+#include "src/kernels/cpu/permute-inl.h"
 #include "src/kernels/cpu/stream-inl.h"
 #include "src/kernels/cpu/tile.h"
 #include "src/kernels/cpu/transpose-inl.h"

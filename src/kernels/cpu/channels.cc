@@ -1,129 +1,54 @@
 #include "src/kernels/cpu/channels.h"
 
 #include <algorithm>
-#include <cstring>
+#include <optional>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/kernels/cpu/channels.cc"
 #include <hwy/foreach_target.h>
-#include "src/kernels/cpu/transpose-inl.h"
+#include "src/kernels/cpu/channel_lanes-inl.h"
+#include "src/kernels/cpu/channel_movers-inl.h"
+#include "src/kernels/cpu/run_writers-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace restride::kernels::cpu {
 namespace HWY_NAMESPACE {
 namespace {
-namespace hn = hwy::HWY_NAMESPACE;
 
-/// For fewer points than a vector has lanes, and where there are no vectors.
-template <std::size_t kUnit>
-HWY_NOINLINE void split_one_by_one(std::uint8_t* const* planes, int channels, const std::uint8_t* from,
-                                   std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i)
-    for (int k = 0; k < channels; ++k, from += kUnit)
-      std::memcpy(planes[k] + i * static_cast<std::int64_t>(kUnit), from, kUnit);
-}
-template <std::size_t kUnit>
-HWY_NOINLINE void join_one_by_one(std::uint8_t* to, const std::uint8_t* const* planes, int channels, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i)
-    for (int k = 0; k < channels; ++k, to += kUnit)
-      std::memcpy(to, planes[k] + i * static_cast<std::int64_t>(kUnit), kUnit);
-}
+/// What a copy does with each of its pieces: by permutes, by vectors that are loaded or stored interleaved, or one by
+/// one. The permutes' tables are worked out first, so copies that stay in the caches do without.
+class Mixer {
+ public:
+  /// `leave`: lines of what it makes go past the caches, if any do.
+  Mixer(const CpuArgs& a, std::int64_t unit, std::int64_t cell, bool together, bool leave)
+      : unit_(unit), channels_(a.col_set.modes[0].extent), cell_(cell) {
+    const MoveBlocks move = a.stream ? pick_move_blocks(unit, cell) : nullptr;
+    if (move != nullptr)
+      lanes_.emplace(move, unit, channels_, cell, together, leave, a.near);
+    else if (channels_ <= kMaxMoverChannels && cell == channels_)
+      mover_ = pick_mover(unit, channels_);
+  }
+  HWY_NOINLINE void split(std::uint8_t* const* planes, const std::uint8_t* from, std::int64_t n) {
+    if (lanes_) return lanes_->split(planes, from, n);
+    if (mover_.split != nullptr) return mover_.split(planes, from, n);
+    with_unit(unit_, [&](auto unit) { split_one_by_one<unit>(planes, channels_, cell_, from, n); });
+  }
+  HWY_NOINLINE void join(std::uint8_t* to, const std::uint8_t* const* planes, std::int64_t n) {
+    if (lanes_) return lanes_->join(to, planes, n);
+    if (mover_.join != nullptr) return mover_.join(to, planes, n);
+    with_unit(unit_, [&](auto unit) { join_one_by_one<unit>(to, planes, channels_, n); });
+  }
 
-template <std::size_t kUnit, int kChannels>
-struct Mover {
-  using Lane = typename LaneOf<kUnit>::type;
-
-#if HWY_TARGET != HWY_SCALAR
-  /// As many points as a vector has lanes, from point i on.
-  template <class D>
-  static HWY_INLINE void split_some(D d, std::uint8_t* const* planes, const Lane* from, std::int64_t i) {
-    hn::Vec<D> v0, v1, v2, v3;
-    if constexpr (kChannels == 2)
-      hn::LoadInterleaved2(d, from + i * kChannels, v0, v1);
-    else if constexpr (kChannels == 3)
-      hn::LoadInterleaved3(d, from + i * kChannels, v0, v1, v2);
-    else
-      hn::LoadInterleaved4(d, from + i * kChannels, v0, v1, v2, v3);
-    hn::StoreU(v0, d, reinterpret_cast<Lane*>(planes[0]) + i);
-    hn::StoreU(v1, d, reinterpret_cast<Lane*>(planes[1]) + i);
-    if constexpr (kChannels > 2) hn::StoreU(v2, d, reinterpret_cast<Lane*>(planes[2]) + i);
-    if constexpr (kChannels > 3) hn::StoreU(v3, d, reinterpret_cast<Lane*>(planes[3]) + i);
-  }
-  template <class D>
-  static HWY_INLINE void join_some(D d, Lane* to, const std::uint8_t* const* planes, std::int64_t i) {
-    const auto plane = [&](int k) HWY_ATTR { return hn::LoadU(d, reinterpret_cast<const Lane*>(planes[k]) + i); };
-    if constexpr (kChannels == 2)
-      hn::StoreInterleaved2(plane(0), plane(1), d, to + i * kChannels);
-    else if constexpr (kChannels == 3)
-      hn::StoreInterleaved3(plane(0), plane(1), plane(2), d, to + i * kChannels);
-    else
-      hn::StoreInterleaved4(plane(0), plane(1), plane(2), plane(3), d, to + i * kChannels);
-  }
-  /// All points by vectors of up to kBytes, the last of which starts early; false where there are too few for one.
-  template <std::size_t kBytes, class Some>
-  static HWY_INLINE bool by_vectors_of(std::int64_t n, const Some& some) {
-    const hn::CappedTag<Lane, kBytes / sizeof(Lane)> d;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    if (n < lanes) return false;
-    std::int64_t i = 0;
-    for (; i + lanes <= n; i += lanes) some(d, i);
-    if (i < n) some(d, n - lanes);
-    return true;
-  }
-  /// Short runs of points take short vectors.
-  template <class Some>
-  static HWY_INLINE bool by_vectors(std::int64_t n, const Some& some) {
-    return by_vectors_of<64>(n, some) || by_vectors_of<16>(n, some);
-  }
-#endif
-
-  static HWY_NOINLINE void split(std::uint8_t* const* planes, const std::uint8_t* from, std::int64_t n) {
-#if HWY_TARGET != HWY_SCALAR
-    const auto* lanes = reinterpret_cast<const Lane*>(from);
-    if (by_vectors(n, [&](auto d, std::int64_t i) RESTRIDE_INLINE_LAMBDA { split_some(d, planes, lanes, i); })) return;
-#endif
-    split_one_by_one<kUnit>(planes, kChannels, from, n);
-  }
-  static HWY_NOINLINE void join(std::uint8_t* to, const std::uint8_t* const* planes, std::int64_t n) {
-#if HWY_TARGET != HWY_SCALAR
-    auto* lanes = reinterpret_cast<Lane*>(to);
-    if (by_vectors(n, [&](auto d, std::int64_t i) RESTRIDE_INLINE_LAMBDA { join_some(d, lanes, planes, i); })) return;
-#endif
-    join_one_by_one<kUnit>(to, planes, kChannels, n);
-  }
+ private:
+  std::int64_t unit_;
+  std::int64_t channels_;
+  std::int64_t cell_;
+  PieceMover mover_;
+  std::optional<ChannelLanes> lanes_;
 };
-
-using Split = void (*)(std::uint8_t* const* planes, const std::uint8_t* from, std::int64_t n);
-using Join = void (*)(std::uint8_t* to, const std::uint8_t* const* planes, std::int64_t n);
-
-/// find(mover) of the mover for this unit and this many channels.
-template <std::size_t kUnit, class Find>
-auto pick_count(std::int64_t count, const Find& find) {
-  switch (count) {
-    case 2: return find(Mover<kUnit, 2>());
-    case 3: return find(Mover<kUnit, 3>());
-    default: return find(Mover<kUnit, 4>());
-  }
-}
-template <class Find>
-auto pick_mover(std::int32_t unit, std::int64_t count, const Find& find) {
-  switch (unit) {
-    case 1: return pick_count<1>(count, find);
-    case 2: return pick_count<2>(count, find);
-    case 4: return pick_count<4>(count, find);
-    default: return pick_count<8>(count, find);
-  }
-}
 
 /// Points that are converted at once: their planes fit the first cache beside the interleaved side.
 constexpr std::int64_t kCastPoints = 512;
-
-/// n points in parts, the last of which starts early rather than be short: part(first, points).
-template <class Part>
-HWY_INLINE void for_cast_parts(std::int64_t n, const Part& part) {
-  const std::int64_t some = std::min(n, kCastPoints);
-  for (std::int64_t i = 0; i < n; i += kCastPoints) part(std::min(i, n - some), some);
-}
 
 /// What the two directions share: the walk over tasks, and planes to convert by way of.
 template <class Piece>
@@ -134,6 +59,7 @@ HWY_INLINE void for_pieces(const CpuArgs& a, std::byte* dst, const std::byte* sr
   for (std::int64_t task = begin; task < end; ++task, at.next())
     piece(reinterpret_cast<std::uint8_t*>(dst) + at.dst(), reinterpret_cast<const std::uint8_t*>(src) + at.src(),
           at.index(0) == last ? a.last_units : a.units);
+  if (a.stream) hwy::FlushStream();
 }
 struct Stage {
   alignas(64) std::uint8_t bytes[kMaxChannels][kCastPoints * 8];
@@ -143,44 +69,59 @@ struct Stage {
 void split_pieces(const CpuArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
                   std::int64_t end) noexcept {
   const layout::CopyMode& channels = a.col_set.modes[0];
-  const Split split = pick_mover(a.src_unit, channels.extent, [](auto m) -> Split { return &decltype(m)::split; });
-  const std::int64_t point_bytes = channels.extent * a.src_unit;
-  Stage stage;
   std::uint8_t* planes[kMaxChannels];
-  for (int k = 0; k < kMaxChannels; ++k) planes[k] = stage.bytes[k];
-  for_pieces(a, dst, src, begin, end, [&](std::uint8_t* to, const std::uint8_t* from, std::int64_t n) {
-    if (a.cast_run == nullptr) {
-      for (int k = 0; k < channels.extent; ++k) planes[k] = to + k * channels.dst_stride;
-      return split(planes, from, n);
-    }
-    for_cast_parts(n, [&](std::int64_t i, std::int64_t some) {
-      split(planes, from + i * point_bytes, some);
-      for (int k = 0; k < channels.extent; ++k)
-        a.cast_run(to + k * channels.dst_stride + i * a.dst_unit, planes[k], static_cast<std::size_t>(some));
+  if (a.cast_run == nullptr) {
+    Mixer mixer(a, a.src_unit, a.row_src_stride / a.src_unit, false, true);
+    for_pieces(a, dst, src, begin, end, [&](std::uint8_t* to, const std::uint8_t* from, std::int64_t n) {
+      for (std::int64_t k = 0; k < channels.extent; ++k) planes[k] = to + k * channels.dst_stride;
+      mixer.split(planes, from, n);
     });
+    return;
+  }
+  Mixer mixer(a, a.src_unit, a.row_src_stride / a.src_unit, false, false);
+  Stage stage;
+  alignas(64) std::uint8_t converted[kCastPoints * 16 + 64];
+  RunWriters writers(a.stream, false);
+  for (std::int64_t k = 0; k < channels.extent; ++k) planes[k] = stage.bytes[k];
+  for_pieces(a, dst, src, begin, end, [&](std::uint8_t* to, const std::uint8_t* from, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; i += kCastPoints) {
+      const std::int64_t some = std::min(n - i, kCastPoints);
+      mixer.split(planes, from + i * a.row_src_stride, some);
+      for (std::int64_t k = 0; k < channels.extent; ++k) {
+        std::uint8_t* plane = to + k * channels.dst_stride + i * a.dst_unit;
+        if (!a.stream) {
+          a.cast_run(plane, planes[k], static_cast<std::size_t>(some));
+          continue;
+        }
+        a.cast_run(converted, planes[k], static_cast<std::size_t>(some));
+        writers.write(k, plane, converted, static_cast<std::size_t>(some * a.dst_unit));
+      }
+    }
   });
+  writers.leave();
 }
 
 /// Interleaved in dst.
 void join_pieces(const CpuArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
                  std::int64_t end) noexcept {
   const layout::CopyMode& channels = a.col_set.modes[0];
-  const Join join = pick_mover(a.dst_unit, channels.extent, [](auto m) -> Join { return &decltype(m)::join; });
+  Mixer mixer(a, a.dst_unit, channels.extent, true, true);
   const std::int64_t point_bytes = channels.extent * a.dst_unit;
   Stage stage;
   const std::uint8_t* planes[kMaxChannels];
   for_pieces(a, dst, src, begin, end, [&](std::uint8_t* to, const std::uint8_t* from, std::int64_t n) {
-    const auto plane = [&](int k) { return from + k * channels.src_stride; };
+    const auto plane = [&](std::int64_t k) { return from + k * channels.src_stride; };
     if (a.cast_run == nullptr) {
-      for (int k = 0; k < channels.extent; ++k) planes[k] = plane(k);
-      return join(to, planes, n);
+      for (std::int64_t k = 0; k < channels.extent; ++k) planes[k] = plane(k);
+      return mixer.join(to, planes, n);
     }
-    for (int k = 0; k < channels.extent; ++k) planes[k] = stage.bytes[k];
-    for_cast_parts(n, [&](std::int64_t i, std::int64_t some) {
-      for (int k = 0; k < channels.extent; ++k)
+    for (std::int64_t k = 0; k < channels.extent; ++k) planes[k] = stage.bytes[k];
+    for (std::int64_t i = 0; i < n; i += kCastPoints) {
+      const std::int64_t some = std::min(n - i, kCastPoints);
+      for (std::int64_t k = 0; k < channels.extent; ++k)
         a.cast_run(stage.bytes[k], plane(k) + i * a.src_unit, static_cast<std::size_t>(some));
-      join(to + i * point_bytes, planes, some);
-    });
+      mixer.join(to + i * point_bytes, planes, some);
+    }
   });
 }
 

@@ -1,22 +1,25 @@
-// Moves: points whose 2 to 4 channels lie side by side into one plane a channel, and back.
+// Moves: points whose 2 to 8 channels lie side by side into one plane a channel, and back.
 // Applies when: the channels' mode is dense on one side, and the points' is dense on the other and follows the channels
-//   on the one. In src the channels may run downwards. For outputs that stay in the caches.
-// Task map: task t is a piece of kChannelPoints points of a run of the outer nest.
+//   on the one. In src the channels may run downwards, or be the first of up to 8.
+// Task map: task t is a piece of a run of points: kChannelPieceBytes of each plane.
 // Buffers: none; with a cast, a piece of every plane, so that the conversion meets dense runs.
-// Traffic: every line of both sides once. Nothing is tabled or staged, so an image of a few KiB pays no start.
-// Source and measured: Highway's LoadInterleaved and StoreInterleaved. bench/results, class "small images".
+// Traffic: every line of both sides once. Up to 4 channels that stay in the caches are loaded or stored interleaved, so
+//   that an image of a few KiB pays no start; else vectors are permuted, and whole lines leave past the caches.
+// Source and measured: Highway's LoadInterleaved and StoreInterleaved; permutes of AVX-512. bench/results, classes
+//   "small", "images" and "records".
 #pragma once
 
 #include "src/kernels/cpu/args.h"
 
 namespace restride::kernels::cpu {
 
-inline constexpr std::int64_t kChannelPoints = 8192;  ///< of a task
+inline constexpr std::int64_t kChannelPieceBytes = 32768;  ///< of a task: about as many of each plane
 
-inline constexpr int kMaxChannels = 4;
+inline constexpr std::int64_t kMaxChannels = 8;
 
-/// Expects col_set (the channels' one mode), nest (pieces of the points first), units (points of a piece), last_units,
-/// cast_run. The kernel of the instruction set in use; `together` when the interleaved side is dst.
+/// Expects col_set (the channels' one mode), row_src_stride (bytes from point to point, where src is interleaved), nest
+/// (pieces of the points first), units (points of a piece), last_units, cast_run. The kernel of the instruction set in
+/// use; `together` when the interleaved side is dst.
 CpuKernel channels_kernel(bool together) noexcept;
 
 }  // namespace restride::kernels::cpu

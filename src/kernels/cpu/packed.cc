@@ -114,7 +114,7 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
                           RESTRIDE_INLINE_LAMBDA { return leaving + unit * kUnitBytes; });
       continue;
     }
-    if constexpr (kShuffles<kUnit>) {
+    if constexpr (kPermutes<kUnit>) {
       if (t.shuffled()) {
         using Steps = Shuffles<kUnit>;
         std::int64_t step = 0;  // pieces come in order, and are whole steps

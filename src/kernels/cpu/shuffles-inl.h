@@ -20,7 +20,7 @@
 #define RESTRIDE_KERNELS_CPU_SHUFFLES_INL_H_
 #endif
 
-#include "src/kernels/cpu/permute_two-inl.h"
+#include "src/kernels/cpu/permute-inl.h"
 #include "src/kernels/cpu/transpose-inl.h"
 #include "src/plan/cpu_packed.h"
 
@@ -29,19 +29,8 @@ namespace restride::kernels::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// True when this instruction set has a two-register permute of units of this width.
-template <std::size_t kUnit>
-inline constexpr bool kShuffles =
-#if HWY_TARGET <= HWY_AVX3_DL
-    kUnit <= 8;
-#elif HWY_TARGET <= HWY_AVX3
-    kUnit >= 2 && kUnit <= 8;
-#else
-    false;
-#endif
-
-/// The steps of one tile. Empty where kShuffles is false.
-template <std::size_t kUnit, bool = kShuffles<kUnit>>
+/// The steps of one tile. Empty where kPermutes is false.
+template <std::size_t kUnit, bool = kPermutes<kUnit>>
 class Shuffles {};
 
 #if HWY_TARGET <= HWY_AVX3

@@ -97,7 +97,7 @@ class TileTable {
         planes ? static_cast<double>(planes_) * weave_cycles<kUnit>(plane_) +
                      (planes_ == 1 ? plan::one_plane_cycles(stage_units * static_cast<std::int64_t>(kUnit)) : 0)
                : picking;
-    if constexpr (kShuffles<kUnit>) {
+    if constexpr (kPermutes<kUnit>) {
       if (a.stream) {  // so large a copy makes up for working them out
         fill_table();
         shuffle_ = shuffles_.build(table_, dst_runs_, dst_run_) && shuffles_.cycles() <= std::min(weaving, picking);

@@ -54,6 +54,17 @@ struct LaneOf<16> {
   using type = std::uint64_t;
 };
 
+/// act(std::integral_constant<std::size_t, U>) with U = unit: 1, 2, 4 or 8.
+template <class Act>
+HWY_INLINE auto with_unit(std::int64_t unit, const Act& act) {
+  switch (unit) {
+    case 1: return act(std::integral_constant<std::size_t, 1>());
+    case 2: return act(std::integral_constant<std::size_t, 2>());
+    case 4: return act(std::integral_constant<std::size_t, 4>());
+    default: return act(std::integral_constant<std::size_t, 8>());
+  }
+}
+
 #if HWY_TARGET == HWY_SCALAR
 /// The baseline without vectors: 16 bytes as an array, which compilers keep in what registers there are.
 struct ArrayTag {};
