@@ -122,13 +122,14 @@ TEST(GuardPages, NoFamilyTouchesAByteOutsideItsTensors) {
 }
 
 /// One family on layouts whose last bytes it is tempted to read beyond.
-void check_layouts(std::string_view family, std::initializer_list<std::string_view> sources) {
+void check_layouts(std::string_view family, std::initializer_list<std::string_view> sources,
+                   std::initializer_list<const char*> elements = {"u8", "u16", "f32", "f64", "c128"}) {
   Options options;
   options.family = family;
   for (const std::int64_t target : instruction_sets()) {
     const OnInstructionSet here(target);
     for (const std::string_view text : sources)
-      for (const char* element : {"u8", "u16", "f32", "f64", "c128"}) {
+      for (const char* element : elements) {
         const Layout src = parse_layout(std::string(element) + " " + std::string(text));
         std::vector<std::int64_t> shape;
         for (const Mode& m : src.modes) shape.push_back(m.extent);
@@ -150,6 +151,13 @@ TEST(GuardPages, TileRowsReadInPlaceStayInside) {
 
 TEST(GuardPages, TileRowsStagedInPiecesStayInside) {
   check_layouts("tile", {"(517,70):(1,4096)", "(301,33):(1,8192)", "(70,67):(1,4096)"});
+}
+
+TEST(GuardPages, ChannelsReadWholeVectorsNoFurtherThanTheLastPoint) {
+  check_layouts("channels",
+                {"(3,333):(1,3)", "(3,333):(1,4)", "(3,128):(1,4)", "(3,128):(-1,4)@2", "(2,7,192):(1,1600,8)",
+                 "(7,65):(1,7)", "(333,3):(1,333)", "(128,8):(1,128)", "(77,5):(1,-77)@308"},
+                {"u8", "u16", "f32", "f64"});
 }
 
 }  // namespace
