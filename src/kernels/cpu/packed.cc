@@ -103,15 +103,19 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
     if (t.weaves()) {
       Plane plane = t.plane();
       const std::int64_t ask_units = std::min(plane.rows * plane.cols, kMostAskedUnits);
+      std::uint8_t* run = tile + t.dst_offset(0);
+      plane.stream = t.streams_planes() && reinterpret_cast<std::uintptr_t>(run) % 64 == 0;
+      std::uint8_t* to = plane.stream ? run : leaving;
       for (std::int64_t i = 0; i < t.planes(); ++i) {
         plane.from = stage + t.plane_from(i);
-        plane.to = leaving + t.plane_to(i);
+        plane.to = to + t.plane_to(i);
         weave_plane<kUnit>(plane);
         asker.units_left(ask_units);
       }
-      leave_in_pieces(t, tile, writers, asker, t.planes() * ask_units,
-                      [&](std::int64_t unit, std::int64_t)
-                          RESTRIDE_INLINE_LAMBDA { return leaving + unit * kUnitBytes; });
+      if (!plane.stream)
+        leave_in_pieces(t, tile, writers, asker, t.planes() * ask_units,
+                        [&](std::int64_t unit, std::int64_t)
+                            RESTRIDE_INLINE_LAMBDA { return leaving + unit * kUnitBytes; });
       continue;
     }
     if constexpr (kPermutes<kUnit>) {

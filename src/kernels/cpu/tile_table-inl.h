@@ -105,10 +105,14 @@ class TileTable {
       }
     }
     weave_ = planes && weaving <= picking;
-    if (weave_)
+    if (weave_) {
       place_planes(p, stage_stride, first_staged);
-    else
+      stream_planes_ = a.stream && dst_runs_ == 1 && streams_columns<kUnit>(plane_);
+      const std::int64_t plane_bytes = plane_.cols * plane_.to_pitch;
+      for (std::int64_t i = 0; i < planes_; ++i) stream_planes_ &= plane_to(i) == i * plane_bytes;
+    } else {
       fill_table();
+    }
   }
 
   std::int64_t src_run_bytes() const noexcept { return src_run_bytes_; }      ///< as read
@@ -128,6 +132,8 @@ class TileTable {
   /// True when the tile is permuted plane by plane; else by the table.
   bool weaves() const noexcept { return weave_; }
   const Plane& plane() const noexcept { return plane_; }
+  /// True when the planes' columns may go straight to a dst that is on a line, one plane behind the other.
+  bool streams_planes() const noexcept { return stream_planes_; }
   std::int64_t planes() const noexcept { return planes_; }
   std::int64_t plane_from(std::int64_t i) const noexcept { return table_[2 * i]; }
   std::int64_t plane_to(std::int64_t i) const noexcept { return table_[2 * i + 1]; }
@@ -191,6 +197,7 @@ class TileTable {
   bool shuffle_ = false;
   Shuffles<kUnit> shuffles_;
   bool weave_ = false;
+  bool stream_planes_ = false;
   Plane plane_{};
   std::int64_t planes_ = 0;
   std::int64_t src_run_bytes_ = 0;

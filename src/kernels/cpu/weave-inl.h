@@ -31,6 +31,7 @@ struct Plane {
   std::int64_t cols;
   std::int64_t from_pitch;  ///< from row to row
   std::int64_t to_pitch;    ///< from column to column
+  bool stream = false;      ///< columns leave past the caches: see streams_columns
 };
 
 /// Rows a vector of at most kBytes holds.
@@ -68,6 +69,9 @@ HWY_INLINE void transpose_plane(const Plane& p) {
                    [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
                      if (static_cast<std::int64_t>(j) >= cols) return;
                      std::uint8_t* column = to + static_cast<std::int64_t>(j) * p.to_pitch;
+                     if constexpr (B::kVectorBytes >= 32) {
+                       if (p.stream) return stream(v, typename B::D(), column);
+                     }
                      if (HWY_LIKELY(spill)) {
                        store(v, typename B::D(), column);
                      } else {
@@ -157,6 +161,19 @@ template <std::size_t kUnit>
 HWY_INLINE bool joins_records(const Plane& p) {
   return p.to_pitch == p.rows * static_cast<std::int64_t>(kUnit) && p.rows >= 2 && p.rows <= 4 &&
          p.cols >= kRecordLanes<kUnit>;
+}
+
+/// True when a plane may leave past the caches as it is woven: its columns are whole lines, a vector each or several,
+/// or halves of lines that follow each other. (Halves of two units: a line would be two blocks' work, and leave in
+/// parts.)
+template <std::size_t kUnit>
+inline bool streams_columns(const Plane& p) {
+  const std::int64_t column_bytes = p.rows * static_cast<std::int64_t>(kUnit);
+  if (p.to_pitch != column_bytes || splits_records<kUnit>(p) || joins_records<kUnit>(p)) return false;
+  return with_plane_vector<kUnit>(p.rows, [&](auto bytes) {
+    constexpr bool kWhole = bytes == 64 || (bytes == 32 && kUnit <= 4);
+    return kWhole && Block<kUnit, bytes>::kVectorBytes == bytes && column_bytes % bytes == 0;
+  });
 }
 
 /// What weave_plane takes: see plan/cpu_packed.h.

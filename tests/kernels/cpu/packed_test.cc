@@ -126,5 +126,25 @@ TEST(Packed, ReadsOneRunWhereItIs) {
   expect_exact("packed", "f32 (3,1001)", "u8 (3,1001):(1,3)", kStreamedNear);
 }
 
+/// Columns of whole lines, and halves of lines, go from the registers to dst where that starts on a line.
+TEST(Packed, LeavesColumnsOfWholeLinesAsTheyAreWoven) {
+  const auto batch = [](const std::string& dtype, int matrices, int rows, int cols) {
+    const std::string shape = " (" + std::to_string(matrices) + "," + std::to_string(cols) + "," + std::to_string(rows);
+    const std::string strides = "):(" + std::to_string(rows * cols) + ",1," + std::to_string(cols) + ")";
+    expect_exact("packed", dtype + shape + ")", dtype + shape + strides, kStreamed, 0);
+    expect_exact("packed", dtype + shape + ")", dtype + shape + strides, kStreamedNear, 32);
+  };
+  batch("f32", 41, 16, 16);
+  batch("f32", 41, 8, 8);
+  batch("f32", 33, 8, 9);
+  batch("f32", 20, 32, 17);
+  batch("f64", 37, 8, 8);
+  batch("f64", 37, 4, 8);
+  batch("f16", 37, 16, 16);
+  batch("f16", 21, 32, 24);
+  batch("u8", 37, 64, 16);
+  batch("u8", 37, 32, 21);
+}
+
 }  // namespace
 }  // namespace restride
