@@ -39,6 +39,23 @@ def test_dtypes_that_only_move_keep_their_name(restride, tmp_path, dtype):
     assert out.dtype == a.dtype and out.tobytes() == a.T.tobytes()
 
 
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("dtype, name", [("M8[ns]", "i64"), ("m8[s]", "i64"), ("U1", "u32")])
+def test_dates_and_text_are_numbers_of_either_byte_order(restride, tmp_path, order, dtype, name):
+    little = np.arange(65, 89, dtype="<i8" if name == "i64" else "<u4").reshape(4, 6)
+    np.save(tmp_path / "in.npy", little.view("<" + dtype).astype(order + dtype))
+    restride("copy", "in.npy", "out.npy", "--in-dtype", name, "--axes", "1,0")
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), little.T)
+    restride("copy", "in.npy", "wide.npy", "--in-dtype", name, "--dtype", "f64")
+    np.testing.assert_array_equal(np.load(tmp_path / "wide.npy"), little.astype("f8"))
+
+
+def test_big_endian_words_of_another_size_than_the_elements_are_refused(restride, tmp_path):
+    np.save(tmp_path / "in.npy", np.array(["ab", "cd"]).astype(">U2"))
+    message = restride("copy", "in.npy", "out.npy", "--in-dtype", "i64", code=1).err
+    assert "big-endian words of 4 bytes" in message and "i64" in message
+
+
 def test_scalars_and_empty_arrays(restride, tmp_path):
     for a in (np.array(3.5), np.zeros((0, 3)), np.zeros((2, 0, 4), "u1")):
         np.save(tmp_path / "in.npy", a)

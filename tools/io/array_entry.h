@@ -9,11 +9,12 @@
 namespace restride::io {
 
 struct ArrayEntry {
-  std::string name;             ///< member or tensor; empty where a format holds one array
-  Layout layout;                ///< offset_bytes counts from the first byte of the source that was parsed
-  std::int64_t swap_bytes = 0;  ///< size of the big-endian words that elements consist of; 0: little-endian
-  std::string npy_descr;        ///< NumPy's name of an opaque element ("<U5", "<M8[ns]"), to write it back; else empty
-  std::string unsupported;      ///< why nobody can read it, though others beside it can be read; its layout is empty
+  std::string name;                    ///< member or tensor; empty where a format holds one array
+  Layout layout;                       ///< offset_bytes counts from the first byte of the source that was parsed
+  std::int64_t swap_bytes = 0;         ///< size of the big-endian words that elements consist of; 0: little-endian
+  std::int64_t opaque_word_bytes = 0;  ///< the same of an opaque element, which moves unswapped until it is named
+  std::string npy_descr;    ///< NumPy's name of an opaque element ("<U5", "<M8[ns]"), to write it back; else empty
+  std::string unsupported;  ///< why nobody can read it, though others beside it can be read; its layout is empty
 };
 
 /// Dense elements, the last mode fastest or, in Fortran order, the first. Errors: as contiguous.

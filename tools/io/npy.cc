@@ -140,11 +140,14 @@ NpyDtype parse_npy_dtype(std::string_view descr) {
       const std::int64_t word = kind == 'c' ? size / 2 : size;
       return {row.dtype, order == '>' && word > 1 ? word : 0, false};
     }
-  // Everything else moves untouched, its byte order with it: the output carries the same dtype string.
+  // Everything else moves untouched, its byte order with it (the output carries the same dtype string), unless the user
+  // says what it is.
   if (!moves(kind, size)) throw unknown();
   const std::int64_t bytes = kind == 'U' ? 4 * size : size;
   if (bytes == 0) throw UnsupportedError(fmt::format("elements of dtype '{}' have no bytes", printable(descr)));
-  return {Element::bytes(bytes), 0, true};
+  const bool ordered = order == '>' && kind != 'S' && kind != 'a' && kind != 'V';
+  const std::int64_t word = kind == 'U' ? 4 : kind == 'c' ? size / 2 : size;
+  return {Element::bytes(bytes), ordered ? word : 0, true};
 }
 
 std::string npy_dtype(const Element& element) {
@@ -189,7 +192,7 @@ ArrayEntry parse_npy(const ByteSource& source) {
   entry.layout = dense(dtype.element, *header.shape, *header.fortran_order);
   entry.layout.offset_bytes = static_cast<std::int64_t>(header_start + header_bytes);
   validate(entry.layout);
-  entry.swap_bytes = dtype.swap_bytes;
+  (dtype.opaque ? entry.opaque_word_bytes : entry.swap_bytes) = dtype.word_bytes;
   if (dtype.opaque) entry.npy_descr = *header.descr;
   require_within(entry.layout, source.size(), ".npy data");
   return entry;

@@ -13,7 +13,7 @@ namespace restride::io {
 /// What NumPy's dtype string says about an element.
 struct NpyDtype {
   Element element;
-  std::int64_t swap_bytes = 0;  ///< as in ArrayEntry
+  std::int64_t word_bytes = 0;  ///< size of the big-endian words that it consists of; 0: little-endian
   bool opaque = false;          ///< moves, but restride cannot convert it ("<U5", "|V12", "<M8[ns]")
 };
 
@@ -25,7 +25,8 @@ NpyDtype parse_npy_dtype(std::string_view descr);
 std::string npy_dtype(const Element& element);
 
 /// Reads the header and checks that the data lie within the source.
-/// Fortran order becomes strides; big-endian elements are reported in swap_bytes.
+/// Fortran order becomes strides; big-endian elements are reported in swap_bytes, opaque ones in
+/// opaque_word_bytes.
 /// Errors: ParseError, RangeError, UnsupportedError (records with fields, Python objects).
 ArrayEntry parse_npy(const ByteSource& source);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -131,6 +132,21 @@ OpenArray open_by_content(const PathAndMember& where, const OpenOptions& options
                       " is no .npy, .npz or .safetensors file; say how its bytes lie: --in-layout 'f32 (480,640,3)'");
 }
 
+/// Elements that were only moved are words from now on, and big-endian ones must be swapped like all others.
+void reinterpret_entry(ArrayEntry& entry, const Element& element) {
+  entry.layout = reinterpret(entry.layout, element);
+  entry.npy_descr.clear();
+  const std::int64_t from = std::exchange(entry.opaque_word_bytes, 0);
+  if (element.dtype == DType::kBytes) return;
+  entry.swap_bytes = std::max(entry.swap_bytes, from);
+  const std::int64_t word = kind(element.dtype) == DTypeKind::kComplex ? element.size_bytes / 2 : element.size_bytes;
+  if (entry.swap_bytes != 0 && entry.swap_bytes != word)
+    throw UnsupportedError(
+        fmt::format("the elements are big-endian words of {} bytes, and {} consists of words of {}; save the file in "
+                    "little-endian order first, or name a dtype of such words",
+                    entry.swap_bytes, to_string(element), word));
+}
+
 }  // namespace
 
 PathAndMember split_spec(const std::string& spec) {
@@ -147,10 +163,7 @@ PathAndMember split_spec(const std::string& spec) {
 OpenArray open_array(const std::string& spec, const OpenOptions& options) {
   const PathAndMember where = split_spec(spec);
   OpenArray array = naming(where.path, [&] { return open_by_content(where, options); });
-  if (options.reinterpret) {
-    array.entry.layout = reinterpret(array.entry.layout, *options.reinterpret);
-    array.entry.npy_descr.clear();
-  }
+  if (options.reinterpret) reinterpret_entry(array.entry, *options.reinterpret);
   return array;
 }
 

@@ -31,12 +31,23 @@ TEST(Npy, ReadsScalarsOneTuplesKeysInAnyOrderAndPython2Integers) {
 }
 
 TEST(Npy, SaysWhichWordsAreBigEndian) {
-  const auto swap = [](const char* descr) { return parse_npy_dtype(descr).swap_bytes; };
-  EXPECT_EQ(swap(">f4"), 4);
-  EXPECT_EQ(swap(">c16"), 8);
-  EXPECT_EQ(swap("<f4"), 0);
-  EXPECT_EQ(swap(">u1"), 0);
-  EXPECT_EQ(swap(">M8[ns]"), 0) << "moves untouched, its dtype string with it";
+  const auto words = [](const char* descr) { return parse_npy_dtype(descr).word_bytes; };
+  EXPECT_EQ(words(">f4"), 4);
+  EXPECT_EQ(words(">c16"), 8);
+  EXPECT_EQ(words("<f4"), 0);
+  EXPECT_EQ(words(">u1"), 0);
+  EXPECT_EQ(words(">M8[ns]"), 8);
+  EXPECT_EQ(words(">U5"), 4);
+  EXPECT_EQ(words(">f16"), 16);
+  EXPECT_EQ(words(">c32"), 16);
+  EXPECT_EQ(words("<M8[ns]"), 0);
+  for (const char* unordered : {"|S4", ">S4", ">V4"}) EXPECT_EQ(words(unordered), 0) << unordered;
+}
+
+TEST(Npy, KeepsTheOrderOfElementsThatItOnlyMoves) {
+  const ArrayEntry entry = parse_npy(source_of(npy("{'descr': '>M8[ns]', 'fortran_order': False, 'shape': (3,)}")));
+  EXPECT_EQ(entry.swap_bytes, 0) << "moves untouched, its dtype string with it";
+  EXPECT_EQ(entry.opaque_word_bytes, 8);
 }
 
 TEST(Npy, NamesEveryDtypeAsNumpyDoesAndReadsItBack) {
@@ -44,7 +55,7 @@ TEST(Npy, NamesEveryDtypeAsNumpyDoesAndReadsItBack) {
     const Element element = static_cast<DType>(i);
     const NpyDtype back = parse_npy_dtype(npy_dtype(element));
     EXPECT_EQ(back.element.size_bytes, element.size_bytes);
-    EXPECT_EQ(back.swap_bytes, 0);
+    EXPECT_EQ(back.word_bytes, 0);
     // NumPy has no name for these; they come back as bytes.
     const bool nameless =
         element.dtype == DType::kBF16 || element.dtype == DType::kF8E4M3 || element.dtype == DType::kF8E5M2;

@@ -106,6 +106,29 @@ TEST(OpenArray, ForgetsNumpysNameOfElementsThatAreSomethingElse) {
   EXPECT_EQ(open_array(folder / "a.npy", options).entry.npy_descr, "");
 }
 
+TEST(OpenArray, SwapsBigEndianDatesAndTextOnceTheyAreNumbers) {
+  TemporaryFolder folder;
+  const auto swapped = [&](const char* descr, const Element& element) {
+    write_file(folder / "a.npy", npy_header(descr, std::vector<std::int64_t>{2}, false) + std::string(32, '\1'));
+    OpenOptions options;
+    options.reinterpret = element;
+    return open_array(folder / "a.npy", options).entry.swap_bytes;
+  };
+  EXPECT_EQ(swapped(">M8[ns]", DType::kI64), 8);
+  EXPECT_EQ(swapped(">m8[s]", DType::kU64), 8);
+  EXPECT_EQ(swapped(">U1", DType::kU32), 4);
+  EXPECT_EQ(swapped(">U2", DType::kC64), 4);
+  EXPECT_EQ(swapped("<M8[ns]", DType::kI64), 0);
+  EXPECT_EQ(swapped("|S8", DType::kI64), 0);
+  EXPECT_EQ(swapped(">M8[ns]", Element::bytes(8)), 0) << "bytes have no order";
+  EXPECT_EQ(swapped(">f4", DType::kI32), 4);
+  for (const auto& [descr, dtype] :
+       {std::pair{">U2", DType::kI64}, {">M8[D]", DType::kC64}, {">f16", DType::kC128}, {">c8", DType::kU64}})
+    EXPECT_NE(message_of<UnsupportedError>([&] { swapped(descr, dtype); }).find("big-endian words of"),
+              std::string::npos)
+        << descr;
+}
+
 TEST(OpenArray, RefusesWhatIsNoArrayFile) {
   TemporaryFolder folder;
   write_file(folder / "a.txt", "text");
