@@ -1,5 +1,6 @@
 // The command `restride`: parses the line, runs one subcommand, turns errors into messages and exit codes.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -11,6 +12,8 @@
 
 #include <restride/restride.hpp>
 
+#include "src/launch/new_threads.h"
+#include "src/launch/team_stack.h"
 #include "tools/commands.h"
 #include "tools/io/text.h"
 
@@ -130,12 +133,25 @@ int run_or_explain(int argc, char** argv) {
   }
 }
 
+// The thread that calls the library takes part in the copy, and `ulimit -s` may leave this one too little stack for it.
+int run_with_enough_stack(int argc, char** argv) {
+  constexpr std::size_t kMainStackBytes = 8 << 20;  // what Linux gives a main thread by default
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= restride::launch::kStackBytes)
+    return run_or_explain(argc, argv);
+  int code = restride::tools::kFailure;
+  const auto work = [&] { code = run_or_explain(argc, argv); };
+  const bool started = restride::launch::NewThreads(1, kMainStackBytes, work).started() == 1;  // and is done by now
+  if (started) return code;
+  return fail("the stack is too small for a copy, and no thread with a larger one can be had; raise `ulimit -s`", code);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace restride::tools;
   hold_standard_streams();
-  const int code = run_or_explain(argc, argv);
+  const int code = run_with_enough_stack(argc, argv);
   const bool printed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (code != kOk || printed) return code;
   return fail("cannot write the report to standard output; is the disk full?", kFailure);

@@ -78,6 +78,8 @@ struct Options {
 /// Device: the one the memory lies on; it is current only during the call. The stream must be that device's.
 /// Errors: ShapeError, OverlapError, CastError, ArgumentError, RangeError, DeviceError -- before a byte is written.
 /// Stack: a copy on the CPU needs 512 KiB of the calling thread's; mind it in threads and fibers with small ones.
+/// Other threads have theirs: where OMP_STACKSIZE or the stack limit gives OpenMP's team less than 1 MiB, new ones are
+/// started for the call.
 /// Cost: one read and one write of every byte, plus a cache look-up of about 50 ns; the first call of a kind plans.
 /// Example: examples/quickstart.cc
 /// Source: the cpy/contiguous kernels of ggml (sizes and byte strides on both sides), generalised.

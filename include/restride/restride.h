@@ -146,6 +146,8 @@ RESTRIDE_API int64_t restride_dtype_size(int32_t dtype);
  * Stream: on CUDA ordered on options->stream and not synchronised; on the CPU done on return.
  * Errors: as their statuses say; all but RESTRIDE_DEVICE from a failed launch are found before a byte is written.
  * Stack: a copy on the CPU needs 512 KiB of the calling thread's; mind it in threads and fibers with small ones.
+ * Other threads have theirs: where OMP_STACKSIZE or the stack limit gives OpenMP's team less than 1 MiB, new ones are
+ * started for the call.
  * Cost: one read and one write of every byte; planning is cached. Source: restride::copy in <restride/copy.hpp>. */
 RESTRIDE_API restride_status restride_copy(const restride_tensor* dst, const restride_tensor* src,
                                            const restride_options* options);

@@ -15,6 +15,7 @@
 #endif
 
 #include "src/launch/new_threads.h"
+#include "src/launch/team_stack.h"
 
 namespace restride::launch {
 namespace {
@@ -40,7 +41,7 @@ void run_on_new_threads(int tasks, void (*body)(void*, int), void* arg) noexcept
   const auto work = [&]() noexcept {
     for (int i = next++; i < tasks; i = next++) body(arg, i);
   };
-  const NewThreads others(tasks - 1, work);
+  const NewThreads others(tasks - 1, kStackBytes, work);
   work();
 }
 
@@ -65,7 +66,7 @@ thread_local int helpers_of_mine = 0;  // plain data: it stays for copies in des
 int can_be_started(int threads) noexcept {
   std::atomic<bool> all_there{false};
   const auto wait = [&]() noexcept { all_there.wait(false); };
-  const NewThreads tried(threads, wait);
+  const NewThreads tried(threads, team_stack_bytes(), wait);
   all_there = true;
   all_there.notify_all();
   return tried.started();
@@ -135,15 +136,15 @@ void run_tasks(const Executor* executor, int tasks, void (*body)(void*, int), vo
     for (int i = 0; i < tasks; ++i) body(arg, i);
     return;
   }
-  if (!team_lost && team_may_have(tasks - 1)) {
+  if (!team_lost && team_stack_bytes() >= kStackBytes && team_may_have(tasks - 1)) {
     watch_for_forks();
 #pragma omp parallel for num_threads(tasks) schedule(static, 1)
     for (int i = 0; i < tasks; ++i) body(arg, i);
     return;
   }
 #endif
-  // Built without OpenMP (or under ThreadSanitizer, which cannot see into its runtime), behind a fork, or where not all
-  // of the team can be had.
+  // Built without OpenMP (or under ThreadSanitizer, which cannot see into its runtime), behind a fork, where the
+  // team's stacks are too small, or where not all of it can be had.
   run_on_new_threads(tasks, body, arg);
 }
 

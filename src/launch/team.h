@@ -20,7 +20,8 @@ int threads_allowed(const Options& options) noexcept;
 
 /// Runs body(arg, i) for i in [0, tasks), tasks <= threads of the team, and returns when all are done.
 /// On the executor if there is one; on the calling thread alone inside somebody's OpenMP parallel region; else on
-/// OpenMP's team, if all its threads can be had; else on threads started for the call, as many as can.
+/// OpenMP's team, if all its threads can be had and have the stack that a copy needs; else on threads started for the
+/// call, as many as can.
 void run_tasks(const Executor* executor, int tasks, void (*body)(void* arg, int task), void* arg) noexcept;
 
 }  // namespace restride::launch

@@ -22,12 +22,14 @@ class Result:
 def restride(tmp_path):
     """restride(args...) runs the command in tmp_path; it must succeed unless code= says otherwise."""
 
-    def run(*args, code=0, memory_bytes=None, file_bytes=None, env=None):
+    def run(*args, code=0, memory_bytes=None, file_bytes=None, stack_bytes=None, env=None):
         def limit():
             if memory_bytes:
                 resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
             if file_bytes:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
+            if stack_bytes:
+                resource.setrlimit(resource.RLIMIT_STACK, (stack_bytes, stack_bytes))
 
         command = [RESTRIDE, *map(str, args)]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=limit,

@@ -46,6 +46,24 @@ def test_resident_memory_stays_within_a_few_buffers(tmp_path, big):
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy", mmap_mode="r"), big.T)
 
 
+@pytest.mark.parametrize("limits", [
+    {"env": {"OMP_STACKSIZE": "64k"}}, {"env": {"GOMP_STACKSIZE": "131072B"}},
+    {"stack_bytes": 128 << 10}, {"stack_bytes": 256 << 10}, {"stack_bytes": 128 << 10, "env": {"OMP_STACKSIZE": "64k"}},
+], ids=str)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_small_stack_is_made_up_for(restride, numbered, tmp_path, limits, threads):
+    a = numbered((3001, 3003), "u1")  # odd rows of bytes take the most
+    np.save(tmp_path / "in.npy", a)
+    restride("copy", "in.npy", "out.npy", "--axes", "1,0", "--threads", threads, "-q", "--no-sync", **limits)
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), a.T)
+
+
+def test_a_small_stack_changes_no_exit_status(restride, array):
+    assert restride("copy", "in.npy", "out.npy", "--axes", "0", stack_bytes=128 << 10, code=1).err.count("\n") == 1
+    assert restride("nonsense", stack_bytes=128 << 10, code=2).err.count("\n") == 1
+    assert "Usage" in restride("copy", "--help", stack_bytes=128 << 10).out
+
+
 def test_a_sparse_file_of_many_gigabytes_is_sliced_at_once(restride, tmp_path):
     with open(tmp_path / "in.npy", "wb") as f:
         header = np.lib.format.header_data_from_array_1_0(np.zeros((1,), "u1")) | {"shape": (40_000, 1_000_000)}

@@ -20,7 +20,9 @@
 #include <omp.h>
 #endif
 
+#include "src/launch/new_threads.h"
 #include "src/launch/team.h"
+#include "src/launch/team_stack.h"
 
 namespace restride {
 namespace {
@@ -92,6 +94,57 @@ TEST(Team, OfOneThreadLeavesWhatIsLeftToThatOfAnother) {
   });
   if (status == kCannotLimit) GTEST_SKIP() << "only root can become a user without threads";
   EXPECT_EQ(status, 0);
+}
+
+/// Touches as much stack as the public headers allow a task.
+void use_stack(void* /*unused*/, int /*task*/) {
+  volatile char used[(512 << 10) - 4096];
+  for (std::size_t i = 0; i < sizeof used; i += 1024) used[i] = 1;
+}
+
+/// Runs one test of this program in a process of its own, which begins with what `prepare` sets.
+template <class Prepare>
+int status_of_process(const char* test, const Prepare& prepare) {
+  const std::string filter = std::string("--gtest_filter=") + test;
+  return status_of_child([&] {
+    prepare();
+    ::execl("/proc/self/exe", "team_test", filter.c_str(), nullptr);
+    return 127;
+  });
+}
+
+TEST(Team, RunsTasksThatUseTheStackTheyMay) {
+  // On a thread with the stack that a caller must have: this one may have less.
+  const auto work = []() noexcept { launch::run_tasks(nullptr, 4, use_stack, nullptr); };
+  const launch::NewThreads caller(1, launch::kStackBytes, work);
+  ASSERT_EQ(caller.started(), 1);
+}
+
+TEST(Team, HasTheStackThatTasksNeedWhateverTheEnvironmentSays) {
+  const char* const test = "Team.RunsTasksThatUseTheStackTheyMay";
+  for (const char* name : {"OMP_STACKSIZE", "GOMP_STACKSIZE"})
+    for (const char* small : {"64k", "128", "131072b"})
+      EXPECT_EQ(status_of_process(test, [&] { ::setenv(name, small, 1); }), 0) << name << "=" << small;
+  EXPECT_EQ(status_of_process(test,
+                              [] {
+                                const rlimit small{256 << 10, 256 << 10};
+                                ::setrlimit(RLIMIT_STACK, &small);
+                              }),
+            0)
+      << "a stack limit of 256 KiB";
+}
+
+TEST(Team, ReadsStackSizesAsOpenMPDoes) {
+  const auto parse = [](const char* text) { return launch::parse_stack_bytes(text); };
+  EXPECT_EQ(parse("64"), 64u << 10);
+  EXPECT_EQ(parse("64k"), 64u << 10);
+  EXPECT_EQ(parse(" 64 K "), 64u << 10);
+  EXPECT_EQ(parse("100000B"), 100000u);
+  EXPECT_EQ(parse("2m"), 2u << 20);
+  EXPECT_EQ(parse("1G"), 1u << 30);
+  for (const char* none : {"", " ", "k", "64q", "64kb", "64 k k", "99999999999999999999", "18014398509481984"})
+    EXPECT_EQ(parse(none), std::nullopt) << "'" << none << "'";
+  EXPECT_EQ(parse(nullptr), std::nullopt);
 }
 
 TEST(Team, WorksInAForkedChildOfAProcessThatHadOne) {
