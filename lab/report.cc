@@ -109,4 +109,12 @@ nlohmann::json to_json(const Device& device) {
           {"l2_bytes", device.l2_bytes}};
 }
 
+bool is_result_file(const nlohmann::json& file) {
+  if (!file.is_object() || !file.contains("machine") || !file.contains("rows") || !file["rows"].is_array())
+    return false;
+  return std::all_of(file["rows"].begin(), file["rows"].end(), [](const nlohmann::json& row) {
+    return row.is_object() && row.contains("rung") && row.contains("map");
+  });
+}
+
 }  // namespace restride::lab

@@ -39,4 +39,7 @@ nlohmann::json to_json(const std::vector<Row>& rows);
 
 nlohmann::json to_json(const Device& device);
 
+/// True for the file that `restride lab --json` makes of these: {"machine", ..., "rows": [...]}.
+bool is_result_file(const nlohmann::json& file);
+
 }  // namespace restride::lab

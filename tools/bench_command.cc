@@ -74,7 +74,7 @@ void add_bench_command(CLI::App& app) {
       ->type_name("DEVICE");
   command->add_option("--family", settings->run.family, "Force a family; cases it does not apply to are skipped")
       ->type_name("FAMILY");
-  command->add_option("--json", settings->json_path, "Write the results to this file, replacing it if it holds JSON")
+  command->add_option("--json", settings->json_path, "Write the results to this file, in place of older ones")
       ->type_name("OUT");
   command->add_option("--seed", settings->run.seed, "Of the input bytes")->capture_default_str()->type_name("N");
   command->add_flag("--huge-pages", settings->huge_pages,

@@ -81,7 +81,7 @@ void run_lab(const LabOptions& options) {
   if (options.check) throw Exit{check_rungs(options)};
   if (options.once) return launch_for_profiler(options);
 
-  if (!options.json.empty()) io::require_report(options.json);
+  if (!options.json.empty()) io::require_report(options.json, lab::is_result_file);
   if (device.present) {
     fmt::print("{}, driver {}, CUDA {}: {} processors, {} MiB L2\n\n", device.name, device.driver, device.cuda,
                device.processors, device.l2_bytes >> 20);
@@ -129,7 +129,7 @@ void add_lab_command(CLI::App& app) {
       ->check(whole_number(1, 100000))
       ->capture_default_str()
       ->type_name("N");
-  sub->add_option("--json", options->json, "Write the rows to this file as well, replacing it if it holds JSON")
+  sub->add_option("--json", options->json, "Write the rows to this file as well, in place of an older result")
       ->type_name("OUT");
   sub->add_flag("--check", options->check, "Run every rung on odd shapes, check each element, time nothing");
   sub->add_flag("--once", options->once, "Launch every rung once, for a profiler (lab/profile.py)");

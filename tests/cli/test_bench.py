@@ -136,6 +136,14 @@ def test_a_result_replaces_a_result_and_nothing_else(restride, tmp_path, cases):
     assert len(json.loads((tmp_path / "out.json").read_text())["cases"]) == 1
 
 
+@pytest.mark.parametrize("text", ['{"cases":[{"name":"mine","shape":[4]}]}', '{"name":"a package"}', "[]"])
+def test_a_result_replaces_no_other_json(restride, tmp_path, cases, text):
+    (tmp_path / "my.json").write_text(text)  # a case file that is not read, for one
+    result = restride(*cases, "--json", "my.json", code=1)
+    assert "no older report" in result.err and "another file" in result.err and result.out == ""
+    assert (tmp_path / "my.json").read_text() == text
+
+
 @pytest.mark.parametrize("name", ["cases.json", "./cases.json", "link.json"])
 def test_a_result_never_replaces_the_cases(restride, tmp_path, cases, name):
     (tmp_path / "link.json").symlink_to("cases.json")

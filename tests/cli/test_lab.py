@@ -34,6 +34,14 @@ def test_the_result_file_leaves_its_neighbours_alone(restride, tmp_path):
     restride(*lab, "link.json")
     assert (tmp_path / "lab.json.part").read_text() == "mine" and (tmp_path / "link.json").is_symlink()
     assert json.loads((tmp_path / "lab.json").read_text())["rows"]
+    restride(*lab, "link.json")
     (tmp_path / "folder").mkdir()
     assert "directory" in restride(*lab, "folder", code=1).err
     assert sorted(os.listdir(tmp_path)) == ["folder", "lab.json", "lab.json.part", "link.json"]
+
+
+def test_a_result_replaces_no_other_json(restride, tmp_path):
+    lab = ("lab", "--size", 64, "--element", 4, "--rung", "naive", "--reps", 1, "--json")
+    (tmp_path / "my.json").write_text('{"machine":{},"cases":[]}')
+    assert "no older report" in restride(*lab, "my.json", code=1).err
+    assert (tmp_path / "my.json").read_text() == '{"machine":{},"cases":[]}'

@@ -47,6 +47,13 @@ TEST(Measure, WithoutADeviceGivesTheMapsFiguresAndNoTimes) {
   EXPECT_NE(to_text(rows).find("not run"), std::string::npos);
 }
 
+TEST(ResultFile, IsToldFromOtherJson) {
+  const nlohmann::json rows = to_json(measure(tasks_for(64, 4, {"naive"}), 64, 4, false, 1));
+  EXPECT_TRUE(is_result_file({{"machine", to_json(Device{})}, {"rows", rows}}));
+  for (const char* other : {R"([])", R"({"rows":[]})", R"({"machine":{},"cases":[]})", R"({"machine":{},"rows":[1]})"})
+    EXPECT_FALSE(is_result_file(nlohmann::json::parse(other))) << other;
+}
+
 TEST(Row, CountsReadAndWrittenBytesOfACast) {
   const std::vector<Row> rows = measure(tasks_for(64, 4, {"cpy_strided_f16"}), 64, 4, false, 1);
   EXPECT_EQ(rows.front().bytes(), 64 * 64 * (4 + 2));

@@ -123,7 +123,7 @@ int run(const Settings& settings) {
   if (settings.list) return list(cases);
 
   const bool to_file = !settings.json_path.empty() && !io::is_stream(settings.json_path);
-  if (!settings.json_path.empty()) io::require_report(settings.json_path);
+  if (!settings.json_path.empty()) io::require_report(settings.json_path, is_result_file);
   const std::vector<int> threads = settings.device == "cuda"  ? std::vector<int>{1}
                                    : settings.threads.empty() ? std::vector<int>{tools::usable_cores()}
                                                               : settings.threads;

@@ -1,5 +1,6 @@
 #include "tools/bench/report.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -133,6 +134,14 @@ json to_json(const std::vector<CaseResult>& results, const json& machine, const 
                               {"worst", rounded(s.worst, 4)},
                               {"worst_case", s.worst_case}});
   return out;
+}
+
+bool is_result_file(const json& file) {
+  if (!file.is_object() || !file.contains("machine") || !file.contains("cases") || !file["cases"].is_array())
+    return false;
+  return std::all_of(file["cases"].begin(), file["cases"].end(), [](const json& c) {
+    return c.is_object() && (c.contains("median_ns") || c.contains("error") || c.contains("skipped"));
+  });
 }
 
 }  // namespace restride::bench

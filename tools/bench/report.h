@@ -33,4 +33,7 @@ std::string summary_table(const std::vector<ClassSummary>& summaries);
 nlohmann::json to_json(const std::vector<CaseResult>& results, const nlohmann::json& machine, const std::string& commit,
                        const std::string& command);
 
+/// True for what `to_json` made, now or in an older version; a case file, which has a list "cases" too, is none.
+bool is_result_file(const nlohmann::json& file);
+
 }  // namespace restride::bench

@@ -47,14 +47,17 @@ void write_stream(const std::string& path, const std::string& text) {
   write_all(fd.get(), text, path);
 }
 
-/// Throws unless the file at `path`, if there is one, is empty or JSON: nothing else is a report that may go.
-void require_json(const std::string& path) {
+/// Throws unless the file at `path`, if there is one, may go.
+void require_older_report(const std::string& path, const std::function<bool(const nlohmann::json&)>& is_report) {
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0) return;
   std::ifstream in(path, std::ios::binary);
   if (!in) throw IoError(errno_message("read", path));
-  if (st.st_size == 0 || nlohmann::json::accept(in)) return;
-  throw IoError(path + " exists and holds no JSON, so it is no older report; remove it or name another file");
+  if (st.st_size == 0) return;
+  const nlohmann::json found = nlohmann::json::parse(in, nullptr, false);
+  if (!found.is_discarded() && is_report(found)) return;
+  throw IoError(path + " exists and holds " + (found.is_discarded() ? "no JSON" : "other JSON than this command's") +
+                ", so it is no older report; remove it or name another file");
 }
 
 }  // namespace
@@ -65,10 +68,10 @@ bool is_stream(const std::string& path) {
   return !S_ISREG(st.st_mode) || standard_stream(st) >= 0;
 }
 
-void require_report(const std::string& path) {
+void require_report(const std::string& path, const std::function<bool(const nlohmann::json&)>& is_report) {
   if (!is_stream(path)) {
     OutputFile(path, true);  // what is not committed leaves nothing behind
-    require_json(path);
+    require_older_report(path, is_report);
   } else if (::access(path.c_str(), W_OK) != 0) {
     throw IoError(errno_message("write", path));
   }

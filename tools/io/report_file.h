@@ -1,7 +1,10 @@
 // Where a command writes its results: mostly a file, now and then a pipe, a terminal or /dev/null.
 #pragma once
 
+#include <functional>
 #include <string>
+
+#include <nlohmann/json_fwd.hpp>
 
 namespace restride::io {
 
@@ -9,9 +12,10 @@ namespace restride::io {
 /// added to it and nothing takes its place, so a report is written into it once, when it is complete.
 bool is_stream(const std::string& path);
 
-/// Finds out before the work whether `write_report` will be able to, and that it replaces an older report at most.
-/// Errors: IoError: it cannot, or the file holds something else than JSON.
-void require_report(const std::string& path);
+/// Finds out before the work whether `write_report` will be able to, and that it replaces an older report at most: an
+/// empty file, or one that `is_report` takes for the command's own among all that is JSON.
+/// Errors: IoError: it cannot, or the file holds something else.
+void require_report(const std::string& path, const std::function<bool(const nlohmann::json&)>& is_report);
 
 /// Replaces a file whole or not at all, symbolic links followed; writes into a stream as it stands.
 /// Errors: IoError: a directory, no permission, no room.

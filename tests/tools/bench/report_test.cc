@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 
 #include <restride/error.hpp>
@@ -82,6 +83,26 @@ TEST(ResultFile, HasTheFieldsThatItsReadersRelyOn) {
   EXPECT_DOUBLE_EQ(row["plan_ns"], 612);
   EXPECT_EQ(row["checked"], true);
   EXPECT_DOUBLE_EQ(row["peers"]["numpy"], 0.25);
+}
+
+TEST(ResultFile, IsToldFromACaseFileAndOtherJson) {
+  CaseResult wrong = result_of("b", "x", 0.5);
+  wrong.error = "wrong";
+  EXPECT_TRUE(is_result_file(to_json({result_of("a", "x", 0.5), wrong}, {{"cpu", "some"}}, "abc", "restride bench")));
+  for (const char* other :
+       {R"([])", R"({"name":"package"})", R"({"cases":[{"name":"a","shape":[4]}]})", R"({"machine":{},"rows":[]})",
+        R"({"machine":{},"cases":[{"name":"a","shape":[4]}]})", R"({"machine":{},"cases":{}})"})
+    EXPECT_FALSE(is_result_file(nlohmann::json::parse(other))) << other;
+}
+
+TEST(ResultFile, OfEveryCommittedRunIsTakenForOne) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(RESTRIDE_TEST_DATA "/../bench/results")) {
+    if (!entry.path().filename().string().starts_with("cpu-")) continue;
+    EXPECT_TRUE(is_result_file(nlohmann::json::parse(std::ifstream(entry.path())))) << entry.path();
+    ++files;
+  }
+  EXPECT_GT(files, 0);
 }
 
 TEST(SelectCases, FiltersByNameClassAndGlobAndRunsElementsSideBySide) {
