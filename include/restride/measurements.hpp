@@ -28,7 +28,8 @@ class Measurements {
   std::string to_json() const;
   static Measurements from_json(std::string_view text);
 
-  /// The same in a file; saving replaces it at once and whole. Errors: IoError, ParseError.
+  /// The same in a file; saving replaces it at once and whole. Errors: IoError, also of what is no regular file (pipes,
+  /// devices) or has more than 64 MiB; ParseError.
   void save(const std::string& path) const;
   static Measurements load(const std::string& path);
 

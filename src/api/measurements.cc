@@ -11,8 +11,6 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include <restride/error.hpp>
@@ -93,6 +91,34 @@ void replace_file(const fs::path& path, const std::string& text) {
   cannot_write(path, std::strerror(reason));
 }
 
+[[noreturn]] void cannot_read(const std::string& path, const std::string& why) {
+  throw IoError(fmt::format("cannot read {}: {}; name a file that Measurements::save made", path, why));
+}
+
+/// All of a regular file. Opening a pipe would wait for its writer (O_NONBLOCK does not), and a device may have no end.
+std::string text_of(const std::string& path) {
+  constexpr off_t kMostBytes = 64 << 20;
+  struct Open {
+    int fd;
+    ~Open() {
+      if (fd >= 0) (void)::close(fd);
+    }
+  } const file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  struct stat st {};
+  if (file.fd < 0 || ::fstat(file.fd, &st) != 0) cannot_read(path, std::strerror(errno));
+  if (!S_ISREG(st.st_mode)) cannot_read(path, "it is no regular file");
+  if (st.st_size > kMostBytes) cannot_read(path, fmt::format("it has {} bytes", st.st_size));
+  std::string text(static_cast<std::size_t>(st.st_size), '\0');
+  for (std::size_t at = 0; at < text.size();) {
+    const ssize_t n = ::read(file.fd, text.data() + at, text.size() - at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) cannot_read(path, std::strerror(errno));
+    if (n == 0) text.resize(at);
+    at += static_cast<std::size_t>(n);
+  }
+  return text;
+}
+
 }  // namespace
 
 Measurements::Measurements() : state_(std::make_shared<State>()) {}
@@ -134,11 +160,7 @@ Measurements Measurements::from_json(std::string_view text) {
 void Measurements::save(const std::string& path) const { replace_file(target_of(path), to_json()); }
 
 Measurements Measurements::load(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file.is_open() || file.bad())
-    throw IoError(
-        fmt::format("cannot read {}: {}; name a file that Measurements::save made", path, std::strerror(errno)));
+  const std::string text = text_of(path);
   try {
     return from_json(text);
   } catch (const ParseError& e) {

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <restride/restride.hpp>
@@ -137,6 +138,22 @@ TEST_F(MeasurementsFile, NeverTakesThePlaceOfWhatIsNoFile) {
   EXPECT_TRUE(std::filesystem::is_fifo(folder_ / "pipe"));
   EXPECT_THROW(kept_.save(folder_), IoError);
   EXPECT_EQ(files(), 1);
+}
+
+TEST_F(MeasurementsFile, IsNeverAPipeADeviceOrAnotherLargeFile) {
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  std::ofstream(folder_ / "large").close();
+  std::filesystem::resize_file(folder_ / "large", (64 << 20) + 1);
+  const std::pair<std::string, const char*> table[] = {{folder_ / "pipe", "no regular file"},
+                                                       {"/dev/zero", "no regular file"},
+                                                       {folder_, "no regular file"},
+                                                       {folder_ / "large", "67108865 bytes"}};
+  for (const auto& [path, words] : table) try {
+      Measurements::load(path);
+      ADD_FAILURE() << "no error: " << path;
+    } catch (const IoError& e) {
+      EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
+    }
 }
 
 TEST_F(MeasurementsFile, LeavesNothingBehindWhenItCannotBeWritten) {

@@ -91,10 +91,14 @@ def test_a_case_that_cannot_be_read_stops_only_those_who_ask_for_it(restride, tm
     assert 'case bad: "shape"' in restride(*bench, code=1).err
 
 
-@pytest.mark.parametrize("name, words", [(".", "directory"), ("empty.json", "byte 1"), ("broken.json", "byte 12"), ("/dev/null", "JSON")])
+@pytest.mark.parametrize("name, words", [(".", "directory"), ("empty.json", "byte 1"), ("broken.json", "byte 12"), ("/dev/null", "regular file"),
+                                         ("/dev/zero", "regular file"), ("pipe", "regular file"), ("large.json", "67108865 bytes")])
 def test_a_file_that_holds_no_json_is_named_as_it_was_given(restride, tmp_path, name, words):
     (tmp_path / "empty.json").write_text("")
     (tmp_path / "broken.json").write_text('{"cases": [')
+    os.mkfifo(tmp_path / "pipe")  # nobody writes into it
+    with open(tmp_path / "large.json", "w") as f:
+        f.truncate((64 << 20) + 1)
     err = restride("bench", "--cases", name, code=1).err
     assert f"case file {name}: " in err and words in err and "exception" not in err
 

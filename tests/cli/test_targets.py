@@ -96,6 +96,14 @@ def test_measurements_that_cannot_be_kept_leave_no_output(restride, tmp_path, ar
     assert sorted(os.listdir(tmp_path)) == ["in.npy", "m.json", "out.npy", "pipe"]
 
 
+@pytest.mark.parametrize("path", ["pipe", "/dev/zero", "."])
+def test_measurements_that_are_no_regular_file_are_refused(restride, tmp_path, array, path):
+    os.mkfifo(tmp_path / "pipe")  # nobody writes into it
+    for command in (["copy", "in.npy", "out.npy"], ["explain", "f32 (64,64) -> (1,0)"]):
+        assert "it is no regular file" in restride(*command, "--measurements", path, code=1).err
+    assert sorted(os.listdir(tmp_path)) == ["in.npy", "pipe"]
+
+
 def test_a_file_size_limit_is_an_error_not_a_crash(restride, tmp_path, array):
     assert "File too large" in restride("copy", "in.npy", "out.npy", code=1, file_bytes=300).err
     assert os.listdir(tmp_path) == ["in.npy"]

@@ -1,15 +1,14 @@
 #include "tools/bench/case_file.h"
 
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <restride/error.hpp>
 
+#include "tools/io/file.h"
 #include "tools/io/text.h"
 
 namespace restride::bench {
@@ -152,14 +151,7 @@ CaseFile parse_case_file(std::string_view text, const std::string& path) {
 }
 
 CaseFile load_case_file(const std::string& path) {
-  std::error_code unknown;  // whatever it is, opening it will tell
-  if (std::filesystem::is_directory(path, unknown))
-    throw IoError(fmt::format("cannot read the case file {}: it is a directory; name a file in it", path));
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in || in.bad()) throw IoError(fmt::format("cannot read the case file {}; is the path right?", path));
-  return parse_case_file(text.str(), path);
+  return parse_case_file(io::read_text(path, "the case file " + path), path);
 }
 
 std::string to_json(const CaseSpec& spec) {

@@ -47,7 +47,7 @@ struct CaseFile {
 /// Errors: ParseError, when the text is no list of cases.
 CaseFile parse_case_file(std::string_view text, const std::string& path);
 
-/// Reads a case file from disk. Errors: IoError, ParseError.
+/// Reads a case file from disk. Errors: IoError (no regular file; more than 64 MiB), ParseError.
 CaseFile load_case_file(const std::string& path);
 
 /// The case as JSON text again, for peers that run in another process.

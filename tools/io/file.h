@@ -74,6 +74,9 @@ class Mapping {
   std::size_t bytes_ = 0;
 };
 
+/// All of a regular file of text, up to 64 MiB; messages call it `shown`. Errors: IoError.
+std::string read_text(const std::string& path, const std::string& shown);
+
 /// A file without a name in $TMPDIR, else /var/tmp, else /tmp; gone when closed. Errors: IoError.
 Fd nameless_file();
 

@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <fstream>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -51,10 +50,9 @@ void write_stream(const std::string& path, const std::string& text) {
 void require_older_report(const std::string& path, const std::function<bool(const nlohmann::json&)>& is_report) {
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0) return;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw IoError(errno_message("read", path));
-  if (st.st_size == 0) return;
-  const nlohmann::json found = nlohmann::json::parse(in, nullptr, false);
+  const std::string text = read_text(path, path);
+  if (text.empty()) return;
+  const nlohmann::json found = nlohmann::json::parse(text, nullptr, false);
   if (!found.is_discarded() && is_report(found)) return;
   throw IoError(path + " exists and holds " + (found.is_discarded() ? "no JSON" : "other JSON than this command's") +
                 ", so it is no older report; remove it or name another file");
