@@ -1,5 +1,6 @@
 """restride copy while it runs: signals, an input that changes, and its progress."""
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -18,7 +19,8 @@ def start_slow_copy(tmp_path, *options):
             np.lib.format.write_array_header_1_0(f, header)
             f.truncate(f.tell() + 60_000 * 60_000)
     child = subprocess.Popen([RESTRIDE, "copy", "slow.npy", "out.npy", "--axes", "1,0", "--threads", "1", "--family", "gather", *options],
-                             cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+                             cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))  # SIGQUIT would leave one
     for _ in range(1000):  # until the output is open
         names = []
         for fd in os.listdir(f"/proc/{child.pid}/fd"):
@@ -33,7 +35,8 @@ def start_slow_copy(tmp_path, *options):
     raise AssertionError("no output was opened")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE,
+                                    signal.SIGALRM, signal.SIGXCPU, signal.SIGUSR1, signal.SIGUSR2, signal.SIGKILL])
 def test_a_signal_in_the_middle_leaves_nothing(tmp_path, number):
     child = start_slow_copy(tmp_path)
     child.send_signal(number)

@@ -16,6 +16,9 @@
 namespace restride::io {
 namespace {
 
+// What a user, a shell, a batch system or a limit ends programs with. Not SIGPROF and SIGVTALRM: profilers own them.
+constexpr int kEndingSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2};
+
 // Handlers may touch nothing else: plain memory written before the flag is set.
 char temporary[PATH_MAX];
 std::atomic<bool> has_temporary{false};
@@ -51,7 +54,7 @@ void handle(int signal, void (*handler)(int)) {
 }  // namespace
 
 void install_signal_handlers() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) handle(signal, end_by_signal);
+  for (const int signal : kEndingSignals) handle(signal, end_by_signal);
   handle(SIGBUS, lost_pages);
   ::signal(SIGXFSZ, SIG_IGN);
 }

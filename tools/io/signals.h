@@ -5,8 +5,9 @@
 
 namespace restride::io {
 
-/// From now on SIGINT, SIGTERM and SIGHUP remove the temporary file and then end the process as they would have,
-/// SIGBUS (a mapped file lost its pages) exits with 1 and a message, and SIGXFSZ becomes an error of write.
+/// From now on the signals that ask a program to end (SIGINT, SIGTERM, SIGQUIT, SIGXCPU and their like) remove the
+/// temporary file and then end the process as they would have, with a core dump where that is theirs; SIGBUS (a mapped
+/// file lost its pages) exits with 1 and a message, and SIGXFSZ becomes an error of write.
 void install_signal_handlers();
 
 /// The file that SIGBUS is about: the one that is mapped.
