@@ -48,7 +48,7 @@ inline constexpr int kModelDevice = -2;
 struct Executor {
   void (*parallel)(void* context, int tasks, void (*body)(void* body_arg, int task), void* body_arg) = nullptr;
   void* context = nullptr;
-  int threads = 1;  ///< how many tasks it runs side by side
+  int threads = 1;  ///< how many tasks it runs side by side; more than 4096 are never asked for
 };
 
 /// How to plan and to run; the default is right for almost everybody.

@@ -95,7 +95,7 @@ typedef struct restride_executor {
   size_t struct_size; /* sizeof(restride_executor) */
   void (*parallel)(void* context, int tasks, void (*body)(void* body_arg, int task), void* body_arg);
   void* context;
-  int threads; /* how many tasks it runs side by side, >= 1 */
+  int threads; /* how many tasks it runs side by side, >= 1; more than 4096 are never asked for */
 } restride_executor;
 
 #define RESTRIDE_EXECUTOR_INIT \

@@ -111,15 +111,14 @@ std::optional<int> threads_from_environment() noexcept {
 }
 
 int threads_allowed(const Options& options) noexcept {
+  const int most = options.threads > 0 ? std::min(options.threads, kMostThreads) : kMostThreads;
   if (options.executor != nullptr && options.executor->parallel == nullptr)
     return 1;  // a pool without threads: the caller's own
-  if (options.executor != nullptr)
-    return std::max(
-        1, options.threads > 0 ? std::min(options.threads, options.executor->threads) : options.executor->threads);
+  if (options.executor != nullptr) return std::clamp(options.executor->threads, 1, most);
 #ifdef _OPENMP
   if (omp_in_parallel() != 0) return 1;
 #endif
-  return options.threads > 0 ? std::min(options.threads, kMostThreads) : default_threads();
+  return options.threads > 0 ? most : default_threads();
 }
 
 void run_tasks(const Executor* executor, int tasks, void (*body)(void*, int), void* arg) noexcept {

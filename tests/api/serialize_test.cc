@@ -128,6 +128,16 @@ TEST(Serialize, CarriesThePlanOfNothing) {
   EXPECT_EQ(nothing.run(nullptr, nullptr), 0);
 }
 
+TEST(Serialize, CarriesThePlanOfAnExecutorOfManyThreads) {
+  const Executor executor{[](void*, int, void (*)(void*, int), void*) {}, nullptr, 5000};
+  Options options;
+  options.executor = &executor;
+  const Layout layout = parse_layout("f32 (60000,60000)");
+  const Plan plan(layout, permute(layout, {1, 0}), options);
+  EXPECT_EQ(plan.threads(), 4096);
+  EXPECT_EQ(Plan::deserialize(plan.serialize()).threads(), 4096);
+}
+
 TEST(Deserialize, TakesNoMoreThreadsThanThePlannerWould) {
   const std::pair<const char*, const char*> kCopies[] = {{"f32 (100)", "f32 (100)"},
                                                          {"f32 (2048,2048)", "f32 (2048,2048):(1,2048)"},

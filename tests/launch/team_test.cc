@@ -259,6 +259,17 @@ TEST(Executor, IsAskedForNoMoreThanItsThreadsNorThanOptionsSay) {
   }
 }
 
+TEST(Executor, OfManyThreadsIsAskedForNoMoreThanPlansMayHave) {
+  const Executor executor{count_tasks, nullptr, 5000};
+  Options options;
+  options.executor = &executor;
+  EXPECT_EQ(launch::threads_allowed(options), 4096);
+  options.threads = 4999;
+  EXPECT_EQ(launch::threads_allowed(options), 4096);
+  options.threads = 7;
+  EXPECT_EQ(launch::threads_allowed(options), 7);
+}
+
 TEST(Executor, WithoutAFunctionLeavesAllToTheCaller) {
   const Layout layout = contiguous(DType::kF64, {1 << 17});
   std::vector<double> src(1 << 17, 3), dst(1 << 17);
