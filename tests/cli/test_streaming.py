@@ -81,3 +81,6 @@ def test_deflated_members_are_unpacked_where_tmpdir_says(restride, numbered, tmp
     restride("copy", "in.npz", "out.npy", env={"TMPDIR": str(tmp_path / "scratch")})
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), a)
     assert list((tmp_path / "scratch").iterdir()) == []
+    restride("copy", "in.npz", "out.npy", "--force", env={"TMPDIR": ""})
+    err = restride("copy", "in.npz", "out.npy", "--force", env={"TMPDIR": str(tmp_path / "missing")}, code=1).err
+    assert f"{tmp_path}/missing: No such file" in err and "set TMPDIR" in err

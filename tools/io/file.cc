@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 namespace restride::io {
 
@@ -99,8 +100,10 @@ std::string read_text(const std::string& path, const std::string& shown) {
 
 Fd nameless_file() {
   const char* chosen = std::getenv("TMPDIR");
-  for (const std::string& dir :
-       {std::string(chosen ? chosen : "/var/tmp"), std::string("/var/tmp"), std::string("/tmp")}) {
+  // What the user chose has no substitute: there may be a reason, such as room.
+  const auto dirs = chosen != nullptr && *chosen != '\0' ? std::vector<std::string>{chosen}
+                                                         : std::vector<std::string>{"/var/tmp", "/tmp"};
+  for (const std::string& dir : dirs) {
     Fd fd(::open(dir.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (fd) return fd;
     std::string name = dir + "/restride-XXXXXX";
@@ -109,8 +112,7 @@ Fd nameless_file() {
     ::unlink(name.c_str());
     return named;
   }
-  throw IoError(errno_message("make a temporary file in", chosen ? chosen : "/tmp") +
-                "; set TMPDIR to a directory with room");
+  throw IoError(errno_message("make a temporary file in", dirs.back()) + "; set TMPDIR to a directory with room");
 }
 
 void write_fully(int fd, std::uint64_t offset, Bytes bytes, const std::string& path) {

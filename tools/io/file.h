@@ -77,7 +77,8 @@ class Mapping {
 /// All of a regular file of text, up to 64 MiB; messages call it `shown`. Errors: IoError.
 std::string read_text(const std::string& path, const std::string& shown);
 
-/// A file without a name in $TMPDIR, else /var/tmp, else /tmp; gone when closed. Errors: IoError.
+/// A file without a name in $TMPDIR or, where that is unset or empty, in /var/tmp, else /tmp; gone when closed.
+/// Errors: IoError.
 Fd nameless_file();
 
 /// Writes all of `bytes` at `offset`. Errors: IoError, with the remedy when the disk is full.
