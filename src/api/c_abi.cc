@@ -95,39 +95,45 @@ void check_struct_size(std::size_t size, std::size_t known, const char* what) {
                                 "RESTRIDE_TENSOR_INIT, RESTRIDE_OPTIONS_INIT or RESTRIDE_EXECUTOR_INIT");
 }
 
-restride::Element element_of(const restride_tensor& t) {
-  require(t.dtype >= 0 && t.dtype <= RESTRIDE_BYTES, "tensor.dtype is no restride_dtype");
+// `who` is what the caller calls the tensor: dst, src or tensor. Messages name it, and are made only when thrown.
+void require(bool holds, const char* who, const char* message) {
+  if (!holds) throw restride::ArgumentError(std::string(who) + message);
+}
+
+restride::Element element_of(const restride_tensor& t, const char* who) {
+  require(t.dtype >= 0 && t.dtype <= RESTRIDE_BYTES, who, ".dtype is no restride_dtype");
   const auto dtype = static_cast<restride::DType>(t.dtype);
   if (dtype == restride::DType::kBytes) {
-    require(t.element_bytes >= 1, "tensor.element_bytes must be at least 1 with RESTRIDE_BYTES");
+    require(t.element_bytes >= 1, who, ".element_bytes must be at least 1 with RESTRIDE_BYTES");
     return restride::Element::bytes(t.element_bytes);
   }
-  require(t.element_bytes == 0 || t.element_bytes == restride::size_bytes(dtype),
-          "tensor.element_bytes differs from the dtype's size: leave it 0, or use RESTRIDE_BYTES");
+  require(t.element_bytes == 0 || t.element_bytes == restride::size_bytes(dtype), who,
+          ".element_bytes differs from the dtype's size: leave it 0, or use RESTRIDE_BYTES");
   return dtype;
 }
 
-restride::Layout layout_of(const restride_tensor* t) {
-  require(t != nullptr, "a tensor is NULL");
-  check_struct_size(t->struct_size, sizeof(restride_tensor), "tensor");
-  require(t->rank >= 0 && t->rank <= restride::kMaxRank, "tensor.rank must be 0 to 64");
-  require(t->rank == 0 || t->extents != nullptr, "tensor.extents is NULL with a rank above 0");
+restride::Layout layout_of(const restride_tensor* t, const char* who) {
+  require(t != nullptr, who, " is NULL");
+  check_struct_size(t->struct_size, sizeof(restride_tensor), who);
+  require(t->rank >= 0 && t->rank <= restride::kMaxRank, who, ".rank must be 0 to 64");
+  require(t->rank == 0 || t->extents != nullptr, who, ".extents is NULL with a rank above 0");
+  const restride::Element element = element_of(*t, who);
   const restride::Extents extents(t->extents, static_cast<std::size_t>(t->rank));
-  restride::Layout layout;
-  if (t->strides_bytes != nullptr || t->rank == 0) {
-    layout = restride::strided(element_of(*t), extents, restride::Extents(t->strides_bytes, extents.size()),
-                               t->offset_bytes);
-  } else {
-    layout = restride::contiguous(element_of(*t), extents);
+  try {
+    if (t->strides_bytes != nullptr || t->rank == 0)
+      return restride::strided(element, extents, restride::Extents(t->strides_bytes, extents.size()), t->offset_bytes);
+    restride::Layout layout = restride::contiguous(element, extents);
     layout.offset_bytes = t->offset_bytes;
     restride::validate(layout);
+    return layout;
+  } catch (const restride::Error& e) {
+    throw restride::Error(e.code(), std::string(who) + ": " + e.what());
   }
-  return layout;
 }
 
 // The promise of a tensor's data; arguments are evaluated in any order, so this looks for NULL too.
-std::int64_t align_of(const restride_tensor* t) {
-  require(t != nullptr, "a tensor is NULL");
+std::int64_t align_of(const restride_tensor* t, const char* who) {
+  require(t != nullptr, who, " is NULL");
   return t->align_bytes;
 }
 
@@ -175,7 +181,8 @@ struct restride_plan {
 
   explicit restride_plan(restride::Plan p) : plan(std::move(p)) { options.threads = plan.threads(); }
   restride_plan(const restride_tensor* dst, const restride_tensor* src, const restride_options* o)
-      : options(options_of(o, executor)), plan(layout_of(dst), layout_of(src), options, align_of(dst), align_of(src)) {
+      : options(options_of(o, executor)),
+        plan(layout_of(dst, "dst"), layout_of(src, "src"), options, align_of(dst, "dst"), align_of(src, "src")) {
     options.family = {};  // the caller's text may go now
   }
   restride_plan(const restride_plan&) = delete;
@@ -216,8 +223,8 @@ int64_t restride_dtype_size(int32_t dtype) {
 restride_status restride_copy(const restride_tensor* dst, const restride_tensor* src, const restride_options* options) {
   return guarded([&] {
     restride::Executor executor;
-    const restride::Layout dst_layout = layout_of(dst);
-    const restride::Layout src_layout = layout_of(src);
+    const restride::Layout dst_layout = layout_of(dst, "dst");
+    const restride::Layout src_layout = layout_of(src, "src");
     restride::copy({dst->data, dst_layout}, {src->data, src_layout}, options_of(options, executor));
   });
 }
@@ -281,7 +288,7 @@ restride_status restride_plan_deserialize(restride_plan** plan, const char* json
 }
 
 restride_status restride_layout_print(const restride_tensor* tensor, char* buffer, size_t capacity, size_t* length) {
-  return guarded([&] { write_text(restride::to_string(layout_of(tensor)), buffer, capacity, length); });
+  return guarded([&] { write_text(restride::to_string(layout_of(tensor, "tensor")), buffer, capacity, length); });
 }
 
 restride_status restride_layout_parse(const char* text, restride_tensor* tensor, int64_t* extents,
@@ -315,7 +322,7 @@ restride_status restride_layout_parse(const char* text, restride_tensor* tensor,
 restride_status restride_byte_range(const restride_tensor* tensor, int64_t* first, int64_t* last) {
   return guarded([&] {
     require(first != nullptr && last != nullptr, "first or last is NULL");
-    const auto [from, to] = restride::byte_range(layout_of(tensor));
+    const auto [from, to] = restride::byte_range(layout_of(tensor, "tensor"));
     *first = from;
     *last = to;
   });

@@ -211,6 +211,36 @@ TEST(CAbi, AnswersHostileSizesWithAStatus) {
   }
 }
 
+TEST(CAbi, SaysWhichTensorIsWrong) {
+  const Ints negative{-1, 3};
+  const struct {
+    void (*spoil)(restride_tensor&, const Ints&);
+    const char* message;  // behind the tensor's name
+  } table[] = {
+      {[](restride_tensor& t, const Ints&) { t.rank = 65; }, ".rank must be 0 to 64"},
+      {[](restride_tensor& t, const Ints&) { t.extents = nullptr; }, ".extents is NULL"},
+      {[](restride_tensor& t, const Ints&) { t.dtype = 18; }, ".dtype is no restride_dtype"},
+      {[](restride_tensor& t, const Ints&) { t.dtype = RESTRIDE_BYTES; }, ".element_bytes must be at least 1"},
+      {[](restride_tensor& t, const Ints&) { t.struct_size = 8; }, ".struct_size is 8"},
+      {[](restride_tensor& t, const Ints& extents) { t.extents = extents.data(); }, ": mode 0 has extent -1"},
+  };
+  for (const bool of_dst : {true, false}) {
+    const std::string name = of_dst ? "dst" : "src";
+    for (const auto& row : table) {
+      Transpose t;
+      row.spoil(of_dst ? t.dst : t.src, negative);
+      EXPECT_NE(restride_copy(&t.dst, &t.src, nullptr), RESTRIDE_OK);
+      EXPECT_EQ(std::string(restride_last_error()).rfind(name + row.message, 0), 0u) << restride_last_error();
+      restride_plan* plan = nullptr;
+      EXPECT_NE(restride_plan_create(&plan, &t.dst, &t.src, nullptr), RESTRIDE_OK);
+      EXPECT_EQ(std::string(restride_last_error()).rfind(name + row.message, 0), 0u) << restride_last_error();
+    }
+    const Transpose t;
+    EXPECT_NE(restride_copy(of_dst ? nullptr : &t.dst, of_dst ? &t.src : nullptr, nullptr), RESTRIDE_OK);
+    EXPECT_EQ(restride_last_error(), name + " is NULL");
+  }
+}
+
 TEST(CAbi, TellsOldAndNewHeadersApart) {
   Transpose t;
   t.src.struct_size = 0;
