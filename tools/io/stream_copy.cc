@@ -67,7 +67,9 @@ class Stream {
     name_mapped_file(file_.path());
     take_memory();
     if (options_.copy.device == DeviceKind::kCuda)
-      device_ = std::make_unique<DeviceStage>(report_.buffer_bytes, report_.buffer_bytes, options_.copy.cuda_device);
+      device_ = std::make_unique<DeviceStage>(  // its part takes what is staged as well
+          report_.buffer_bytes, std::max(report_.buffer_bytes, std::min(input_bytes_, span_bytes(src_))),
+          options_.copy.cuda_device);
     const auto order = slowest_first(dst_);
     split_box(
         whole(dst_), order, [this](const Box& b) { return piece_bytes(b); }, report_.buffer_bytes,
@@ -92,6 +94,7 @@ class Stream {
     std::uint64_t size = std::max(std::min(options_.buffer_bytes, piece_bytes(whole(dst_))), smallest);
     const auto [first, last] = byte_range(src_);
     whole_file_ = Mapping(file_, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last));
+    input_bytes_ = std::max(options_.buffer_bytes, smallest);
     if (whole_file_ && allocate(size, 0)) return;
     whole_file_ = Mapping();
     while (!allocate(size, size)) {
@@ -99,6 +102,7 @@ class Stream {
         throw MemoryError(fmt::format("no memory for a buffer of {} MiB; raise the memory limit", size >> 20));
       size = std::max(size / 2, smallest);
     }
+    input_bytes_ = size;  // the window that there is room for
   }
 
   // False when the buffers, `window` bytes to map and what the library itself needs do not fit.
@@ -159,15 +163,14 @@ class Stream {
       return whole_file_ && !on_device ? paged_bytes(part) : span_bytes(part);
     };
     const auto order = slowest_first(src_);
-    const std::uint64_t limit = std::max(report_.buffer_bytes, std::uint64_t{2} * 4096);
-    split_box(box, order, cost, limit, [&](const Box& part) {
+    split_box(box, order, cost, input_bytes_, [&](const Box& part) {
       const Layout from = restrict_to(src_, part);
       Box inner = part;
       for (std::size_t m = 0; m < inner.first.size(); ++m) inner.first[m] -= box.first[m];
       const Tensor to{target, restrict_to(layout, inner)};
       if (whole_file_) {
         move(to, ConstTensor{whole_file_.origin(), from}, on_device);
-        if (file_.size() > report_.buffer_bytes) whole_file_.drop();
+        if (file_.size() > input_bytes_) whole_file_.drop();
         return;
       }
       const auto [first, last] = byte_range(from);
@@ -187,6 +190,7 @@ class Stream {
   bool swap_after_ = false;  // big-endian only: swapped in the output buffer
   Mapping whole_file_;
   Buffer output_, staging_;
+  std::uint64_t input_bytes_ = 0;        // of input looked at, or sent to the GPU, at a time
   std::unique_ptr<DeviceStage> device_;  // when the copy runs on a GPU
   StreamReport report_;
 };

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <random>
 
+#include <restride/measurements.hpp>
+
 #include "tests/tools/io/support.h"
 #include "tools/io/array_entry.h"
 #include "tools/io/box.h"
@@ -102,6 +104,23 @@ TEST(StreamCopy, StagesNoMoreThanABufferHoldsWhereACastNarrows) {
   EXPECT_EQ(report.pieces, 5u);  // 8 bytes of input an element
   ASSERT_EQ(out.size(), static_cast<std::size_t>(kCount));
   for (std::size_t i = 0; i < kCount; ++i) ASSERT_EQ(out[i], static_cast<char>(i % 251)) << i;
+}
+
+TEST(StreamCopy, TakesInputOfABufferAtATimeHoweverSmallTheOutputIs) {
+  TemporaryFolder folder;
+  const std::string path = folder / "in";
+  const Layout matrix = contiguous(DType::kU32, {1024, 1024});
+  write_file(path, numbered(1024 * 1024));
+  for (const Layout& src : {permute(matrix, {1, 0}), slice(matrix, 1, std::nullopt, std::nullopt, 512)}) {
+    const std::int64_t extents[] = {src.modes[0].extent, src.modes[1].extent};
+    Measurements parts;  // one record for every layout that is copied
+    StreamOptions options;
+    options.copy.measure = true;
+    options.copy.measurements = &parts;
+    stream_copy(
+        InputFile(path), src, 0, contiguous(DType::kU32, extents), [](std::uint64_t, Bytes) {}, options);
+    EXPECT_EQ(parts.size(), 1u) << parts.to_json();
+  }
 }
 
 TEST(StreamCopy, WritesNothingForEmptyTensors) {
