@@ -8,6 +8,7 @@
 #include "src/launch/team.h"
 #include "tools/bench/bench.h"
 #include "tools/commands.h"
+#include "tools/result_file.h"
 #include "tools/run_options.h"
 #include "tools/view_options.h"
 #include "tools/whole_number.h"
@@ -75,6 +76,7 @@ void add_bench_command(CLI::App& app) {
   command->add_option("--family", settings->run.family, "Force a family; cases it does not apply to are skipped")
       ->type_name("FAMILY");
   command->add_option("--json", settings->json_path, "Write the results to this file, in place of older ones")
+      ->check(result_file())
       ->type_name("OUT");
   command->add_option("--seed", settings->run.seed, "Of the input bytes")->capture_default_str()->type_name("N");
   command->add_flag("--huge-pages", settings->huge_pages,

@@ -13,6 +13,7 @@
 #include "tools/commands.h"
 #include "tools/io/json_text.h"
 #include "tools/io/report_file.h"
+#include "tools/result_file.h"
 #include "tools/whole_number.h"
 
 namespace restride::tools {
@@ -130,6 +131,7 @@ void add_lab_command(CLI::App& app) {
       ->capture_default_str()
       ->type_name("N");
   sub->add_option("--json", options->json, "Write the rows to this file as well, in place of an older result")
+      ->check(result_file())
       ->type_name("OUT");
   sub->add_flag("--check", options->check, "Run every rung on odd shapes, check each element, time nothing");
   sub->add_flag("--once", options->once, "Launch every rung once, for a profiler (lab/profile.py)");

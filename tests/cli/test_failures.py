@@ -127,6 +127,13 @@ def test_streams_are_refused_in_words(restride, tmp_path, array, args, words):
     assert os.listdir(tmp_path) == ["in.npy"]
 
 
+@pytest.mark.parametrize("command", ["bench", "lab"])
+def test_results_go_to_no_file_called_dash(restride, tmp_path, command):
+    result = restride(command, "--json", "-", code=2)
+    assert "/dev/stdout" in result.err and result.out == ""
+    assert os.listdir(tmp_path) == []
+
+
 @pytest.mark.parametrize("value", ["two", "0", "-1", "2x", "4097", "99999999999999999999"])
 def test_a_senseless_number_of_threads_in_the_environment_is_refused(restride, tmp_path, array, value):
     err = restride("copy", "in.npy", "out.npy", code=2, env={"RESTRIDE_NUM_THREADS": value}).err
