@@ -47,8 +47,13 @@ std::optional<Id> by_name(std::string_view text, Count count) {
   return std::nullopt;
 }
 
+/// False for what `get` would wrap.
+bool is_integer(const json& value) {
+  return value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX);
+}
+
 std::int64_t integer(const json& in, const char* key) {
-  if (!in.contains(key) || !in[key].is_number_integer()) throw fail(fmt::format("no integer '{}'", key));
+  if (!in.contains(key) || !is_integer(in[key])) throw fail(fmt::format("no integer '{}' of 63 bits", key));
   return in[key].get<std::int64_t>();
 }
 
@@ -69,8 +74,7 @@ plan::Params params_of(const json& in) {
   plan::Params params;
   for (const auto& [key, value] : in["params"].items()) {
     const auto id = by_name<plan::ParamId>(key, plan::kParamCount);
-    if (!id || !value.is_number_integer() || params.full())
-      throw fail(fmt::format("'{}' is no integer parameter", key));
+    if (!id || !is_integer(value) || params.full()) throw fail(fmt::format("'{}' is no integer parameter", key));
     params.push_back({*id, value.get<std::int64_t>()});
   }
   return params;

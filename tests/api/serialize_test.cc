@@ -163,6 +163,16 @@ TEST(Deserialize, RefusesTextThatSerializeDidNotMake) {
     EXPECT_THROW(Plan::deserialize(bad), ParseError) << bad;
 }
 
+TEST(Deserialize, RefusesIntegersThatWouldWrap) {
+  const std::string text = made("f32 (64,96)", "f32 (64,96):(1,64)").serialize();
+  for (const char* key : {"restride_plan", "threads", "dst_align", "stream"}) {
+    const std::string message =
+        message_of<ParseError>([&] { Plan::deserialize(with(text, key, "18446744073709551615")); });
+    EXPECT_TRUE(holds(message, key, "integer")) << message;
+    EXPECT_FALSE(holds(message, "-1")) << message;
+  }
+}
+
 TEST(Deserialize, RefusesMoreParametersThanAnyPlanHas) {
   std::string text = made("f32 (64,96)", "f32 (64,96):(1,64)", "tile").serialize();
   const std::size_t first = text.find("\"params\":{") + 10;
