@@ -64,6 +64,18 @@ def test_scalars_and_empty_arrays(restride, tmp_path):
         assert out.shape == a.shape and out.dtype == a.dtype and out.tobytes() == a.tobytes()
 
 
+def test_an_empty_array_may_have_any_other_extents(restride, tmp_path):
+    shape = (0, 2**63 - 1, 2**63 - 1)  # NumPy itself makes none such
+    with open(tmp_path / "in.npy", "wb") as f:
+        np.lib.format.write_array_header_1_0(f, {"descr": "<f4", "fortran_order": False, "shape": shape})
+    for out in ("out.npy", "out.safetensors"):
+        restride("copy", "in.npy", out, "--axes", "1,0,2", "--dtype", "f16")
+        restride("copy", out, "back.npy", "--force", "--axes", "1,0,2")
+        with open(tmp_path / "back.npy", "rb") as f:
+            np.lib.format.read_magic(f)
+            assert np.lib.format.read_array_header_1_0(f)[0] == shape and f.read() == b""
+
+
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_npz_members_stored_and_deflated(restride, numbered, tmp_path, save):
     a, b = numbered((30, 40)), numbered((3, 5), "f8")

@@ -55,6 +55,19 @@ TEST(Contiguous, RefusesMoreBytesThanAnyMachineAddresses) {
   EXPECT_THROW(contiguous(DType::kU8, {std::int64_t{1} << 32, std::int64_t{1} << 31}), RangeError);
 }
 
+TEST(Contiguous, OfNoElementsTakesAnyExtentsBesideAZero) {
+  for (const std::vector<std::int64_t>& extents :
+       {std::vector<std::int64_t>{0, kMax, kMax}, {kMax, 0, kMax}, {kMax, kMax, 0}}) {
+    const Layout l = contiguous(DType::kF32, Extents(extents));
+    EXPECT_EQ(l.elements(), 0);
+    EXPECT_EQ(l.bytes(), 0);
+    EXPECT_TRUE(is_contiguous(l));
+    EXPECT_EQ(byte_range(l), (std::pair<std::int64_t, std::int64_t>{0, 0}));
+    EXPECT_EQ(parse_layout(to_string(l)), l);
+  }
+  EXPECT_EQ(contiguous(DType::kF32, {2, 0, 3}).modes, (Modes{{2, 12}, {0, 12}, {3, 4}})) << "strides that fit stay";
+}
+
 TEST(Contiguous, CountsMoreElementsThanThirtyTwoBitsHold) {
   EXPECT_EQ(contiguous(DType::kF32, {3, std::int64_t{1} << 31}).elements(), std::int64_t{3} << 31);
 }

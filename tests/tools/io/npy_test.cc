@@ -24,6 +24,16 @@ TEST(Npy, TurnsFortranOrderIntoStrides) {
   EXPECT_EQ(entry.layout.modes[2], (Mode{4, 12}));
 }
 
+TEST(Npy, ReadsAnEmptyArrayWhateverItsOtherExtents) {
+  const std::string shape = "'shape': (0, 9223372036854775807, 9223372036854775807)}";
+  for (const char* fortran : {"False", "True"}) {
+    const ArrayEntry entry =
+        parse_npy(source_of(npy(std::string("{'descr': '<f4', 'fortran_order': ") + fortran + ", " + shape, 1, "")));
+    EXPECT_EQ(entry.layout.rank(), 3);
+    EXPECT_EQ(entry.layout.elements(), 0);
+  }
+}
+
 TEST(Npy, ReadsScalarsOneTuplesKeysInAnyOrderAndPython2Integers) {
   EXPECT_EQ(parse_npy(source_of(npy("{'shape': (), 'fortran_order': False, 'descr': '<f8'}"))).layout.rank(), 0);
   EXPECT_EQ(parse_npy(source_of(npy("{\"shape\": (7L,), 'fortran_order': False, 'descr': '|u1', }"))).layout.elements(),
