@@ -11,6 +11,7 @@ last by name; of files named peers-* only the peers count, where the others lack
 headline  one sentence: geometric mean and worst ratio, machine, commits
 classes   a table: each class of cases with geometric mean / worst case; the best peer of the same run, bold where ahead
 cases     a table of every case
+lost      one sentence: on how many cases a peer of the same run is faster, and those where it is so by the most
 lab_*     the tables of docs/lab.md (scripts/lab_figures.py): a file and what of it to show
 explain   the output of `restride explain ARGS`, run now: `<!-- figures: explain 'f32 (8,64) -> (1,0)' -->`
 
@@ -123,6 +124,18 @@ def cases(result) -> str:
     return "\n".join(rows) + "\n"
 
 
+def lost(result) -> str:
+    compared = [c for c in measured(result) if c.get("peers")]
+    leads = sorted(((max(c["peers"].values()) / c["ratio"], c) for c in compared), key=lambda lead: -lead[0])
+    leads = [(lead, c) for lead, c in leads if lead > 1]
+    if not leads:
+        return f"No peer is faster on any of {len(compared)} layouts.\n"
+    shown = [f"`{c['name']}` ({peer} {theirs:.2f}, ours {c['ratio']:.2f})" for _, c in leads[:4]
+             for theirs, peer in [max((ratio, peer) for peer, ratio in c["peers"].items())]]
+    return (f"A peer is faster on {len(leads)} of {len(compared)} layouts, by {100 * (leads[0][0] - 1):.1f} % at most: "
+            f"{', '.join(shown)}{' ...' if len(leads) > len(shown) else ''}\n")
+
+
 def explain(arguments: str) -> str:
     words = shlex.split(arguments)
     output = subprocess.run([RESTRIDE, "explain", *words], check=True, capture_output=True, text=True)
@@ -142,7 +155,7 @@ def checked_explain(arguments: str, old: str) -> str:
     return old if families_in(new) == families_in(old) else new
 
 
-KINDS = {"headline": headline, "classes": classes, "cases": cases} | lab_figures.KINDS
+KINDS = {"headline": headline, "classes": classes, "cases": cases, "lost": lost} | lab_figures.KINDS
 
 
 def filled(text: str, check: bool) -> str:
