@@ -196,7 +196,7 @@ CpuArgs prepare_channels(const Canonical& c, const plan::Candidate& k) {
   CpuArgs a = common(c, k);
   layout::CopyMode mode = c.modes[channels.channels];
   if (!channels.together && mode.src_stride < 0) turn(&mode, &a);
-  static_assert(plan::kMaxChannels <= kernels::cpu::kMaxChannels);
+  static_assert(plan::kMaxChannels == kernels::cpu::kMaxChannels && plan::kMostAtOnce == kernels::cpu::kMostAtOnce);
   a.kernel = kernels::cpu::channels_kernel(channels.together);
   a.col_set.push(mode);
   const layout::CopyMode& points = c.modes[channels.points];

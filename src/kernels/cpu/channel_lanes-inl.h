@@ -22,6 +22,7 @@
 #define RESTRIDE_KERNELS_CPU_CHANNEL_LANES_INL_H_
 #endif
 
+#include "src/kernels/cpu/channel_movers-inl.h"
 #include "src/kernels/cpu/channels.h"
 #include "src/kernels/cpu/permute-inl.h"
 #include "src/kernels/cpu/stream-inl.h"
@@ -243,19 +244,9 @@ class ChannelLanes {
     move_(&blocks_, n);
   }
 
-  /// Units [first, end) of dst, one by one.
-  HWY_NOINLINE void join_units(std::uint8_t* to, const std::uint8_t* const* planes, std::int64_t first,
-                               std::int64_t end) const {
-    with_unit(unit_, [&](auto unit) {
-      std::int64_t k = first % channels_;
-      std::int64_t at = first / channels_ * unit_;
-      for (std::int64_t i = first; i < end; ++i) {
-        std::memcpy(to + i * unit_, planes[k] + at, unit);
-        if (++k < channels_) continue;
-        k = 0;
-        at += unit_;
-      }
-    });
+  /// Units [first, end) of dst.
+  void join_units(std::uint8_t* to, const std::uint8_t* const* planes, std::int64_t first, std::int64_t end) const {
+    with_unit(unit_, [&](auto unit) { join_one_by_one<unit>(to, planes, channels_, first, end); });
   }
 
   MoveBlocks move_;

@@ -28,12 +28,19 @@ HWY_NOINLINE void split_one_by_one(std::uint8_t* const* planes, std::int64_t cha
   for (std::int64_t i = 0; i < n; ++i, from += cell * kUnitBytes)
     for (std::int64_t k = 0; k < channels; ++k) std::memcpy(planes[k] + i * kUnitBytes, from + k * kUnitBytes, kUnit);
 }
+/// Units [first, end) of dst.
 template <std::size_t kUnit>
 HWY_NOINLINE void join_one_by_one(std::uint8_t* to, const std::uint8_t* const* planes, std::int64_t channels,
-                                  std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t k = 0; k < channels; ++k, to += kUnit)
-      std::memcpy(to, planes[k] + i * static_cast<std::int64_t>(kUnit), kUnit);
+                                  std::int64_t first, std::int64_t end) {
+  constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
+  std::int64_t k = first % channels;
+  std::int64_t at = first / channels * kUnitBytes;
+  for (std::int64_t i = first; i < end; ++i) {
+    std::memcpy(to + i * kUnitBytes, planes[k] + at, kUnit);
+    if (++k < channels) continue;
+    k = 0;
+    at += kUnitBytes;
+  }
 }
 
 /// Vectors that are loaded and stored interleaved: of 2 to 4 channels.
@@ -97,7 +104,7 @@ struct Mover {
     auto* lanes = reinterpret_cast<Lane*>(to);
     if (by_vectors(n, [&](auto d, std::int64_t i) RESTRIDE_INLINE_LAMBDA { join_some(d, lanes, planes, i); })) return;
 #endif
-    join_one_by_one<kUnit>(to, planes, kChannels, n);
+    join_one_by_one<kUnit>(to, planes, kChannels, 0, n * kChannels);
   }
 };
 
@@ -109,8 +116,6 @@ struct PieceMover {
   void (*split)(std::uint8_t* const* planes, const std::uint8_t* from, std::int64_t n) = nullptr;
   void (*join)(std::uint8_t* to, const std::uint8_t* const* planes, std::int64_t n) = nullptr;
 };
-
-inline constexpr std::int64_t kMaxMoverChannels = 4;
 
 inline PieceMover pick_mover(std::int64_t unit, std::int64_t channels) {
   return with_unit(unit, [&](auto u) -> PieceMover {

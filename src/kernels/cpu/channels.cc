@@ -25,7 +25,7 @@ class Mixer {
     const MoveBlocks move = a.stream ? pick_move_blocks(unit, cell) : nullptr;
     if (move != nullptr)
       lanes_.emplace(move, unit, channels_, cell, together, leave, a.near);
-    else if (channels_ <= kMaxMoverChannels && cell == channels_)
+    else if (channels_ <= kMostAtOnce && cell == channels_)
       mover_ = pick_mover(unit, channels_);
   }
   HWY_NOINLINE void split(std::uint8_t* const* planes, const std::uint8_t* from, std::int64_t n) {
@@ -36,7 +36,7 @@ class Mixer {
   HWY_NOINLINE void join(std::uint8_t* to, const std::uint8_t* const* planes, std::int64_t n) {
     if (lanes_) return lanes_->join(to, planes, n);
     if (mover_.join != nullptr) return mover_.join(to, planes, n);
-    with_unit(unit_, [&](auto unit) { join_one_by_one<unit>(to, planes, channels_, n); });
+    with_unit(unit_, [&](auto unit) { join_one_by_one<unit>(to, planes, channels_, 0, n * channels_); });
   }
 
  private:

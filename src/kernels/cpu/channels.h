@@ -16,6 +16,7 @@ namespace restride::kernels::cpu {
 inline constexpr std::int64_t kChannelPieceBytes = 32768;  ///< of a task: about as many of each plane
 
 inline constexpr std::int64_t kMaxChannels = 8;
+inline constexpr std::int64_t kMostAtOnce = 4;  ///< that are loaded or stored interleaved
 
 /// Expects col_set (the channels' one mode), row_src_stride (bytes from point to point, where src is interleaved), nest
 /// (pieces of the points first), units (points of a piece), last_units, cast_run. The kernel of the instruction set in

@@ -164,8 +164,8 @@ HWY_INLINE bool joins_records(const Plane& p) {
 }
 
 /// True when a plane may leave past the caches as it is woven: its columns are whole lines, a vector each or several,
-/// or halves of lines that follow each other. (Halves of two units: a line would be two blocks' work, and leave in
-/// parts.)
+/// or halves of lines that follow each other. (Not halves of 8-byte units: their blocks are two columns wide, and left
+/// slower than by way of a buffer.)
 template <std::size_t kUnit>
 inline bool streams_columns(const Plane& p) {
   const std::int64_t column_bytes = p.rows * static_cast<std::int64_t>(kUnit);
