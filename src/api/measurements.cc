@@ -16,6 +16,7 @@
 #include <restride/error.hpp>
 
 #include "src/api/measure.h"
+#include "src/base/text_file.h"
 
 namespace restride {
 namespace {
@@ -91,34 +92,6 @@ void replace_file(const fs::path& path, const std::string& text) {
   cannot_write(path, std::strerror(reason));
 }
 
-[[noreturn]] void cannot_read(const std::string& path, const std::string& why) {
-  throw IoError(fmt::format("cannot read {}: {}; name a file that Measurements::save made", path, why));
-}
-
-/// All of a regular file. Opening a pipe would wait for its writer (O_NONBLOCK does not), and a device may have no end.
-std::string text_of(const std::string& path) {
-  constexpr off_t kMostBytes = 64 << 20;
-  struct Open {
-    int fd;
-    ~Open() {
-      if (fd >= 0) (void)::close(fd);
-    }
-  } const file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  struct stat st {};
-  if (file.fd < 0 || ::fstat(file.fd, &st) != 0) cannot_read(path, std::strerror(errno));
-  if (!S_ISREG(st.st_mode)) cannot_read(path, "it is no regular file");
-  if (st.st_size > kMostBytes) cannot_read(path, fmt::format("it has {} bytes", st.st_size));
-  std::string text(static_cast<std::size_t>(st.st_size), '\0');
-  for (std::size_t at = 0; at < text.size();) {
-    const ssize_t n = ::read(file.fd, text.data() + at, text.size() - at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) cannot_read(path, std::strerror(errno));
-    if (n == 0) text.resize(at);
-    at += static_cast<std::size_t>(n);
-  }
-  return text;
-}
-
 }  // namespace
 
 Measurements::Measurements() : state_(std::make_shared<State>()) {}
@@ -160,11 +133,13 @@ Measurements Measurements::from_json(std::string_view text) {
 void Measurements::save(const std::string& path) const { replace_file(target_of(path), to_json()); }
 
 Measurements Measurements::load(const std::string& path) {
-  const std::string text = text_of(path);
+  std::string why;
+  const auto text = base::read_text_file(path, &why);
+  if (!text) throw IoError(fmt::format("cannot read {}: {}; name a file that Measurements::save made", path, why));
   try {
-    return from_json(text);
+    return from_json(*text);
   } catch (const ParseError& e) {
-    throw ParseError(fmt::format("{}: {}", path, text.empty() ? "it is empty; measure again" : e.what()));
+    throw ParseError(fmt::format("{}: {}", path, text->empty() ? "it is empty; measure again" : e.what()));
   }
 }
 

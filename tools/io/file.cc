@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/text_file.h"
+
 namespace restride::io {
 
 Fd& Fd::operator=(Fd&& o) noexcept {
@@ -27,14 +29,9 @@ std::string errno_message(const std::string& doing, const std::string& path) {
   return "cannot " + doing + " " + path + ": " + std::strerror(errno);
 }
 
-namespace {
-
-/// Opening a pipe would wait for its writer; O_NONBLOCK lets InputFile refuse it instead.
-Fd open_to_read(const std::string& path) { return Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)); }
-
-}  // namespace
-
-InputFile::InputFile(const std::string& path) : InputFile(open_to_read(path), path) {}
+InputFile::InputFile(const std::string& path)
+    // Opening a pipe would wait for its writer; O_NONBLOCK lets the check below refuse it instead.
+    : InputFile(Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), path) {}
 
 InputFile::InputFile(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {
   struct stat st {};
@@ -88,14 +85,10 @@ void Mapping::drop() const noexcept {
 }
 
 std::string read_text(const std::string& path, const std::string& shown) {
-  constexpr std::uint64_t kMostBytes = 64 << 20;
-  const InputFile file(open_to_read(path), shown);
-  if (file.size() > kMostBytes)
-    throw IoError("cannot read " + shown + ": it has " + std::to_string(file.size()) + " bytes, and more than " +
-                  std::to_string(kMostBytes) + " are refused; is it the right file?");
-  std::string text(file.size(), '\0');
-  file.read(0, std::span(reinterpret_cast<std::uint8_t*>(text.data()), text.size()));
-  return text;
+  std::string why;
+  auto text = base::read_text_file(path, &why);
+  if (!text) throw IoError("cannot read " + shown + ": " + why + "; is it the right file?");
+  return *std::move(text);
 }
 
 Fd nameless_file() {
