@@ -76,9 +76,14 @@ Way cheapest_way(const Canonical& c, const PackedSets& s, const CpuMachine& m, b
     const std::int64_t vector_bytes = plane_vector_bytes(unit, rows);
     // Columns of less than a vector spill into the next one, where that is next in dst.
     const bool spill = rows * unit >= vector_bytes || c.modes[s.src_run.front()].dst_stride == rows * unit;
-    const double cycles =
-        (records ? records_cycles(unit, rows, cols) : plane_cycles(unit, rows, cols, vector_bytes, spill)) +
-        (s.units == rows * cols ? one_plane_cycles(rows * cols * unit) : 0);
+    double cycles = records ? records_cycles(unit, rows, cols) : plane_cycles(unit, rows, cols, vector_bytes, spill);
+    if (unit >= m.least_shuffled_unit) {
+      std::int64_t to_pitch = unit;
+      for (std::uint8_t i = 0; i < s.src_run.front(); ++i) to_pitch *= s.points[i];
+      const Grouping grouping = grouping_of(unit, rows, cols, stage_strides(c, s)[0], to_pitch);
+      if (grouping.cells != 0) cycles = std::min(cycles, grouping.cycles);
+    }
+    if (s.units == rows * cols) cycles += one_plane_cycles(rows * cols * unit);
     const double ns = m.packed_cycle_ns * cycles / static_cast<double>(rows * cols);
     if (ns < way.unit_ns) way = {ns, true};
   }
@@ -123,7 +128,7 @@ Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
   int uneven = 0;
   for (std::size_t i = 0; i < c.modes.size(); ++i) uneven += c.modes[i].extent % sets.points[i] != 0 ? 1 : 0;
   // Where neither side of a tile is one run, pages change with every run of either.
-  double pages = std::max(sets.src_run_units, sets.dst_run_units) < sets.units ? 1.2 : 1.0;
+  double pages = std::max(sets.src_run_units, sets.dst_run_units) < sets.units ? 1.25 : 1.0;
   // What is woven leaves run by run; so many runs under way push each other out of the fill buffers.
   constexpr std::int64_t kManyRuns = 16;
   if (way.woven && sets.units / sets.dst_run_units >= kManyRuns) pages *= 1.6;

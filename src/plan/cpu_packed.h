@@ -32,6 +32,45 @@ constexpr std::int64_t plane_vector_bytes(std::int64_t unit, std::int64_t rows) 
   return rows * unit <= 16 ? 16 : rows * unit <= 32 ? 32 : 64;
 }
 
+/// How a plane is taken in groups of rows, each read by one or two vectors whatever its rows' pitch
+/// (grouped_plane-inl.h).
+struct Grouping {
+  std::int64_t cells = 0;    ///< in a group's vector, a column each; 0: the plane is not taken like that
+  std::int64_t columns = 0;  ///< that are taken at once: all of the cells, or as many as fewer windows hold
+  std::int64_t windows = 0;  ///< of 64 bytes that hold them
+  std::int64_t height = 0;   ///< of a block's columns, in pieces of 16 bytes
+  double cycles = 0;         ///< that the plane takes
+};
+
+/// The grouping that takes least for rows x cols units. Columns of less than a vector have to follow each other in dst.
+constexpr Grouping grouping_of(std::int64_t unit, std::int64_t rows, std::int64_t cols, std::int64_t from_pitch,
+                               std::int64_t to_pitch) {
+  constexpr double kHidden = 0.6;  // the rest is, behind memory
+  const std::int64_t column_bytes = rows * unit;
+  Grouping best;
+  if (unit > 8 || from_pitch <= 0 || (column_bytes < 64 && to_pitch != column_bytes)) return best;
+  const std::int64_t height = column_bytes <= 16 ? 1 : column_bytes <= 32 ? 2 : 4;
+  const std::int64_t blocks = (column_bytes + 63) / 64;
+  const std::int64_t block_rows = rows < 64 / unit ? rows : 64 / unit;
+  // Columns of more than 32 bytes leave one by one, each put together from two halves; stores of a few bytes each wait
+  // for one another.
+  const std::int64_t stores = height == 4 ? 2 * blocks * cols : (cols * height + 3) / 4 * (column_bytes <= 4 ? 2 : 1);
+  for (std::int64_t cells = 4; cells * unit <= 64 && cells <= 16; cells *= 2) {
+    const std::int64_t group_rows = 64 / cells / unit;
+    const std::int64_t groups = (block_rows + group_rows - 1) / group_rows;
+    const std::int64_t last_row = ((group_rows < rows ? group_rows : rows) - 1) * from_pitch;
+    for (std::int64_t columns = cells; columns > 0; columns -= 4) {
+      const std::int64_t reach = last_row + (columns < cols ? columns : cols) * unit;
+      if (reach > 128) continue;
+      const std::int64_t windows = reach > 64 ? 2 : 1;
+      const std::int64_t loads = blocks * ((cols + columns - 1) / columns) * groups * windows;
+      const double cycles = kHidden * (5 + static_cast<double>(loads + stores));
+      if (best.cells == 0 || cycles < best.cycles) best = {cells, columns, windows, height, cycles};
+    }
+  }
+  return best;
+}
+
 /// A plane whose rows or columns are the 2 to 4 members of records, which vectors load or store at once.
 constexpr double records_cycles(std::int64_t unit, std::int64_t rows, std::int64_t cols) {
   return 3 + static_cast<double>(rows * cols * unit) * (3.0 / 64);

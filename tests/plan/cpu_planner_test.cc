@@ -124,7 +124,7 @@ TEST(PlanCpu, ChoosesTheMeasuredFamilyOnAmd) {
   const FieldCase cases[] = {
       {"odd matrices of words", "f32 (59000,29,13)", "f32 (59000,29,13):(377,1,29)", Family::kPacked},
       {"odd matrices of bytes", "u8 (170000,17,31)", "u8 (170000,17,31):(527,1,17)", Family::kPacked},
-      {"matrices of whole lines", "f32 (24000,32,32)", "f32 (24000,32,32):(1024,1,32)", Family::kTile},
+      {"matrices of whole lines", "f32 (24000,32,32)", "f32 (24000,32,32):(1024,1,32)", Family::kPacked},
       {"matrices with ragged columns", "f32 (572,200,250)", "f32 (572,200,250):(50000,1,200)", Family::kBuffered},
       {"short modes reversed", "f16 (38000,5,3,9,4)", "f16 (38000,5,3,9,4):(540,1,5,15,135)", Family::kBuffered},
       {"a column repeated", "f32 (1344,16384)", "f32 (1344,16384):(1,0)", Family::kRows},

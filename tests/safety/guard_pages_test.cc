@@ -142,7 +142,8 @@ void check_layouts(std::string_view family, std::initializer_list<std::string_vi
 
 TEST(GuardPages, PackedTilesReadInPlaceStayInside) {
   check_layouts("packed", {"(3,1001):(1,3)", "(5,200):(1,5)", "(300,7,5):(35,1,7)", "(40,17,31):(527,1,17)",
-                           "(7,3,11):(1,7,21)", "(5,3,7):(21,1,3)"});
+                           "(7,3,11):(1,7,21)", "(5,3,7):(21,1,3)", "(70,9,14):(126,1,9)", "(90,13,3):(39,1,13)",
+                           "(50,5,30):(150,1,5)", "(40,22,25):(550,1,22)", "(9,33,70):(2310,1,33)"});
 }
 
 TEST(GuardPages, TileRowsReadInPlaceStayInside) {

@@ -62,6 +62,59 @@ HWY_INLINE void leave_in_pieces(const TileTable<kUnit>& t, std::uint8_t* dst, Ru
   }
 }
 
+/// Weaves a tile's planes and writes them: where they lie one behind the other in dst, line by line as they are woven.
+template <std::size_t kUnit>
+HWY_INLINE void leave_woven(const CpuArgs& a, const TileTable<kUnit>& t, std::uint8_t* tile, const std::uint8_t* stage,
+                            std::uint8_t* leaving, RunWriters& writers, PackedAsker& asker) {
+  constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
+  constexpr auto line = static_cast<std::int64_t>(kLine);
+  Plane plane = t.plane();
+  std::uint8_t* run = tile + t.dst_offset(0);
+  const bool in_order = t.planes_in_order();
+  const auto open = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(run) % kLine);
+  plane.stream = t.streams_planes() && open == 0;
+  // What leaves through the caches is woven where it belongs, but for the end, behind which vectors would write.
+  const std::int64_t plane_bytes = plane.rows * plane.cols * kUnitBytes;
+  const std::int64_t in_place = plane.stream            ? t.planes()
+                                : in_order && !a.stream ? t.planes() - ceil_div(line, plane_bytes)
+                                                        : 0;
+  const bool by_line = in_order && a.stream;
+  std::int64_t asked = 0;                                                 // units
+  std::int64_t left = std::max<std::int64_t>(in_place, 0) * plane_bytes;  // bytes of the tile
+  const std::int64_t shift = by_line ? open : -left;                      // of the tile in `leaving`
+  const std::int64_t slice = t.slice_cols();
+  for (std::int64_t i = 0; i < t.planes(); i += plane.count) {
+    const std::uint8_t* from = stage + t.plane_from(i);
+    std::uint8_t* to = (i < in_place ? run : leaving + shift) + t.plane_to(i);
+    plane.count = std::min(t.slice_planes(), (i < in_place ? in_place : t.planes()) - i);
+    for (std::int64_t c = 0; c < t.plane().cols; c += slice) {
+      plane.from = from + c * kUnitBytes;
+      plane.to = to + c * plane.to_pitch;
+      plane.cols = std::min(slice, t.plane().cols - c);
+      const std::int64_t units = plane.rows * plane.cols * plane.count;
+      const std::int64_t ask = asker.straight() ? units : std::min(units, kMostAskedBytes / kUnitBytes);
+      asker.units_left(ask);
+      asked += ask;
+      t.weave(plane);
+      if (!by_line || i < in_place) continue;
+      const std::int64_t ready = (i + plane.count - 1) * plane_bytes + (c + plane.cols) * plane.to_pitch;
+      if (left == 0 && open != 0 && ready >= line - open) {
+        left = line - open;
+        writers.write(0, run, leaving + shift, static_cast<std::size_t>(left));
+      }
+      for (; left + line <= ready; left += line) stream_line(run + left, leaving + shift + left);
+    }
+  }
+  if (in_order) {
+    const std::int64_t rest = t.units() * kUnitBytes - left;
+    if (rest > 0) writers.write(0, run + left, leaving + shift + left, static_cast<std::size_t>(rest));
+  } else {
+    leave_in_pieces(t, tile, writers, asker, asked, [&](std::int64_t unit, std::int64_t) RESTRIDE_INLINE_LAMBDA {
+      return leaving + unit * kUnitBytes;
+    });
+  }
+}
+
 /// True when the next tile goes on with every run of dst.
 bool runs_go_on(const CpuArgs& a) {
   std::int64_t run_bytes = a.dst_unit;
@@ -74,12 +127,10 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
             std::int64_t end) noexcept {
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
-  constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
-  constexpr std::int64_t kMostAskedUnits = kMostAskedBytes / kUnitBytes;
   // Woven tiles leave from a buffer of their size, the others piece by piece.
-  constexpr std::int64_t kOutBytes = kUnit <= 8 ? kMaxPackedBytes : kPieceBytes;
+  constexpr std::int64_t kOutBytes = kUnit <= kMostWoven ? kMaxPackedBytes : kPieceBytes;
   alignas(64) std::uint8_t staged[kStageBytes];
-  alignas(64) std::uint8_t leaving[kOutBytes + 64];
+  alignas(64) std::uint8_t leaving[kOutBytes + 128];
   // Whole tiles, and those that a mode's end cuts short, come in turn: a table for the last two shapes.
   TileTable<kUnit> tables[2];
   int last = 0;
@@ -99,24 +150,12 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
       stage = src + at.src() + t.src_offset(0);
     else
       stage_runs(a, t, staged, src + at.src());
-    asker.enter(t.src_runs(), t.src_offsets(), t.src_run_bytes(), task);
-    if (t.weaves()) {
-      Plane plane = t.plane();
-      const std::int64_t ask_units = std::min(plane.rows * plane.cols, kMostAskedUnits);
-      std::uint8_t* run = tile + t.dst_offset(0);
-      plane.stream = t.streams_planes() && reinterpret_cast<std::uintptr_t>(run) % 64 == 0;
-      std::uint8_t* to = plane.stream ? run : leaving;
-      for (std::int64_t i = 0; i < t.planes(); ++i) {
-        plane.from = stage + t.plane_from(i);
-        plane.to = to + t.plane_to(i);
-        weave_plane<kUnit>(plane);
-        asker.units_left(ask_units);
+    asker.enter(t.src_runs(), t.src_offsets(), t.src_run_bytes(), task, src + at.src());
+    if constexpr (kUnit <= kMostWoven) {
+      if (t.weaves()) {
+        leave_woven(a, t, tile, stage, leaving, writers, asker);
+        continue;
       }
-      if (!plane.stream)
-        leave_in_pieces(t, tile, writers, asker, t.planes() * ask_units,
-                        [&](std::int64_t unit, std::int64_t)
-                            RESTRIDE_INLINE_LAMBDA { return leaving + unit * kUnitBytes; });
-      continue;
     }
     if constexpr (kPermutes<kUnit>) {
       if (t.shuffled()) {

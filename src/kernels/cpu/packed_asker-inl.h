@@ -19,15 +19,31 @@ HWY_BEFORE_NAMESPACE();
 namespace restride::kernels::cpu {
 namespace HWY_NAMESPACE {
 
-/// Asks for source lines ahead, at the pace at which units leave. One stream of addresses is read at a fraction of the
-/// speed of several: so some runs of the next tile, or the next tiles where one has fewer, are asked for side by side.
+/// Asks for source lines ahead, at the pace at which units leave. Where tiles are read one after the other, as a plain
+/// copy would, each line is asked for some KiB ahead. Else one stream of addresses is read at a fraction of the speed
+/// of several: so some runs of the next tile, or the next tiles where one has fewer, are asked for side by side.
 class PackedAsker {
  public:
   PackedAsker(const CpuArgs& a, const std::uint8_t* src, std::int64_t begin, std::int64_t end) noexcept
-      : src_(src), src_unit_(a.src_unit), first_cache_(a.near), asked_(begin), end_(end), cursor_(a.nest, begin) {}
+      : src_(src),
+        src_unit_(a.src_unit),
+        first_cache_(a.near),
+        tile_step_(a.nest.rank > 0 ? a.nest.modes[0].src_stride : 0),
+        asked_(begin),
+        end_(end),
+        cursor_(a.nest, begin) {}
 
-  /// Before each tile: its source runs, which those of the tiles behind it are like.
-  void enter(std::int64_t runs, const std::int64_t* offsets, std::int64_t run_bytes, std::int64_t task) noexcept {
+  /// Before each tile: its source runs, which those of the tiles behind it are like. tile: where the offsets count
+  /// from, for a kernel that says of every unit when it leaves.
+  void enter(std::int64_t runs, const std::int64_t* offsets, std::int64_t run_bytes, std::int64_t task,
+             const std::uint8_t* tile = nullptr) noexcept {
+    straight_ = tile != nullptr && runs == 1 && tile_step_ == run_bytes;
+    if (straight_) {
+      const std::uint8_t* from = tile + offsets[0] + kAheadBytes;
+      if (from != until_) ahead_ = from;
+      until_ = from;
+      return;
+    }
     if (--left_in_group_ > 0) return;
     runs_ = runs;
     offsets_ = offsets;
@@ -40,8 +56,19 @@ class PackedAsker {
     start(0);
   }
 
-  /// n units of the current tile left for dst.
+  /// True when tiles' sources follow each other: then every line is asked for as far ahead of its turn as any other.
+  bool straight() const noexcept { return straight_; }
+
+  /// n units of the current tile are about to leave for dst, or just have.
   HWY_NOINLINE void units_left(std::int64_t n) noexcept {
+    if (straight_) {
+      for (until_ += n * src_unit_; ahead_ < until_; ahead_ += 64)
+        if (first_cache_)
+          __builtin_prefetch(ahead_, 0, 3);
+        else
+          prefetch_to_l2(ahead_);
+      return;
+    }
     for (owed_bytes_ += n * src_unit_; owed_bytes_ > 0 && streams_ > 0; owed_bytes_ -= 64 * streams_) {
       ask_for_all(at_);
       at_ += 64;
@@ -54,6 +81,7 @@ class PackedAsker {
 
  private:
   static constexpr std::int64_t kStreams = 8;
+  static constexpr std::int64_t kAheadBytes = 6144;  ///< most of them wait in the first cache
 
   /// The line of each stream that byte `at` is in.
   HWY_INLINE void ask_for_all(std::int64_t at) const noexcept {
@@ -73,8 +101,12 @@ class PackedAsker {
 
   const std::uint8_t* src_;
   std::int64_t src_unit_;
-  bool first_cache_;    ///< lines are asked for into it and no other
-  std::int64_t asked_;  ///< the first task not asked for
+  bool first_cache_;                     ///< lines are asked for into it
+  std::int64_t tile_step_;               ///< bytes from tile to tile
+  bool straight_ = false;                ///< one stream goes on from tile to tile
+  const std::uint8_t* ahead_ = nullptr;  ///< asked for
+  const std::uint8_t* until_ = nullptr;  ///< to be asked for
+  std::int64_t asked_;                   ///< the first task not asked for
   std::int64_t end_;
   NestCursor cursor_;
   const std::int64_t* offsets_ = nullptr;

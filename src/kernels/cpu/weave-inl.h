@@ -15,6 +15,7 @@
 #define RESTRIDE_KERNELS_CPU_WEAVE_INL_H_
 #endif
 
+#include "src/kernels/cpu/grouped_plane-inl.h"
 #include "src/kernels/cpu/transpose-inl.h"
 #include "src/plan/cpu_packed.h"
 
@@ -23,16 +24,8 @@ namespace restride::kernels::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// One plane of a tile: `rows` units that become dense in `to`, `cols` that are dense in `from`. Pitches in bytes.
-struct Plane {
-  const std::uint8_t* from;
-  std::uint8_t* to;
-  std::int64_t rows;
-  std::int64_t cols;
-  std::int64_t from_pitch;  ///< from row to row
-  std::int64_t to_pitch;    ///< from column to column
-  bool stream = false;      ///< columns leave past the caches: see streams_columns
-};
+/// The widest units that planes are woven of.
+inline constexpr std::size_t kMostWoven = 8;
 
 /// Rows a vector of at most kBytes holds.
 template <std::size_t kUnit, std::size_t kBytes>
@@ -135,14 +128,15 @@ HWY_INLINE void join_records(const Plane& p) {
 }
 #endif
 
-/// Calls act(std::integral_constant<std::size_t, V>) with V the bytes of a vector for these rows.
+/// Calls act(std::integral_constant<std::size_t, V>) with V the bytes of a vector for these rows: 16, or the most.
 template <std::size_t kUnit, class Act>
 HWY_INLINE auto with_plane_vector(std::int64_t rows, const Act& act) {
-  switch (plan::plane_vector_bytes(kUnit, rows)) {
-    case 16: return act(std::integral_constant<std::size_t, 16>());
-    case 32: return act(std::integral_constant<std::size_t, 32>());
-    default: return act(std::integral_constant<std::size_t, 64>());
-  }
+  // Vectors of half a line would be for the few planes of AVX-512 that are not taken in groups (grouped_plane-inl.h).
+  constexpr std::size_t kLongest = Block<kUnit>::kVectorBytes;
+  if constexpr (kLongest > 16)
+    if (plan::plane_vector_bytes(kUnit, rows) >= static_cast<std::int64_t>(kLongest))
+      return act(std::integral_constant<std::size_t, kLongest>());
+  return act(std::integral_constant<std::size_t, 16>());
 }
 
 /// Rows that reading a plane of this many may touch.
@@ -201,6 +195,12 @@ HWY_INLINE void weave_plane(const Plane& p) {
   }
 #endif
   with_plane_vector<kUnit>(p.rows, [&](auto bytes) RESTRIDE_INLINE_LAMBDA { transpose_plane<kUnit, bytes>(p); });
+}
+
+/// The same for all `count` planes.
+template <std::size_t kUnit>
+HWY_NOINLINE void weave_planes(Plane p) {
+  for (std::int64_t n = p.count; n > 0; --n, p.from += p.from_step, p.to += p.to_step) weave_plane<kUnit>(p);
 }
 
 }  // namespace HWY_NAMESPACE

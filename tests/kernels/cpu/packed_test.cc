@@ -51,6 +51,27 @@ TEST(Packed, TransposesManySmallMatrices) {
     }
 }
 
+/// Rows are read in groups, as many as a vector or two hold, and columns set end to end: every size has its own way.
+TEST(Packed, TransposesMatricesOfEverySize) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64"})
+    for (const int rows : {1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 18, 19, 21, 24, 25, 31, 32, 33, 40, 64, 70, 129})
+      for (const int cols : {2, 3, 4, 5, 7, 8, 9, 12, 13, 15, 16, 17, 18, 20, 22, 25, 29, 32, 33, 37, 49}) {
+        const std::string dst = fmt::format("{} (9,{},{})", dtype, cols, rows);
+        const std::string src = fmt::format("{}:({},1,{})", dst, rows * cols, cols);
+        const std::int64_t offset = (rows * 7 + cols) % 64;
+        expect_exact("packed", dst, src, kStreamedNear, offset);
+        if ((rows + cols) % 3 == 0) expect_exact("packed", dst, src, {}, offset);
+      }
+}
+
+TEST(Packed, TransposesMatricesWhosePitchIsNoneOfWholeUnits) {
+  for (const char* dtype : {"f16", "f32", "f64"}) {
+    const std::string d(dtype);
+    expect_exact("packed", d + " (50,7,5)", d + " (50,7,5):(331,8,47)b", kStreamedNear);
+    expect_exact("packed", d + " (50,9,13)", d + " (50,9,13):(1001,8,75)b@1", kStreamed);
+  }
+}
+
 TEST(Packed, WeavesPlanesThatOtherModesLieBetween) {
   for (const char* dtype : {"u8", "f16", "f32", "f64"}) {
     const std::string d(dtype);
