@@ -37,7 +37,7 @@ class PackedAsker {
   /// from, for a kernel that says of every unit when it leaves.
   void enter(std::int64_t runs, const std::int64_t* offsets, std::int64_t run_bytes, std::int64_t task,
              const std::uint8_t* tile = nullptr) noexcept {
-    straight_ = tile != nullptr && runs == 1 && tile_step_ == run_bytes;
+    straight_ = first_cache_ && tile != nullptr && runs == 1 && tile_step_ == run_bytes;
     if (straight_) {
       const std::uint8_t* from = tile + offsets[0] + kAheadBytes;
       if (from != until_) ahead_ = from;
@@ -62,11 +62,7 @@ class PackedAsker {
   /// n units of the current tile are about to leave for dst, or just have.
   HWY_NOINLINE void units_left(std::int64_t n) noexcept {
     if (straight_) {
-      for (until_ += n * src_unit_; ahead_ < until_; ahead_ += 64)
-        if (first_cache_)
-          __builtin_prefetch(ahead_, 0, 3);
-        else
-          prefetch_to_l2(ahead_);
+      for (until_ += n * src_unit_; ahead_ < until_; ahead_ += 64) __builtin_prefetch(ahead_, 0, 3);
       return;
     }
     for (owed_bytes_ += n * src_unit_; owed_bytes_ > 0 && streams_ > 0; owed_bytes_ -= 64 * streams_) {
