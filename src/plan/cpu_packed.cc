@@ -81,7 +81,7 @@ Way cheapest_way(const Canonical& c, const PackedSets& s, const CpuMachine& m, b
       std::int64_t to_pitch = unit;
       for (std::uint8_t i = 0; i < s.src_run.front(); ++i) to_pitch *= s.points[i];
       const Grouping grouping = grouping_of(unit, rows, cols, stage_strides(c, s)[0], to_pitch);
-      if (grouping.cells != 0) cycles = std::min(cycles, grouping.cycles);
+      if (grouping.cells != 0) cycles = std::min(cycles, kGroupedShown * grouping.cycles);
     }
     if (s.units == rows * cols) cycles += one_plane_cycles(rows * cols * unit);
     const double ns = m.packed_cycle_ns * cycles / static_cast<double>(rows * cols);

@@ -42,10 +42,12 @@ struct Grouping {
   double cycles = 0;         ///< that the plane takes
 };
 
+/// What of them is not hidden behind memory; other ways' cycles have that in them.
+inline constexpr double kGroupedShown = 0.6;
+
 /// The grouping that takes least for rows x cols units. Columns of less than a vector have to follow each other in dst.
 constexpr Grouping grouping_of(std::int64_t unit, std::int64_t rows, std::int64_t cols, std::int64_t from_pitch,
                                std::int64_t to_pitch) {
-  constexpr double kHidden = 0.6;  // the rest is, behind memory
   const std::int64_t column_bytes = rows * unit;
   Grouping best;
   if (unit > 8 || from_pitch <= 0 || (column_bytes < 64 && to_pitch != column_bytes)) return best;
@@ -64,7 +66,7 @@ constexpr Grouping grouping_of(std::int64_t unit, std::int64_t rows, std::int64_
       if (reach > 128) continue;
       const std::int64_t windows = reach > 64 ? 2 : 1;
       const std::int64_t loads = blocks * ((cols + columns - 1) / columns) * groups * windows;
-      const double cycles = kHidden * (5 + static_cast<double>(loads + stores));
+      const double cycles = 5 + static_cast<double>(loads + stores);
       if (best.cells == 0 || cycles < best.cycles) best = {cells, columns, windows, height, cycles};
     }
   }
