@@ -164,8 +164,10 @@ CpuArgs prepare_packed(const Canonical& c, const plan::Candidate& k) {
   static_assert(
       plan::kPackedUnits <= kernels::cpu::kMaxPackedUnits && plan::kPackedBytes <= kernels::cpu::kMaxPackedBytes &&
       plan::kPackedRuns <= kernels::cpu::kMaxPackedRuns && plan::kPackedModes <= kernels::cpu::Packed::kCapacity);
-  if (run < 1 || run > plan::kPackedRunBytes || !plan::packed_sets(c, run, max_units, plan::kPackedModes, &sets))
-    refuse(k, c);
+  const std::int64_t read = k.get(ParamId::kReadBytes, run);
+  const bool sane = run >= 1 && run <= plan::kPackedRunBytes && read >= 1 && read <= plan::kPackedRunBytes &&
+                    plan::packed_sets(c, run, read, max_units, plan::kPackedModes, &sets);
+  if (!sane) refuse(k, c);
   CpuArgs a = common(c, k);
   a.kernel = kernels::cpu::packed_kernel(c.dst_unit);
   fill_packed(c, sets, &a);

@@ -45,6 +45,9 @@ struct Grouping {
 /// What of them is not hidden behind memory; other ways' cycles have that in them.
 inline constexpr double kGroupedShown = 0.6;
 
+/// Bytes of a plane that may be woven column by column out of the first cache.
+inline constexpr std::int64_t kMostNearPlane = 10 << 10;
+
 /// The grouping that takes least for rows x cols units. Columns of less than a vector have to follow each other in dst.
 constexpr Grouping grouping_of(std::int64_t unit, std::int64_t rows, std::int64_t cols, std::int64_t from_pitch,
                                std::int64_t to_pitch) {

@@ -82,27 +82,27 @@ int next_in_src(const layout::Canonical& c, const PackedSets& s) {
 
 }  // namespace
 
-bool packed_sets(const layout::Canonical& c, std::int64_t run_bytes, std::int64_t max_units, int max_modes,
-                 PackedSets* out) {
+bool packed_sets(const layout::Canonical& c, std::int64_t dst_bytes, std::int64_t src_bytes, std::int64_t max_units,
+                 int max_modes, PackedSets* out) {
   if (c.two_sided || c.modes.empty() || c.modes[0].dst_stride != c.dst_unit) return false;
   PackedSets s;
   s.points.resize(c.modes.size(), 1);
   for (std::size_t m = 0; m < c.modes.size() && c.modes[m].dst_stride == s.dst_run_units * c.dst_unit &&
-                          s.dst_run_units * c.dst_unit < run_bytes;
+                          s.dst_run_units * c.dst_unit < dst_bytes;
        ++m) {
-    const std::int64_t n = block_of(c.modes[m].extent, c.modes[m].dst_stride, run_bytes);
+    const std::int64_t n = block_of(c.modes[m].extent, c.modes[m].dst_stride, dst_bytes);
     s.points[m] = n;
     s.dst_run_units *= n;
     s.dst_run = static_cast<int>(m) + 1;
     if (n < c.modes[m].extent) break;
   }
   s.src_run_bytes = c.src_unit;
-  while (s.src_run_bytes < run_bytes) {
+  while (s.src_run_bytes < src_bytes) {
     const int next = next_in_src(c, s);
     if (next < 0) break;
     const auto m = static_cast<std::size_t>(next);
     const auto stride = static_cast<std::int64_t>(magnitude(c.modes[m].src_stride));
-    const std::int64_t n = std::max(s.points[m], block_of(c.modes[m].extent, stride, run_bytes));
+    const std::int64_t n = std::max(s.points[m], block_of(c.modes[m].extent, stride, src_bytes));
     s.points[m] = n;
     s.src_run.push_back(static_cast<std::uint8_t>(m));
     s.src_run_units *= n;

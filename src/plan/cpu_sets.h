@@ -62,9 +62,9 @@ inline constexpr std::int64_t kPackedBytes = 16 << 10;  ///< of units in dst's w
 inline constexpr std::int64_t kPackedRuns = 2048;       ///< on either side
 inline constexpr int kPackedModes = 16;
 
-/// Sets whose runs reach `run_bytes` on both sides where the modes allow it; false when dst has no dense mode, src none
-/// that is nearly so, or when the tile would exceed max_units or max_modes.
-bool packed_sets(const layout::Canonical& c, std::int64_t run_bytes, std::int64_t max_units, int max_modes,
-                 PackedSets* out);
+/// Sets whose runs reach `dst_bytes` in dst and `src_bytes` in src where the modes allow it; false when dst has no
+/// dense mode, src none that is nearly so, or when the tile would exceed max_units or max_modes.
+bool packed_sets(const layout::Canonical& c, std::int64_t dst_bytes, std::int64_t src_bytes, std::int64_t max_units,
+                 int max_modes, PackedSets* out);
 
 }  // namespace restride::plan

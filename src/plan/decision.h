@@ -68,8 +68,8 @@ inline std::string family_list() { return family_list(may_be_forced); }
   X(kTileCols, "tile_cols")       /* units of col_mode a tile holds */                                            \
   X(kRecordBytes, "record_bytes") /* CPU: units are runs of this many bytes; absent: canonical units */           \
   X(kBandCols, "band_cols")       /* CPU: columns walked across before the next rows */                           \
-  X(kRunBytes, "run_bytes")       /* CPU: dense bytes a tile aims for: packed on each side, buffered in dst */    \
-  X(kReadBytes, "read_bytes")     /* CPU: dense bytes of src that a buffered block aims for */                    \
+  X(kRunBytes, "run_bytes")       /* CPU: dense bytes of dst that a packed tile or a buffered block aims for */   \
+  X(kReadBytes, "read_bytes")     /* CPU: the same of src */                                                      \
   X(kSrcSet, "src_set")           /* bit mask: modes inside a tile for the source's sake */                       \
   X(kDstSet, "dst_set")           /* bit mask: modes inside a tile for the destination's sake */                  \
   X(kVectorBytes, "vector_bytes") /* bytes one load or store moves */                                             \

@@ -150,7 +150,7 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
       stage = src + at.src() + t.src_offset(0);
     else
       stage_runs(a, t, staged, src + at.src());
-    asker.enter(t.src_runs(), t.src_offsets(), t.src_run_bytes(), task, src + at.src());
+    asker.enter(t.src_runs(), t.src_offsets(), t.src_run_bytes(), task, src + at.src(), t.reach());
     if constexpr (kUnit <= kMostWoven) {
       if (t.weaves()) {
         leave_woven(a, t, tile, stage, leaving, writers, asker);

@@ -36,10 +36,10 @@ class PackedAsker {
   /// Before each tile: its source runs, which those of the tiles behind it are like. tile: where the offsets count
   /// from, for a kernel that says of every unit when it leaves.
   void enter(std::int64_t runs, const std::int64_t* offsets, std::int64_t run_bytes, std::int64_t task,
-             const std::uint8_t* tile = nullptr) noexcept {
+             const std::uint8_t* tile = nullptr, std::int64_t reach = 0) noexcept {
     straight_ = first_cache_ && tile != nullptr && runs == 1 && tile_step_ == run_bytes;
     if (straight_) {
-      const std::uint8_t* from = tile + offsets[0] + kAheadBytes;
+      const std::uint8_t* from = tile + offsets[0] + std::max(kAheadBytes, reach + kAheadBytes / 2);
       if (from != until_) ahead_ = from;
       until_ = from;
       return;

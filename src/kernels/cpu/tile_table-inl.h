@@ -40,9 +40,10 @@ class TileTable : public TileRuns {
     bool planes = false;
     if constexpr (kUnit <= kMostWoven) planes = find_planes(p);
     const double weaving =
-        planes ? static_cast<double>(planes_) * (grouped_ ? groups_.cycles() : weave_cycles<kUnit>(plane_)) +
-                     (planes_ == 1 ? plan::one_plane_cycles(units() * static_cast<std::int64_t>(kUnit)) : 0)
-               : picking;
+        planes
+            ? static_cast<double>(planes_) * (grouped_ ? groups_.cycles() : weave_cycles<kUnit>(plane_)) +
+                  (planes_ == 1 && !grouped_ ? plan::one_plane_cycles(units() * static_cast<std::int64_t>(kUnit)) : 0)
+            : picking;
     if constexpr (kPermutes<kUnit>) {
       if (a.stream) {  // so large a copy makes up for working them out
         place_units(p, table_);
@@ -76,6 +77,8 @@ class TileTable : public TileRuns {
   /// True when the tile is permuted plane by plane; else by the table.
   bool weaves() const noexcept { return weave_; }
   const Plane& plane() const noexcept { return plane_; }
+  /// Bytes of a plane, all of which its first columns need.
+  std::int64_t reach() const noexcept { return weave_ ? plane_.rows * plane_.from_pitch : 0; }
   /// Transposes one of the planes, or some.
   HWY_INLINE void weave(const Plane& plane) const {
     if (grouped_)
