@@ -78,7 +78,7 @@ Way cheapest_way(const Canonical& c, const PackedSets& s, const CpuMachine& m, b
     const bool spill = rows * unit >= vector_bytes || c.modes[s.src_run.front()].dst_stride == rows * unit;
     double cycles = (records ? records_cycles(unit, rows, cols) : plane_cycles(unit, rows, cols, vector_bytes, spill)) +
                     (s.units == rows * cols ? one_plane_cycles(rows * cols * unit) : 0);
-    if (unit >= m.least_shuffled_unit) {
+    if (unit >= m.least_shuffled_unit && s.units == s.dst_run_units) {
       std::int64_t to_pitch = unit;
       for (std::uint8_t i = 0; i < s.src_run.front(); ++i) to_pitch *= s.points[i];
       const Grouping grouping = grouping_of(unit, rows, cols, stage_strides(c, s)[0], to_pitch);
@@ -108,27 +108,10 @@ int uneven_cuts(const Canonical& c, const PackedSets& s) {
   return uneven;
 }
 
-}  // namespace
-
-Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
+/// The bid with runs that aim for `run` bytes in dst and `read` in src, which make these sets.
+Candidate offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std::int64_t run, std::int64_t read) {
   Candidate k = base_bid(Family::kPacked, c, m);
-  PackedSets sets;
-  std::int64_t run = kPackedRunBytes;
-  const std::int64_t max_units = std::min<std::int64_t>(kPackedUnits, kPackedBytes / c.dst_unit);
-  while (run >= 32 && !packed_sets(c, run, run, max_units, kPackedModes, &sets)) run /= 2;
-  if (run < 32) {
-    k.reason = "no set of modes makes dense runs on both sides within a tile";
-    return k;
-  }
   k.applies = true;
-  // What room is left goes to runs of src: those of dst often go on with the next tile, which memory then sees whole.
-  // (Zen 5, a register of 23 qubits, 512 bytes of dst: 0.35 of a copy with as many of src, 0.47 with 2048.)
-  std::int64_t read = run;
-  if (sets.units > sets.dst_run_units)
-    for (PackedSets longer; 2 * read <= kPackedRunBytes; sets = longer, read *= 2)
-      if (!packed_sets(c, run, 2 * read, max_units, kPackedModes, &longer) || longer.units == sets.units ||
-          uneven_cuts(c, longer) > uneven_cuts(c, sets))
-        break;
   k.params.push_back({ParamId::kRunBytes, run});
   k.params.push_back({ParamId::kReadBytes, read});
   push_stream_and_near(&k, c, m);
@@ -145,8 +128,12 @@ Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
       way.woven ? 0 : static_cast<double>(sets.units) * (k.get(ParamId::kStream) ? 2 : 0.5) * m.unit_ns;
   // Two modes that are cut unevenly make four shapes of tile, for two of which there is a table at a time.
   const int uneven = uneven_cuts(c, sets);
-  // Where neither side of a tile is one run, pages change with every run of either.
-  double pages = std::max(sets.src_run_units, sets.dst_run_units) < sets.units ? 1.25 : 1.0;
+  // Where neither side of a tile is one run, pages change with every run of either; those of dst often go on with the
+  // next tile, so long ones of src help. (Zen 5, a register of 23 qubits, 512 bytes of dst: 0.35 of a copy with as many
+  // of src, 0.47 with 2048.)
+  double pages = 1;
+  if (std::max(sets.src_run_units, sets.dst_run_units) < sets.units)
+    pages = 1.1 + 0.15 * std::min(1.0, 512.0 / static_cast<double>(sets.src_run_bytes));
   // What is woven leaves run by run; so many runs under way push each other out of the fill buffers.
   constexpr std::int64_t kManyRuns = 16;
   if (way.woven && sets.units / sets.dst_run_units >= kManyRuns) pages *= 1.6;
@@ -155,6 +142,29 @@ Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
                         table_ns * (uneven > 1 ? std::max(1.0, tiles / 4) : 1.0) + 60 +
                         tiles * m.row_ns * static_cast<double>(runs);
   return k;
+}
+
+}  // namespace
+
+Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
+  PackedSets sets;
+  std::int64_t run = kPackedRunBytes;
+  const std::int64_t max_units = std::min<std::int64_t>(kPackedUnits, kPackedBytes / c.dst_unit);
+  while (run >= 32 && !packed_sets(c, run, run, max_units, kPackedModes, &sets)) run /= 2;
+  if (run < 32) {
+    Candidate none = base_bid(Family::kPacked, c, m);
+    none.reason = "no set of modes makes dense runs on both sides within a tile";
+    return none;
+  }
+  Candidate best = offer(c, m, sets, run, run);
+  if (sets.units == sets.dst_run_units) return best;
+  const int uneven = uneven_cuts(c, sets);
+  for (std::int64_t read = 2 * run; read <= kPackedRunBytes; read *= 2) {
+    if (!packed_sets(c, run, read, max_units, kPackedModes, &sets) || uneven_cuts(c, sets) > uneven) break;
+    const Candidate longer = offer(c, m, sets, run, read);
+    if (longer.predicted.time_ns < best.predicted.time_ns) best = longer;
+  }
+  return best;
 }
 
 }  // namespace restride::plan

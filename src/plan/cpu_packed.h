@@ -69,7 +69,7 @@ constexpr Grouping grouping_of(std::int64_t unit, std::int64_t rows, std::int64_
       if (reach > 128) continue;
       const std::int64_t windows = reach > 64 ? 2 : 1;
       const std::int64_t loads = blocks * ((cols + columns - 1) / columns) * groups * windows;
-      const double cycles = 5 + static_cast<double>(loads + stores);
+      const double cycles = 5 + static_cast<double>(loads + stores + (blocks > 1 ? 8 * blocks : 0));
       if (best.cells == 0 || cycles < best.cycles) best = {cells, columns, windows, height, cycles};
     }
   }

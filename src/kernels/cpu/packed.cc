@@ -86,7 +86,7 @@ HWY_INLINE void leave_woven(const CpuArgs& a, const TileTable<kUnit>& t, std::ui
   for (std::int64_t i = 0; i < t.planes(); i += plane.count) {
     const std::uint8_t* from = stage + t.plane_from(i);
     std::uint8_t* to = (i < in_place ? run : leaving + shift) + t.plane_to(i);
-    plane.count = std::min(t.slice_planes(), (i < in_place ? in_place : t.planes()) - i);
+    plane.count = std::min(t.slice_planes(i), (i < in_place ? in_place : t.planes()) - i);
     for (std::int64_t c = 0; c < t.plane().cols; c += slice) {
       plane.from = from + c * kUnitBytes;
       plane.to = to + c * plane.to_pitch;

@@ -39,9 +39,11 @@ class TileTable : public TileRuns {
     const double picking = plan::pick_cycles(kUnit) * static_cast<double>(units());
     bool planes = false;
     if constexpr (kUnit <= kMostWoven) planes = find_planes(p);
+    // Of several runs nothing leaves before all is woven: that eats up what groups save.
     const double weaving =
         planes
-            ? static_cast<double>(planes_) * (grouped_ ? groups_.cycles() : weave_cycles<kUnit>(plane_)) +
+            ? static_cast<double>(planes_) *
+                      (grouped_ && dst_runs() == 1 ? groups_.cycles() : weave_cycles<kUnit>(plane_)) +
                   (planes_ == 1 && !grouped_ ? plan::one_plane_cycles(units() * static_cast<std::int64_t>(kUnit)) : 0)
             : picking;
     if constexpr (kPermutes<kUnit>) {
@@ -55,14 +57,20 @@ class TileTable : public TileRuns {
     if (weave_) {
       place_planes(p, 0, p.src_order[0], table_);
       in_order_ = dst_runs() == 1;
-      const std::int64_t plane_bytes = plane_.cols * plane_.to_pitch;
-      for (std::int64_t i = 0; i < planes_; ++i) in_order_ &= plane_to(i) == i * plane_bytes;
-      plane_.from_step = planes_ > 1 ? plane_from(1) - plane_from(0) : 0;
-      plane_.to_step = plane_bytes;
-      bool even = in_order_;
-      for (std::int64_t i = 0; i < planes_; ++i) even &= plane_from(i) == plane_from(0) + i * plane_.from_step;
+      bool even = true;
+      if (planes_ > 1) {
+        plane_.from_step = plane_from(1) - plane_from(0);
+        plane_.to_step = plane_to(1) - plane_to(0);
+      }
+      for (std::int64_t i = 0; i < planes_; ++i) {
+        in_order_ &= plane_to(i) == i * plane_.cols * plane_.to_pitch;
+        even &= plane_from(i) == plane_from(0) + i * plane_.from_step && plane_to(i) == i * plane_.to_step;
+      }
+      even_planes_ = planes_;
+      for (int m = p.rank - 1; m > 0 && !even; --m)  // those along the innermost mode are
+        if (m != p.src_order[0] && points.n[m] > 1) even_planes_ = points.n[m];
       constexpr std::int64_t kSliceBytes = 1024;
-      slice_planes_ = even ? ceil_div(kSliceBytes, plane_bytes) : 1;
+      slice_planes_ = ceil_div(kSliceBytes, plane_.rows * plane_.cols * static_cast<std::int64_t>(kUnit));
       stream_planes_ = a.stream && in_order_ && (grouped_ ? groups_.streams() : streams_columns<kUnit>(plane_));
     } else {
       place_units(p, table_);
@@ -93,7 +101,9 @@ class TileTable : public TileRuns {
   std::int64_t planes() const noexcept { return planes_; }
   /// What is woven before some of it leaves: columns of a plane, or planes that lie evenly on both sides.
   std::int64_t slice_cols() const noexcept { return grouped_ ? groups_.slice_cols() : plane_.cols; }
-  std::int64_t slice_planes() const noexcept { return slice_planes_; }
+  std::int64_t slice_planes(std::int64_t first) const noexcept {
+    return std::min(slice_planes_, even_planes_ - first % even_planes_);
+  }
   std::int64_t plane_from(std::int64_t i) const noexcept { return table_[2 * i]; }
   std::int64_t plane_to(std::int64_t i) const noexcept { return table_[2 * i + 1]; }
   /// Byte offsets into the stage of dst's units, run after run.
@@ -129,6 +139,7 @@ class TileTable : public TileRuns {
   GroupedPlane groups_;
   bool in_order_ = false;
   std::int64_t slice_planes_ = 1;
+  std::int64_t even_planes_ = 1;
   bool stream_planes_ = false;
   Plane plane_{};
   std::int64_t planes_ = 0;
