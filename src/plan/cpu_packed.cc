@@ -146,6 +146,14 @@ Candidate offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets,
 
 }  // namespace
 
+double woven_cycles(std::int64_t unit, std::int64_t rows, std::int64_t cols, std::int64_t from_pitch,
+                    std::int64_t to_pitch, std::int64_t longest, std::int64_t lanes) {
+  if (splits_records(unit, rows, cols, from_pitch, lanes) || joins_records(unit, rows, cols, to_pitch, lanes))
+    return records_cycles(unit, rows, cols);
+  const std::int64_t vector_bytes = plane_vector_bytes(unit, rows) >= longest ? longest : 16;
+  return plane_cycles(unit, rows, cols, vector_bytes, rows * unit >= vector_bytes || to_pitch == rows * unit);
+}
+
 Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
   PackedSets sets;
   std::int64_t run = kPackedRunBytes;

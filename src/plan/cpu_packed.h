@@ -81,6 +81,22 @@ constexpr double records_cycles(std::int64_t unit, std::int64_t rows, std::int64
   return 3 + static_cast<double>(rows * cols * unit) * (3.0 / 64);
 }
 
+/// True when a plane's columns, or its rows, are the 2 to 4 members of records, as many as the `lanes` that vectors
+/// load or store at once.
+constexpr bool splits_records(std::int64_t unit, std::int64_t rows, std::int64_t cols, std::int64_t from_pitch,
+                              std::int64_t lanes) {
+  return from_pitch == cols * unit && cols >= 2 && cols <= 4 && rows >= lanes;
+}
+constexpr bool joins_records(std::int64_t unit, std::int64_t rows, std::int64_t cols, std::int64_t to_pitch,
+                             std::int64_t lanes) {
+  return to_pitch == rows * unit && rows >= 2 && rows <= 4 && cols >= lanes;
+}
+
+/// A plane as its kernel weaves it, row by row: by vectors of 16 bytes, or of `longest` where columns fill them; as
+/// records where those have enough of the `lanes` that vectors take at once.
+double woven_cycles(std::int64_t unit, std::int64_t rows, std::int64_t cols, std::int64_t from_pitch,
+                    std::int64_t to_pitch, std::int64_t longest, std::int64_t lanes);
+
 /// What a tile that is one plane takes besides: nothing of it leaves before all of it is woven.
 constexpr double one_plane_cycles(std::int64_t bytes) { return static_cast<double>(bytes) * (8.0 / 64); }
 

@@ -52,7 +52,7 @@ struct Plane {
 class GroupedPlane {
  public:
   /// False when planes like `p` are not taken in groups; what they take is in cycles().
-  bool make(const Plane& p, std::int64_t unit) noexcept {
+  HWY_NOINLINE bool make(const Plane& p, std::int64_t unit) noexcept {
     const plan::Grouping g = plan::grouping_of(unit, p.rows, p.cols, p.from_pitch, p.to_pitch);
     if (g.cells == 0 || (unit | p.from_pitch) % static_cast<std::int64_t>(kLaneBytes) != 0) return false;
     cycles_ = g.cycles;

@@ -94,4 +94,24 @@ void TileRuns::place_planes(const Packed& p, int row, int col, std::int32_t* off
   }
 }
 
+PlaneOrder TileRuns::order_of_planes(const Packed& p, int row, int col, const std::int32_t* offsets,
+                                     std::int64_t plane_bytes) const noexcept {
+  const std::int64_t planes = units() / (points_.n[row] * points_.n[col]);
+  PlaneOrder order;
+  order.in_order = dst_runs_ == 1;
+  if (planes > 1) {
+    order.from_step = offsets[2] - offsets[0];
+    order.to_step = offsets[3] - offsets[1];
+  }
+  bool even = true;
+  for (std::int64_t i = 0; i < planes; ++i) {
+    order.in_order &= offsets[2 * i + 1] == i * plane_bytes;
+    even &= offsets[2 * i] == offsets[0] + i * order.from_step && offsets[2 * i + 1] == i * order.to_step;
+  }
+  order.even = planes;
+  for (int m = p.rank; m-- > 0 && !even;)  // those along the innermost mode are
+    if (m != row && m != col && points_.n[m] > 1) order.even = points_.n[m];
+  return order;
+}
+
 }  // namespace restride::kernels::cpu

@@ -10,6 +10,14 @@
 
 namespace restride::kernels::cpu {
 
+/// How the planes of a tile follow each other.
+struct PlaneOrder {
+  std::int64_t even = 1;       ///< so many lie evenly on both sides, then as many again
+  std::int64_t from_step = 0;  ///< between them, in the stage and in the tile as it leaves
+  std::int64_t to_step = 0;
+  bool in_order = false;  ///< all are one run of dst, one behind the other
+};
+
 class TileRuns {
  public:
   /// Points of each mode for the tile at a cursor.
@@ -32,6 +40,10 @@ class TileRuns {
   void place_units(const Packed& p, std::int32_t* offsets) const noexcept;
   /// The same of the planes that modes `row` and `col` make, as pairs with their offsets in the tile as it leaves.
   void place_planes(const Packed& p, int row, int col, std::int32_t* offsets) const noexcept;
+
+  /// Of the planes that place_planes has put into `offsets`, each of which takes plane_bytes where it leaves.
+  PlaneOrder order_of_planes(const Packed& p, int row, int col, const std::int32_t* offsets,
+                             std::int64_t plane_bytes) const noexcept;
 
   std::int64_t points(int mode) const noexcept { return points_.n[mode]; }
   std::int64_t stage_stride(int mode) const noexcept { return stage_stride_[mode]; }  ///< bytes

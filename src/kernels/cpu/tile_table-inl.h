@@ -56,22 +56,12 @@ class TileTable : public TileRuns {
     weave_ = planes && weaving <= picking;
     if (weave_) {
       place_planes(p, 0, p.src_order[0], table_);
-      in_order_ = dst_runs() == 1;
-      bool even = true;
-      if (planes_ > 1) {
-        plane_.from_step = plane_from(1) - plane_from(0);
-        plane_.to_step = plane_to(1) - plane_to(0);
-      }
-      for (std::int64_t i = 0; i < planes_; ++i) {
-        in_order_ &= plane_to(i) == i * plane_.cols * plane_.to_pitch;
-        even &= plane_from(i) == plane_from(0) + i * plane_.from_step && plane_to(i) == i * plane_.to_step;
-      }
-      even_planes_ = planes_;
-      for (int m = p.rank - 1; m > 0 && !even; --m)  // those along the innermost mode are
-        if (m != p.src_order[0] && points.n[m] > 1) even_planes_ = points.n[m];
+      order_ = order_of_planes(p, 0, p.src_order[0], table_, plane_.cols * plane_.to_pitch);
+      plane_.from_step = order_.from_step;
+      plane_.to_step = order_.to_step;
       constexpr std::int64_t kSliceBytes = 1024;
       slice_planes_ = ceil_div(kSliceBytes, plane_.rows * plane_.cols * static_cast<std::int64_t>(kUnit));
-      stream_planes_ = a.stream && in_order_ && (grouped_ ? groups_.streams() : streams_columns<kUnit>(plane_));
+      stream_planes_ = a.stream && order_.in_order && (grouped_ ? groups_.streams() : streams_columns<kUnit>(plane_));
     } else {
       place_units(p, table_);
     }
@@ -97,12 +87,12 @@ class TileTable : public TileRuns {
   /// True when the planes' columns may go straight to a dst that is on a line, one plane behind the other.
   bool streams_planes() const noexcept { return stream_planes_; }
   /// True when planes lie one behind the other in dst.
-  bool planes_in_order() const noexcept { return in_order_; }
+  bool planes_in_order() const noexcept { return order_.in_order; }
   std::int64_t planes() const noexcept { return planes_; }
   /// What is woven before some of it leaves: columns of a plane, or planes that lie evenly on both sides.
   std::int64_t slice_cols() const noexcept { return grouped_ ? groups_.slice_cols() : plane_.cols; }
   std::int64_t slice_planes(std::int64_t first) const noexcept {
-    return std::min(slice_planes_, even_planes_ - first % even_planes_);
+    return std::min(slice_planes_, order_.even - first % order_.even);
   }
   std::int64_t plane_from(std::int64_t i) const noexcept { return table_[2 * i]; }
   std::int64_t plane_to(std::int64_t i) const noexcept { return table_[2 * i + 1]; }
@@ -137,9 +127,8 @@ class TileTable : public TileRuns {
   bool weave_ = false;
   bool grouped_ = false;  ///< woven planes are taken in groups of rows
   GroupedPlane groups_;
-  bool in_order_ = false;
+  PlaneOrder order_;
   std::int64_t slice_planes_ = 1;
-  std::int64_t even_planes_ = 1;
   bool stream_planes_ = false;
   Plane plane_{};
   std::int64_t planes_ = 0;

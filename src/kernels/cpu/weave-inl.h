@@ -145,16 +145,13 @@ inline std::int64_t plane_rows_read(std::int64_t rows) {
   return with_plane_vector<kUnit>(rows, [&](auto bytes) { return std::max(rows, plane_rows<kUnit, bytes>()); });
 }
 
-/// True when a plane's columns, or its rows, are the 2 to 4 members of records, which vectors load or store at once.
 template <std::size_t kUnit>
 HWY_INLINE bool splits_records(const Plane& p) {
-  return p.from_pitch == p.cols * static_cast<std::int64_t>(kUnit) && p.cols >= 2 && p.cols <= 4 &&
-         p.rows >= kRecordLanes<kUnit>;
+  return plan::splits_records(static_cast<std::int64_t>(kUnit), p.rows, p.cols, p.from_pitch, kRecordLanes<kUnit>);
 }
 template <std::size_t kUnit>
 HWY_INLINE bool joins_records(const Plane& p) {
-  return p.to_pitch == p.rows * static_cast<std::int64_t>(kUnit) && p.rows >= 2 && p.rows <= 4 &&
-         p.cols >= kRecordLanes<kUnit>;
+  return plan::joins_records(static_cast<std::int64_t>(kUnit), p.rows, p.cols, p.to_pitch, kRecordLanes<kUnit>);
 }
 
 /// True when a plane may leave past the caches as it is woven: its columns are whole lines, a vector each or several,
@@ -173,11 +170,8 @@ inline bool streams_columns(const Plane& p) {
 /// What weave_plane takes: see plan/cpu_packed.h.
 template <std::size_t kUnit>
 inline double weave_cycles(const Plane& p) {
-  if (splits_records<kUnit>(p) || joins_records<kUnit>(p)) return plan::records_cycles(kUnit, p.rows, p.cols);
-  return with_plane_vector<kUnit>(p.rows, [&](auto bytes) {
-    using B = Block<kUnit, bytes>;
-    return plan::plane_cycles(kUnit, p.rows, p.cols, B::kVectorBytes, spills<B>(p));
-  });
+  return plan::woven_cycles(static_cast<std::int64_t>(kUnit), p.rows, p.cols, p.from_pitch, p.to_pitch,
+                            static_cast<std::int64_t>(Block<kUnit>::kVectorBytes), kRecordLanes<kUnit>);
 }
 
 template <std::size_t kUnit>
