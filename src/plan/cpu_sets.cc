@@ -61,18 +61,18 @@ std::int64_t block_of(std::int64_t extent, std::int64_t each, std::int64_t run_b
 
 namespace {
 
+/// Modes by the magnitude of their strides in src, the shortest first.
+using StrideOrder = detail::FixedVector<std::uint8_t, layout::kMaxCopyModes>;
+
 /// The mode that continues src's run of s.src_run_bytes: the next one up in stride. -1 where there is none, or only
 /// one behind a gap that is not worth reading along: gaps are, where every line is needed anyway and an eighth of the
-/// bytes are.
-int next_in_src(const layout::Canonical& c, const PackedSets& s) {
-  int next = -1;
+/// bytes are. at: the first of `order` that may be.
+int next_in_src(const layout::Canonical& c, const PackedSets& s, const StrideOrder& order, std::size_t* at) {
   const auto stride = [&](int m) {
     return static_cast<std::int64_t>(magnitude(c.modes[static_cast<std::size_t>(m)].src_stride));
   };
-  for (int m = 0; m < c.rank(); ++m)
-    if (stride(m) >= s.src_run_bytes && !s.in_src_run(static_cast<std::uint8_t>(m)) &&
-        (next < 0 || stride(m) < stride(next)))
-      next = m;
+  while (*at < order.size() && stride(order[*at]) < s.src_run_bytes) ++*at;
+  const int next = *at < order.size() ? order[(*at)++] : -1;
   if (next < 0 || stride(next) == s.src_run_bytes) return next;
   constexpr std::int64_t kLine = 64;
   const bool worth = stride(next) - s.src_run_bytes < kLine && s.src_run_bytes < 4 * kLine &&
@@ -97,12 +97,17 @@ bool packed_sets(const layout::Canonical& c, std::int64_t dst_bytes, std::int64_
     if (n < c.modes[m].extent) break;
   }
   s.src_run_bytes = c.src_unit;
+  std::int64_t units = s.dst_run_units;
+  const StrideOrder order = layout::modes_by_src_stride(c);
+  std::size_t at = 0;
   while (s.src_run_bytes < src_bytes) {
-    const int next = next_in_src(c, s);
+    const int next = next_in_src(c, s, order, &at);
     if (next < 0) break;
     const auto m = static_cast<std::size_t>(next);
     const auto stride = static_cast<std::int64_t>(magnitude(c.modes[m].src_stride));
     const std::int64_t n = std::max(s.points[m], block_of(c.modes[m].extent, stride, src_bytes));
+    units = units / s.points[m] * n;
+    if (units > max_units) return false;
     s.points[m] = n;
     s.src_run.push_back(static_cast<std::uint8_t>(m));
     s.src_run_units *= n;
