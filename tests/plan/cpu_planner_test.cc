@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "src/plan/cpu_packed.h"
 #include "tests/support/throws.h"
 
 namespace restride::plan {
@@ -141,6 +142,35 @@ TEST(PlanCpu, PacksUnitsThatTheMachineShuffles) {
     return find(d, Family::kPacked)->predicted.time_ns;
   };
   EXPECT_LT(packed_ns(kAmdMachine), packed_ns(narrow)) << "without permutes of two vectors, bytes are woven or picked";
+}
+
+TEST(PlanCpu, PackedReadsLongerThanItWritesWhereThatPays) {
+  // A register of 22 qubits: each side's innermost bits are strewn over the other's.
+  std::string ones, strides;
+  for (int i = 0; i < 22; ++i) {
+    ones += i == 0 ? "2" : ",2";
+    strides += fmt::format("{}{}", i == 0 ? "" : ",", std::int64_t{1} << (7 * i + 5) % 22);
+  }
+  const std::string shape = "c64 (" + ones + ")";
+  const Candidate strewn = chosen(shape, shape + ":(" + strides + ")", kAmdMachine);
+  ASSERT_EQ(strewn.family, Family::kPacked);
+  EXPECT_GT(strewn.get(ParamId::kReadBytes), strewn.get(ParamId::kRunBytes));
+  // A tile that is one run of dst reads what it writes.
+  const Candidate batch = chosen("u8 (170000,17,31)", "u8 (170000,17,31):(527,1,17)", kAmdMachine);
+  EXPECT_EQ(batch.get(ParamId::kReadBytes), batch.get(ParamId::kRunBytes));
+}
+
+TEST(PlanCpu, GroupsRowsByTheWindowsThatHoldThem) {
+  // 31x17 bytes: 4 rows of 12 columns, and of the other 5, in 64 bytes each; two columns leave at once.
+  const Grouping bytes = grouping_of(1, 31, 17, 17, 31);
+  EXPECT_EQ(bytes.cells, 16);
+  EXPECT_EQ(bytes.columns, 12);
+  EXPECT_EQ(bytes.windows, 1);
+  EXPECT_EQ(bytes.height, 2);
+  EXPECT_EQ(grouping_of(8, 17, 17, 136, 136).columns, 8) << "a row of words a window";
+  EXPECT_EQ(grouping_of(1, 31, 17, 500, 31).cells, 0) << "no two windows hold two rows";
+  EXPECT_EQ(grouping_of(1, 31, 17, 17, 62).cells, 0) << "short columns with something in between";
+  EXPECT_NE(grouping_of(1, 64, 17, 17, 128).cells, 0) << "whole vectors may lie anywhere";
 }
 
 TEST(PlanCpu, AsksForAmdsMemoryNear) {
