@@ -20,8 +20,7 @@ std::int64_t run_bytes(const Canonical& c, bool dst_side) {
     for (const CopyMode& m : c.modes)
       if (m.extent > 1 && static_cast<std::int64_t>(magnitude(stride(m))) == run && run <= INT64_MAX / m.extent) {
         run *= m.extent;
-        grew = true;
-        break;
+        grew = true;  // modes before this one may follow now
       }
   }
   return run;
