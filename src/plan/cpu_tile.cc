@@ -85,17 +85,17 @@ double ragged_ns(const Canonical& c, const TileSets& sets, const CpuMachine& m) 
   return static_cast<double>(c.units) / static_cast<double>(sets.rows.points) * m.ragged_column_ns;
 }
 
-/// The same for records. A tile's column is some whole lines: few, so that what is open fits the first cache, but more
-/// where records are so long that rows are few.
+/// The same for records: whole lines of a column, 384 bytes of it where 64 rows have them, 512 bytes of a row, and 2 KiB
+/// of each in a band: longer runs of src are read faster, up to what fits the first cache beside what was asked for.
 void record_tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
   const std::int64_t record = c.dst_unit;
   std::int64_t rows = 64 / std::gcd(record, std::int64_t{64});
-  while (rows * record < (record > 16 ? 512 : 128)) rows *= 2;
+  while (rows * record < (rows < 64 ? 384 : 128)) rows *= 2;
   rows = std::min(rows, sets.rows.points);
-  const std::int64_t most = std::max<std::int64_t>(256 / c.src_unit / 4 * 4, 4);
+  const std::int64_t most = std::max<std::int64_t>(512 / c.src_unit / 4 * 4, 4);
   const std::int64_t pieces = ceil_div(sets.cols.points, most);
   const std::int64_t cols = std::min(sets.cols.points, (ceil_div(sets.cols.points, pieces) + 3) / 4 * 4);
-  const std::int64_t band = sets.cols.points > cols ? cols * std::max<std::int64_t>(1, 1024 / cols) : cols;
+  const std::int64_t band = sets.cols.points > cols ? cols * std::max<std::int64_t>(1, 2048 / c.src_unit / cols) : cols;
   const std::int64_t bands = ceil_div(sets.cols.points, band) * (c.units / (sets.rows.points * sets.cols.points));
   k->params.push_back({ParamId::kTileRows, rows});
   k->params.push_back({ParamId::kTileCols, cols});

@@ -154,6 +154,12 @@ TEST(GuardPages, TileRowsStagedInPiecesStayInside) {
   check_layouts("tile", {"(517,70):(1,4096)", "(301,33):(1,8192)", "(70,67):(1,4096)"});
 }
 
+TEST(GuardPages, TilesOfRecordsStayInside) {
+  check_layouts("tile", {"(150,131,3):(3,450,1)", "(33,70,3):(3,99,1)", "(64,64,3):(3,192,1)", "(65,130,3):(3,4096,1)",
+                         "(68,67,3):(4,272,1)", "(150,131,3):(-3,450,1)@447", "(70,20,7):(7,490,1)"},
+                {"u8", "u16", "f32", "f64"});
+}
+
 TEST(GuardPages, ChannelsReadWholeVectorsNoFurtherThanTheLastPoint) {
   check_layouts("channels",
                 {"(3,333):(1,3)", "(3,333):(1,4)", "(3,128):(1,4)", "(3,128):(-1,4)@2", "(2,7,192):(1,1600,8)",

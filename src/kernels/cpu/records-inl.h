@@ -113,9 +113,11 @@ class LongRecords {
 
   template <class Room>
   HWY_INLINE void move(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Room& room) const {
+#pragma GCC unroll 4
     for (std::size_t j = 0; j < static_cast<std::size_t>(kCols); ++j) {
       std::uint8_t* to = room(j);
       const std::uint8_t* from = in + static_cast<std::int64_t>(j) * cell_;
+#pragma GCC unroll 4
       for (std::int64_t i = 0; i < kRows; ++i, to += record_, from += pitch)
         for (int k = 0; k < kPieces; ++k) std::memcpy(to + 16 * k, from + 16 * k, 16);
     }

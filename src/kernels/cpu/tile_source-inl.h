@@ -138,11 +138,8 @@ class RowsInPlace {
   const std::uint8_t* rows_[kMaxTileRows + B::kRows];
 };
 
-/// True where tiles like t are best read in place, with CpuArgs::near.
-template <class B>
-bool reads_in_place(const CpuArgs& a, const TilePlace& t) {
-  if (a.cast_run != nullptr) return false;
-  if (B::kCols * B::kUnitBytes == kLine) return true;  // each line is loaded once
+/// True where t's rows spread over the sets of the first cache by themselves.
+inline bool spread_over_sets(const TilePlace& t) {
   constexpr int kSets = 64;
   constexpr int kMostLines = 8;  // of the 12 that a set holds
   int lines[kSets] = {};
@@ -151,6 +148,13 @@ bool reads_in_place(const CpuArgs& a, const TilePlace& t) {
     if (++lines[row / kLine % kSets] > kMostLines) return false;
   }
   return true;
+}
+
+/// True where tiles like t are best read in place, with CpuArgs::near.
+template <class B>
+bool reads_in_place(const CpuArgs& a, const TilePlace& t) {
+  if (a.cast_run != nullptr) return false;
+  return B::kCols * B::kUnitBytes == kLine || spread_over_sets(t);  // whole lines are loaded once
 }
 
 }  // namespace HWY_NAMESPACE

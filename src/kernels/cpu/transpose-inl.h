@@ -140,15 +140,19 @@ struct Block {
   template <class Spread, class Emit>
   static HWY_INLINE void transpose(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Spread& spread,
                                    const Emit& emit) {
-    load_shuffle_emit([=](std::size_t i) RESTRIDE_INLINE_LAMBDA { return in + static_cast<std::ptrdiff_t>(i) * pitch; },
-                      spread, emit, std::make_index_sequence<kCols>());
+    transpose_rows([=](std::size_t i) RESTRIDE_INLINE_LAMBDA { return in + static_cast<std::ptrdiff_t>(i) * pitch; },
+                   spread, emit);
   }
 
   /// The same for rows anywhere: row(i) is where row i's 16 bytes start.
   template <class Row, class Emit>
   static HWY_INLINE void transpose_rows(const Row& row, const Emit& emit) {
-    load_shuffle_emit(
-        row, [](V v) RESTRIDE_INLINE_LAMBDA { return v; }, emit, std::make_index_sequence<kCols>());
+    transpose_rows(
+        row, [](V v) RESTRIDE_INLINE_LAMBDA { return v; }, emit);
+  }
+  template <class Row, class Spread, class Emit>
+  static HWY_INLINE void transpose_rows(const Row& row, const Spread& spread, const Emit& emit) {
+    load_shuffle_emit(row, spread, emit, std::make_index_sequence<kCols>());
   }
 
  private:

@@ -59,6 +59,40 @@ TEST(TileRecords, CarriesRaggedEndsOverTilesBandsAndChunks) {
   }
 }
 
+TEST(TileRecords, MakesLinesOfTriplesWhereverRowsAndColumnsLie) {
+  for (const std::int64_t part : {1, 2, 4, 8, 16}) {
+    const std::int64_t bytes = 3 * part;
+    const std::int64_t block = 64 / part;  // rows that make three lines
+    for (const std::int64_t near : {0, 1}) {
+      const test::Edits edits = {{ParamId::kStream, 1},   {ParamId::kNear, near},   {ParamId::kTileRows, block},
+                                 {ParamId::kTileCols, 8}, {ParamId::kBandCols, 16}, {ParamId::kBlockUnits, 2 * block}};
+      for (const std::int64_t rows : {block, 4 * block, 5 * block + 1, 2 * block + block / 2})
+        for (const std::int64_t cols : {4, 16, 43}) {
+          std::ostringstream dst, pitched;
+          dst << "u8 (" << cols << ',' << rows << ',' << bytes << ')';
+          pitched << dst.str() << ":(" << bytes << ",4096,1)";
+          expect_exact("tile", dst.str(), pitched.str(), edits, 8 * part);
+          pitched.str({});
+          pitched << dst.str() << ":(" << bytes << ',' << cols * bytes + 8 << ",1)";
+          expect_exact("tile", dst.str(), pitched.str(), edits, 3);
+        }
+    }
+  }
+}
+
+TEST(TileRecords, TakesPlansOfTilesOfAnySize) {
+  for (const std::int64_t bytes : {3, 7, 12, 48}) {
+    const std::int64_t most = 512 / bytes / 4 * 4;
+    for (const std::int64_t rows : {128, 64})
+      expect_transpose(2 * most + 1, 2 * rows + 5, bytes, bytes, false,
+                       {{ParamId::kStream, 1},
+                        {ParamId::kTileRows, rows * bytes <= 4096 ? rows : 64},
+                        {ParamId::kTileCols, most},
+                        {ParamId::kBandCols, 2 * most},
+                        {ParamId::kBlockUnits, 2 * rows}});
+  }
+}
+
 TEST(TileRecords, LeavesGapsOfTheDestinationAlone) {
   expect_exact("tile", "u8 (37,83,3):(257,3,1)", "u8 (37,83,3):(3,111,1)", kStreamed);
 }
