@@ -76,6 +76,8 @@ class BufferedRecords final : public RecordMover {
 
   void move(const TilePlace& t, std::int64_t c, std::int64_t cols, const std::uint8_t* const* rows, std::int64_t at,
             TileAsker* asker) override {
+    const Records records = records_;  // bytes that are stored could be any object's: locals stay in registers
+    const std::int64_t record = a_.dst_unit;
     std::uint8_t* room[kMostBlocks * Records::kCols];
     const std::int64_t open = ceil_div(cols, Records::kCols) * Records::kCols;
     for (std::int64_t j = 0; j < open; ++j) {
@@ -86,8 +88,8 @@ class BufferedRecords final : public RecordMover {
     for (std::int64_t j = 0; j < open; j += Records::kCols, at += Records::kCols * a_.src_unit)
       for (std::int64_t r = 0; r < t.rows; r += Records::kRows) {
         asker->advance(Records::kRows * Records::kCols);
-        records_.move(rows[r] + at, kStagePitch,
-                      [&](std::size_t k) RESTRIDE_INLINE_LAMBDA { return room[j + k] + r * a_.dst_unit; });
+        records.move(rows[r] + at, kStagePitch,
+                     [&](std::size_t k) RESTRIDE_INLINE_LAMBDA { return room[j + k] + r * record; });
       }
     for (std::int64_t j = 0; j < cols; ++j) {
       const std::int64_t col = t.first_col + c + j;
@@ -207,7 +209,7 @@ class TripleMover final : public RecordMover {
 #endif
 
 /// Where the rows of a tile are read: in place, or, where many would share a set of the first cache and where more is
-/// read than a row has, from a stage that holds a piece of each before the columns that are read from it.
+/// read than a row has, from a stage.
 class RecordRows {
  public:
   RecordRows(const CpuArgs& a, const RecordMover& mover, const TilePlace& first)
@@ -216,26 +218,23 @@ class RecordRows {
   }
   void open(const TilePlace& t) {
     t_ = &t;
-    reached_ = 0;
     for (std::int64_t r = 0; r < t.rows; ++r) rows_[r] = t.src + t.row_offsets[r];
+    if (!in_place_) stage(0, t.cols);
   }
   /// Row by row, where column 0 of the tile would be; `cols` of its columns from c on are there.
   const std::uint8_t* const* at(std::int64_t c, std::int64_t cols) {
+    if (!in_place_) return staged_;
     const bool whole = cols == mover_.group_cols && t_->rows % mover_.block_rows == 0;
-    if (in_place_ && whole && mover_.read_bytes <= run_bytes(a_.cols - t_->band_first_col - t_->first_col - c))
-      return rows_;
-    if (c + cols > reached_) stage(c, in_place_ ? cols : std::max(cols, kPieceBytes / a_.src_unit / cols * cols));
+    if (whole && mover_.read_bytes <= run_bytes(a_.cols - t_->band_first_col - t_->first_col - c)) return rows_;
+    stage(c, cols);
     return staged_;
   }
 
  private:
-  static constexpr std::int64_t kPieceBytes = 128;
-
   std::int64_t run_bytes(std::int64_t cols) const { return (cols - 1) * a_.src_unit + a_.dst_unit; }
   void stage(std::int64_t c, std::int64_t cols) {
-    reached_ = std::min(c + cols, t_->cols);
     const std::int64_t at = c * a_.src_unit;
-    const auto bytes = static_cast<std::size_t>(run_bytes(reached_ - c));
+    const auto bytes = static_cast<std::size_t>(run_bytes(cols));
     for (std::int64_t r = 0; r < t_->rows; ++r) copy_bytes(stage_ + r * kStagePitch + at, rows_[r] + at, bytes);
   }
 
@@ -243,7 +242,6 @@ class RecordRows {
   const RecordMover& mover_;
   const TilePlace* t_ = nullptr;
   bool in_place_;
-  std::int64_t reached_ = 0;  ///< columns that are staged
   const std::uint8_t* rows_[kMaxTileRows];
   const std::uint8_t* staged_[kMaxTileRows];
   alignas(64) std::uint8_t stage_[kMaxTileRows * kStagePitch];
