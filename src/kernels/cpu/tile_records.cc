@@ -38,10 +38,11 @@ class RecordMover {
     return all_.at[t.first_col + c] + (t.first_row - all_.first_row) * a_.dst_unit;
   }
   /// Whole lines of a column that starts `fill` bytes into its first, past the caches; the ragged end waits in `carry`
-  /// unless it is the last.
+  /// unless it is the last. Outputs that stay in cache leave as they are.
   void leave(const TilePlace& t, std::uint8_t* line, const std::uint8_t* from, std::size_t fill,
              std::uint8_t* carry) const {
     const std::size_t total = fill + static_cast<std::size_t>(t.rows * a_.dst_unit);
+    if (!a_.stream) return copy_bytes(line, from, total);
     std::size_t i = 0;
     if (HWY_UNLIKELY(t.first_rows && fill != 0)) {
       std::memcpy(line + fill, from + fill, std::min(total, kLine) - fill);
@@ -93,10 +94,7 @@ class BufferedRecords final : public RecordMover {
       }
     for (std::int64_t j = 0; j < cols; ++j) {
       const std::int64_t col = t.first_col + c + j;
-      if (a_.stream)
-        leave(t, column(t, c + j), buffer_ + j * pitch_, all_.fill[col], carry_[col]);
-      else
-        copy_bytes(column(t, c + j), buffer_ + j * pitch_, static_cast<std::size_t>(t.rows * a_.dst_unit));
+      leave(t, column(t, c + j), buffer_ + j * pitch_, all_.fill[col], carry_[col]);
     }
   }
 
@@ -126,13 +124,15 @@ class TripleMover final : public RecordMover {
   static constexpr std::size_t kCols = T::kCols;
 
  public:
-  static bool takes(const CpuArgs& a, const std::uint8_t* dst) { return a.stream && dst_divides(a, dst, sizeof(Lane)); }
+  static bool takes(const CpuArgs& a, const std::uint8_t* dst) {
+    return !a.stream || dst_divides(a, dst, sizeof(Lane));
+  }
 
   TripleMover(const CpuArgs& a, const Columns& all) : RecordMover(a, all), triples_(a), others_(a) {
     group_cols = static_cast<std::int64_t>(kCols);
     block_rows = static_cast<std::int64_t>(T::kRows);
     read_bytes = triples_.read_bytes();
-    in_place = a.near;
+    in_place = a.near || !a.stream;
   }
 
   void move(const TilePlace& t, std::int64_t c, std::int64_t cols, const std::uint8_t* const* rows, std::int64_t at,
@@ -150,6 +150,7 @@ class TripleMover final : public RecordMover {
       join[j] = hn::Iota(d, static_cast<Lane>(hn::MaxLanes(d) - all_.fill[col] / sizeof(Lane)));
       above[j] = load(d, waiting_[col]);
     }
+    const bool past_caches = a_.stream;
     bool top = t.first_rows;
     for (std::int64_t r = 0; r < t.rows; r += block_rows, rows += block_rows) {
       const auto row = [&](std::size_t i) RESTRIDE_INLINE_LAMBDA { return rows[i] + at; };
@@ -157,8 +158,10 @@ class TripleMover final : public RecordMover {
         const V joined = permute_two(above[j], join[j], line);
         if (HWY_UNLIKELY(p == 0 && top))
           store_bytes(joined, to[j], all_.fill[t.first_col + c + static_cast<std::int64_t>(j)], kLine);
-        else
+        else if (past_caches)
           stream(joined, d, to[j]);
+        else
+          store(joined, d, to[j]);
         above[j] = line;
         to[j] += kLine;
       });
@@ -179,12 +182,16 @@ class TripleMover final : public RecordMover {
                               std::int64_t at) {
     constexpr auto kPitch = static_cast<std::int64_t>(sizeof(buffer_[0]));
     static_assert(kCols % Others::kCols == 0);
+    const Others others = others_;
+    const std::int64_t record = a_.dst_unit;
     for (std::size_t j = 0; j < static_cast<std::size_t>(cols); ++j)
       std::memcpy(buffer_[j], waiting_[t.first_col + c + static_cast<std::int64_t>(j)], kLine);
-    for (std::int64_t j = 0; j < cols; j += Others::kCols)
+    std::uint8_t* room = buffer_[0] + kLine;
+    for (std::int64_t j = 0; j < cols;
+         j += Others::kCols, at += Others::kCols * a_.src_unit, room += Others::kCols * kPitch)
       for (std::int64_t r = 0; r < t.rows; r += Others::kRows)
-        others_.move(rows[r] + at + j * a_.src_unit, kStagePitch, [&](std::size_t k) {
-          return buffer_[0] + (j + static_cast<std::int64_t>(k)) * kPitch + kLine + r * a_.dst_unit;
+        others.move(rows[r] + at, kStagePitch, [&](std::size_t k) RESTRIDE_INLINE_LAMBDA {
+          return room + static_cast<std::int64_t>(k) * kPitch + r * record;
         });
     for (std::int64_t j = 0; j < cols; ++j) {
       const std::int64_t col = t.first_col + c + j;
@@ -219,13 +226,14 @@ class RecordRows {
   void open(const TilePlace& t) {
     t_ = &t;
     for (std::int64_t r = 0; r < t.rows; ++r) rows_[r] = t.src + t.row_offsets[r];
-    if (!in_place_) stage(0, t.cols);
+    staged_whole_ = !in_place_ || t.rows % mover_.block_rows != 0;
+    if (staged_whole_) stage(0, t.cols);
   }
   /// Row by row, where column 0 of the tile would be; `cols` of its columns from c on are there.
   const std::uint8_t* const* at(std::int64_t c, std::int64_t cols) {
-    if (!in_place_) return staged_;
-    const bool whole = cols == mover_.group_cols && t_->rows % mover_.block_rows == 0;
-    if (whole && mover_.read_bytes <= run_bytes(a_.cols - t_->band_first_col - t_->first_col - c)) return rows_;
+    if (staged_whole_) return staged_;
+    if (cols == mover_.group_cols && mover_.read_bytes <= run_bytes(a_.cols - t_->band_first_col - t_->first_col - c))
+      return rows_;
     stage(c, cols);
     return staged_;
   }
@@ -242,6 +250,7 @@ class RecordRows {
   const RecordMover& mover_;
   const TilePlace* t_ = nullptr;
   bool in_place_;
+  bool staged_whole_ = false;
   const std::uint8_t* rows_[kMaxTileRows];
   const std::uint8_t* staged_[kMaxTileRows];
   alignas(64) std::uint8_t stage_[kMaxTileRows * kStagePitch];
