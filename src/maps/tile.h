@@ -26,10 +26,10 @@ enum class TileOrder : std::uint8_t {
 
 struct TileArgs {
   Walk batch;
-  std::uint32_t tiles = 0;  ///< tiles_d * tiles_s * batch
-  std::int32_t d_extent = 0, s_extent = 0;
-  std::int64_t src_pitch = 0;  ///< bytes from d to d + 1 in src, any sign
-  std::int64_t dst_pitch = 0;  ///< bytes from s to s + 1 in dst, any sign
+  std::uint32_t tiles = 0;                  ///< tiles_d * tiles_s * batch
+  std::int32_t d_extent = 0, s_extent = 0;  ///< below 2^30
+  std::int64_t src_pitch = 0;               ///< bytes from d to d + 1 in src, any sign
+  std::int64_t dst_pitch = 0;               ///< bytes from s to s + 1 in dst, any sign
   std::int64_t dst_offset = 0, src_offset = 0;
   std::int64_t src_first = 0, src_last = 0;  ///< bytes relative to src that belong to the source
   std::int32_t tile_d = 0, tile_s = 0;       ///< units
@@ -97,6 +97,12 @@ RESTRIDE_HD constexpr TilePlace tile_place(const TileArgs& a, std::uint32_t tile
   if (a.order != TileOrder::kSrc) s = next(a.tiles_s);
   return {static_cast<std::int32_t>(d) * a.tile_d, static_cast<std::int32_t>(s) * a.tile_s,
           tile * a.near_batches.divisor + near};
+}
+
+/// Units of a row of src that are left from unit `unit` of its tile on; none are inside where that is not positive.
+/// Units and not bytes, for a row may have more bytes than 31 bits count.
+RESTRIDE_HD constexpr std::int32_t tile_units_left(const TileArgs& a, const TilePlace& place, std::int32_t unit) {
+  return a.s_extent - place.s - unit;
 }
 
 /// Word number `item` of the tile's source rows: local row and word within it.

@@ -21,16 +21,17 @@ __global__ void __launch_bounds__(maps::kTileThreads, kBlocks)
   const char* const from =
       src + a.src_offset + batch.src + place.d * a.src_pitch + static_cast<std::int64_t>(place.s) * Tile::kSrc;
   const std::uint32_t stage = shared_address(shared);
-  const int rows = a.d_extent - place.d, row_bytes = (a.s_extent - place.s) * Tile::kSrc;
-  const int byte = threadIdx.x % Tile::kRowWords * 16, row = threadIdx.x / Tile::kRowWords;
+  constexpr int kWordUnits = maps::kWordBytes / Tile::kSrc;
+  const int column = threadIdx.x % Tile::kRowWords, row = threadIdx.x / Tile::kRowWords, byte = column * 16;
+  const int rows = a.d_extent - place.d, left = maps::tile_units_left(a, place, column * kWordUnits);
   constexpr int kRowsAStep = maps::kTileThreads / Tile::kRowWords;
   const char* word = from + row * a.src_pitch + byte;
   const std::int64_t step_bytes = kRowsAStep * a.src_pitch;
   uint4 words[Tile::kLoads];
 #pragma unroll
   for (int step = 0; step < Tile::kLoads; ++step, word += step_bytes) {
-    if (row + step * kRowsAStep >= rows || byte >= row_bytes) continue;
-    const bool whole = byte + 16 <= row_bytes || word + 16 <= src + a.src_last;
+    if (row + step * kRowsAStep >= rows || left <= 0) continue;
+    const bool whole = left >= kWordUnits || word + 16 <= src + a.src_last;
     words[step] = whole ? load_kept(word) : load_part(word, src + a.src_first, src + a.src_last);
   }
 #pragma unroll

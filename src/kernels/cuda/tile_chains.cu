@@ -45,8 +45,8 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   const maps::TilePlace place = maps::tile_place(a, blockIdx.x);
   const maps::Offsets batch = maps::offsets(a.batch, place.batch);
   const std::uint32_t stage = shared_address(shared);
-  const int row_bytes = (a.s_extent - place.s) * kUnit;
-  const int byte = threadIdx.x % Tile::kRowWords * 16, row = threadIdx.x / Tile::kRowWords;
+  const int column = threadIdx.x % Tile::kRowWords, row = threadIdx.x / Tile::kRowWords, byte = column * 16;
+  const int left = maps::tile_units_left(a, place, column * kUnits);
   constexpr int kRowsAStep = Tile::kThreads / Tile::kRowWords;
   const char* const from = src + a.src_offset + batch.src + static_cast<std::int64_t>(place.s) * kUnit + byte;
   // Finding a row takes long, so each lane finds one of those that its warp reads in all steps. Not for bytes: their
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     const int d = place.d + row + step * kRowsAStep;
     const std::int64_t offset = kUnit > 1 ? from_lane(found, step * Tile::kLanesRows + lane / Tile::kRowWords)
                                           : maps::chain_offset(c.src_rows, d);
-    if (byte >= row_bytes || d >= a.d_extent) continue;
+    if (left <= 0 || d >= a.d_extent) continue;
     words[step] = load_kept(from + offset);
   }
 #pragma unroll
