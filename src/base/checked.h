@@ -1,8 +1,9 @@
-// Integer arithmetic that says when it leaves 63 bits, for sizes that come from outside.
+// Integer arithmetic that says when it leaves 63 bits, or fewer, for sizes that come from outside.
 #pragma once
 
 #include <bit>
 #include <cstdint>
+#include <utility>
 
 namespace restride {
 
@@ -12,6 +13,17 @@ namespace restride {
 }
 [[nodiscard]] constexpr bool checked_add(std::int64_t a, std::int64_t b, std::int64_t* out) noexcept {
   return !__builtin_add_overflow(a, b, out);
+}
+
+/// Throws InternalError: a plan let a size pass that its kernel has no bits for.
+[[noreturn]] void refuse_narrowing();
+
+/// `value` in fewer bits, as kernels' arguments have it. That it fits is the bids' to see to; past them a size is never
+/// cut short, it is refused.
+template <class To>
+constexpr To narrowed(std::int64_t value) {
+  if (!std::in_range<To>(value)) refuse_narrowing();
+  return static_cast<To>(value);
 }
 
 /// a / b rounded up, of a >= 0 and b > 0; nothing overflows on the way.

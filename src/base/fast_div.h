@@ -6,11 +6,12 @@
 #include <bit>
 #include <cstdint>
 
+#include "src/base/checked.h"
 #include "src/base/hd.h"
 
 namespace restride::base {
 
-/// Divides n in [0, 2^31) by a divisor in [1, 2^31).
+/// Divides n in [0, 2^31) by a divisor in [1, 2^31); no other divisor passes.
 struct FastDiv {
   std::uint32_t divisor = 1;
   std::uint32_t multiplier = 0;
@@ -18,7 +19,8 @@ struct FastDiv {
 
   constexpr FastDiv() = default;
   explicit constexpr FastDiv(std::int64_t d) : divisor(static_cast<std::uint32_t>(d)) {
-    if (divisor <= 1) return;  // the quotient is n itself
+    if (d < 1 || d > INT32_MAX) refuse_narrowing();
+    if (divisor == 1) return;  // the quotient is n itself
     const auto log = static_cast<std::uint32_t>(std::bit_width(divisor - 1));
     // ceil(2^(31 + log) / d) < 2^32, and its error times n stays below 2^(31 + log).
     multiplier = static_cast<std::uint32_t>(((std::uint64_t{1} << (31 + log)) + divisor - 1) / divisor);

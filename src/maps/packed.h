@@ -45,10 +45,10 @@ struct PackedArgs {
   base::FastDiv cuts_d, cuts_s;  ///< tiles along the cut mode of the runs, of the pieces (1 when they are the same)
   std::int64_t d_dst_step = 0, d_src_step = 0;  ///< bytes from one cut to the next
   std::int64_t s_dst_step = 0, s_src_step = 0;
-  std::int32_t d_extent = 1, d_chunk = 1;  ///< of the cut modes; 1 and 1 where nothing is cut
-  std::int32_t s_extent = 1, s_chunk = 1;
-  bool same_cut = false;      ///< the run and the piece end in the same mode
-  bool pieces_first = false;  ///< tiles follow the cut mode of the pieces first, not that of the runs
+  std::int32_t d_chunk = 1, d_last = 1;  ///< indices of the cut modes in a tile and in the last one along them
+  std::int32_t s_chunk = 1, s_last = 1;  ///< (the modes themselves may have any number); 1 where nothing is cut
+  bool same_cut = false;                 ///< the run and the piece end in the same mode
+  bool pieces_first = false;             ///< tiles follow the cut mode of the pieces first, not that of the runs
   std::int32_t run_units = 0, rows = 0, pieces = 0, piece_bytes = 0;  ///< of a whole tile
   /// Of one index of a cut mode: what a shorter last tile multiplies. rows_per_s and pieces_per_d are 0 where the
   /// count does not depend on the cut.
@@ -94,8 +94,11 @@ RESTRIDE_HD constexpr PackedPlace packed_place(const PackedArgs& a, std::uint32_
   const auto d = static_cast<std::int32_t>(turned ? rest - batch * a.cuts_d.divisor : tile - rest * a.cuts_d.divisor);
   const auto s = static_cast<std::int32_t>(turned ? tile - rest * a.cuts_s.divisor : rest - batch * a.cuts_s.divisor);
   const Offsets at = offsets(a.batch, batch);
-  const std::int32_t valid_d = least(a.d_chunk, a.d_extent - d * a.d_chunk);
-  const std::int32_t valid_s = a.same_cut ? valid_d : least(a.s_chunk, a.s_extent - s * a.s_chunk);
+  const auto valid = [](std::int32_t cut, const base::FastDiv& cuts, std::int32_t chunk, std::int32_t last) {
+    return static_cast<std::uint32_t>(cut) + 1 == cuts.divisor ? last : chunk;
+  };
+  const std::int32_t valid_d = valid(d, a.cuts_d, a.d_chunk, a.d_last);
+  const std::int32_t valid_s = a.same_cut ? valid_d : valid(s, a.cuts_s, a.s_chunk, a.s_last);
   PackedPlace p;
   p.dst = a.dst_offset + at.dst + d * a.d_dst_step + s * a.s_dst_step;
   p.src = a.src_offset + at.src + d * a.d_src_step + s * a.s_src_step;

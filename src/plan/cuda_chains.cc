@@ -37,7 +37,7 @@ Candidate bid_tile_chains(const Canonical& c, const CudaMachine& machine) {
   std::int64_t batch = 0;
   if (!outer_walk(c, pair.d.mask | pair.s.mask, nullptr, &batch)) return refuse("too many outer modes");
   const std::int64_t tiles = ceil_div(pair.d.extent, pair.shape.d) * ceil_div(pair.s.extent, pair.shape.s);
-  if (tiles >= (std::int64_t{1} << 31) / batch) return refuse("too many tiles");
+  if (too_many(tiles, batch)) return refuse("too many tiles");
   Candidate bid;
   bid.family = Family::kTile;
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(pair.d.mask)},

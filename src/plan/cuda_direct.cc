@@ -90,9 +90,9 @@ maps::DirectArgs direct_args(const Canonical& c, const Candidate& chosen) {
   maps::DirectArgs a;
   a.dst_offset = c.dst_offset;
   a.src_offset = c.src_offset;
-  a.units = static_cast<std::int32_t>(c.units);
+  a.units = narrowed<std::int32_t>(c.units);
   a.rank = static_cast<std::int32_t>(c.modes.size());
-  a.blocks = static_cast<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
+  a.blocks = narrowed<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
   for (std::size_t m = 0; m < c.modes.size(); ++m) {
     a.extent[m] = base::FastDiv(c.modes[m].extent);
     a.step[m] = c.modes[m].src_stride;

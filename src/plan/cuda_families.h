@@ -82,6 +82,9 @@ std::int64_t row_alignment(const layout::Canonical& c, std::uint64_t inside);
 /// 2^31 or more. Bids pass null for the walk: only a plan's arguments need one, whose divisions take long to prepare.
 bool outer_walk(const layout::Canonical& c, std::uint64_t inside, maps::Walk* walk, std::int64_t* count);
 
+/// True when `count` tiles, or blocks, for each of `items` are too many: grids and maps number them by 31 bits.
+constexpr bool too_many(std::int64_t count, std::int64_t items = 1) { return count >= (std::int64_t{1} << 31) / items; }
+
 /// Largest power of two, up to 256, that divides the address of every row of src whose contiguous mode is `s`. The
 /// canonical form counts to 128; an allocator's pointers have more.
 std::int64_t src_row_alignment(const layout::Canonical& c, std::size_t s);

@@ -40,7 +40,8 @@ class Choice {
     for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i) dst_order_.push_back(static_cast<std::uint8_t>(i));
   }
 
-  /// The cheapest, into *set. A middling one is priced first: most of the others then turn out dearer early on.
+  /// The cheapest, into *set; a middling one where there is none. That is priced first: most of the others then turn
+  /// out dearer early on.
   Price cheapest(Set* set) const {
     const Price middling = price(kMiddling, set);
     Target at;
@@ -128,15 +129,13 @@ Candidate bid_packed(const Canonical& c, const CudaMachine& machine) {
   Set set;
   const Order src_order = by_src_stride(c);
   const Price best = Choice(c, machine, src_order).cheapest(&set);
-  if (best.time >= 1e300) return refusal(kFamily, "no tile fits shared memory");
+  if (best.time >= 1e300)
+    return refusal(kFamily, too_many(tiles_of(c, set)) ? "too many tiles" : "no tile fits shared memory");
   std::int64_t batch = 0;
   if (!outer_walk(c, set.dst | set.src, nullptr, &batch)) return refusal(kFamily, "too many outer modes");
   PackedArgs a = geometry(c, set, src_order);
   if (std::max({a.run_modes.rank, a.row_modes.rank, a.piece_modes.rank}) > maps::kMaxPackedModes)
     return refusal(kFamily, "too many modes in a tile");
-  if (std::int64_t{a.cuts_d.divisor} * a.cuts_s.divisor >= (std::int64_t{1} << 31) / batch)
-    return refusal(kFamily, "too many tiles");
-
   finish(c, set, a);
   if (a.shared_bytes > kMostShared) return refusal(kFamily, "no tile fits shared memory");
 

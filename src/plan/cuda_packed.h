@@ -73,13 +73,17 @@ Runs runs_of(const layout::Canonical& c, const Set& set);
 /// tables, made while its first tile is under way, take longer than that.
 std::int64_t tiles_of_block(bool blocks, int dst_unit, double entries, double tile_bytes);
 
+/// Tiles along all cuts and outer modes.
+std::int64_t tiles_of(const layout::Canonical& c, const Set& set);
+
 struct Price {
   double time = 1e300;
   std::int64_t read = 0, written = 0;
   double efficiency = 0;
 };
 
-/// What a tile costs whose runs start on `starts` bytes, if that may be less than `least`.
+/// What a tile costs whose runs start on `starts` bytes, if that may be less than `least`, it fits shared memory, and
+/// there are not too many of them.
 Price price_of(const layout::Canonical& c, const CudaMachine& machine, const Set& set, std::int64_t starts,
                double least);
 

@@ -109,7 +109,7 @@ void start(const Canonical& c, const Set& set, PackedArgs& a) {
     // A piece that runs backwards starts at its last index; a cut one that is shorter still spans a whole one's bytes.
     const std::int64_t reach = (set.chunk[m] - 1) * mode.src_stride;
     a.src_offset += reach;
-    a.run_inside -= static_cast<std::int32_t>(reach);
+    a.run_inside -= narrowed<std::int32_t>(reach);
     if (set.chunk[m] != mode.extent) a.whole_pieces = true;
   }
 }
@@ -125,8 +125,8 @@ void count(const Canonical& c, const Set& set, const Order& src_order, PackedArg
       pieces *= static_cast<std::uint32_t>(set.chunk[m]);
       append(a.piece_modes, static_cast<std::uint32_t>(set.chunk[m]), 0, c.modes[m].src_stride, piece_step[m]);
     }
-  a.pieces = static_cast<std::int32_t>(pieces);
-  a.piece_bytes = static_cast<std::int32_t>(set.piece_bytes);
+  a.pieces = narrowed<std::int32_t>(pieces);
+  a.piece_bytes = narrowed<std::int32_t>(set.piece_bytes);
   a.run_units = 1;
   for (std::size_t m = 0; m < c.modes.size() && m < kMaxSet; ++m)
     if (in(set.dst, m)) {
@@ -143,21 +143,23 @@ void count(const Canonical& c, const Set& set, const Order& src_order, PackedArg
   }
 }
 
-/// The modes with fewer indices inside than they have, and what shorter last tiles along them hold.
+/// The modes with fewer indices inside than they have, and what shorter last tiles along them hold. The modes may be
+/// of any extent: a kernel counts tiles along them, and of the last one's indices, but never all of their own.
 void cut(const Canonical& c, const Set& set, PackedArgs& a) {
-  const auto one = [&](int mode, std::int32_t* extent, std::int32_t* chunk, std::int64_t* dst, std::int64_t* src) {
+  const auto one = [&](int mode, std::int32_t* chunk, std::int32_t* last, std::int64_t* dst, std::int64_t* src) {
     if (mode == kNone) return base::FastDiv(1);
     const auto m = static_cast<std::size_t>(mode);
-    *extent = static_cast<std::int32_t>(c.modes[m].extent);
+    const std::int64_t extent = c.modes[m].extent, cuts = ceil_div(extent, set.chunk[m]);
     *chunk = set.chunk[m];
+    *last = narrowed<std::int32_t>(extent - (cuts - 1) * *chunk);
     const CopyMode way = forwards(c, set, m);
     *dst = set.chunk[m] * way.dst_stride;
     *src = set.chunk[m] * way.src_stride;
-    return base::FastDiv(ceil_div(*extent, *chunk));
+    return base::FastDiv(cuts);
   };
   a.same_cut = set.d_cut != kNone && set.d_cut == set.s_cut;
-  a.cuts_d = one(set.d_cut, &a.d_extent, &a.d_chunk, &a.d_dst_step, &a.d_src_step);
-  if (!a.same_cut) a.cuts_s = one(set.s_cut, &a.s_extent, &a.s_chunk, &a.s_dst_step, &a.s_src_step);
+  a.cuts_d = one(set.d_cut, &a.d_chunk, &a.d_last, &a.d_dst_step, &a.d_src_step);
+  if (!a.same_cut) a.cuts_s = one(set.s_cut, &a.s_chunk, &a.s_last, &a.s_dst_step, &a.s_src_step);
   // Tiles whose pieces go on in each other's share lines of src, which L2 keeps for some hundred tiles.
   a.pieces_first = order_of_tiles(a.cuts_d.divisor, a.cuts_s.divisor) == maps::TileOrder::kSrc;
   a.run_per_d = a.run_units / a.d_chunk;
@@ -186,14 +188,14 @@ PackedArgs geometry(const Canonical& c, const Set& set, const Order& src_order) 
   start(c, set, a);
   count(c, set, src_order, a);
   cut(c, set, a);
-  a.tiles = static_cast<std::uint32_t>(std::int64_t{a.cuts_d.divisor} * a.cuts_s.divisor * batch);
+  a.tiles = narrowed<std::uint32_t>(std::int64_t{a.cuts_d.divisor} * a.cuts_s.divisor * batch);
   for (int i = 0; i < a.piece_modes.rank; ++i) {
     const std::int64_t reach = (std::int64_t{a.piece_modes.extent[i].divisor} - 1) * a.piece_modes.src_stride[i];
     (reach < 0 ? a.tile_first : a.tile_last) += reach;
   }
   a.tile_last += a.piece_bytes;
   // Pieces that may start anywhere take a word more.
-  a.piece_pitch = static_cast<std::int32_t>(ceil_div(a.piece_bytes + (pieces_on_words(c, a) ? 0 : 45), 16)) * 16;
+  a.piece_pitch = narrowed<std::int32_t>(ceil_div(a.piece_bytes + (pieces_on_words(c, a) ? 0 : 45), 16)) * 16;
   a.dst_dtype = static_cast<std::uint8_t>(c.dst_dtype);
   a.src_dtype = static_cast<std::uint8_t>(c.src_dtype);
   return a;
@@ -207,7 +209,7 @@ void finish(const Canonical& c, const Set& set, PackedArgs& a) {
   } else if (flat(c, set, a) && (run_bytes % 16 != 0 || run_bytes <= 32 || straddles(c, a))) {
     a.kind = PackedKind::kFlat;
     a.flat_run = base::FastDiv(a.run_units);
-    a.flat_step = static_cast<std::int32_t>(a.row_modes.src_stride[0]);
+    a.flat_step = narrowed<std::int32_t>(a.row_modes.src_stride[0]);
     // Lanes that collect from pieces side by side meet in the fewest banks when pieces are an odd number of words
     // apart.
     if (a.pieces > 1) a.piece_pitch |= 16;
@@ -241,7 +243,7 @@ maps::PackedArgs packed_args(const Canonical& c, const Candidate& chosen) {
   a.load = packed::load_lattice(words, a.pieces, a.threads);
   if (a.kind == PackedKind::kSorted) a.shared_bytes += (maps::packed_row_table(a) - a.rows) * 16;
   if (packed::four_blocks(c, a)) a.shared_bytes = std::max(a.shared_bytes, kRoomOfFour);
-  a.blocks = static_cast<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
+  a.blocks = narrowed<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
   return a;
 }
 

@@ -101,7 +101,8 @@ std::int64_t table_bytes_of(const Set& set, std::int64_t copies) {
   return set.run_units * 2 * copies + (set.tile_units / set.run_units + set.tile_units / set.piece_units) * 16;
 }
 
-/// Tiles along all cuts and outer modes.
+}  // namespace
+
 std::int64_t tiles_of(const Canonical& c, const Set& set) {
   std::int64_t tiles = 1, whole_units = set.tile_units;  // of a tile that nothing is cut of
   const auto cut = [&](int mode) {
@@ -113,6 +114,8 @@ std::int64_t tiles_of(const Canonical& c, const Set& set) {
   if (set.s_cut != kNone && set.s_cut != set.d_cut) cut(set.s_cut);
   return tiles * (c.units / whole_units);
 }
+
+namespace {
 
 /// Sectors that a tile's pieces are read by.
 std::int64_t sectors_read(const Canonical& c, const Set& set) {
@@ -187,7 +190,9 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   const std::int64_t table_bytes = table_bytes_of(set, small && starts < 16 ? 4 / c.dst_unit : 1);
   const std::int64_t loaded_bytes = set.tile_units / set.piece_units * set.piece_bytes;
   if (loaded_bytes * 17 / 16 + table_bytes > (44 << 10)) return p;
-  const auto tiles = static_cast<double>(tiles_of(c, set));
+  const std::int64_t all_tiles = tiles_of(c, set);
+  if (too_many(all_tiles)) return p;
+  const auto tiles = static_cast<double>(all_tiles);
   const double used = static_cast<double>(c.units) / (tiles * static_cast<double>(set.tile_units));
   efficiency *= std::min(1.0, 1 - w.unused + (w.unused + 0.05) * used);
   const auto block_bytes = static_cast<double>(loaded_bytes + table_bytes + 1024);

@@ -122,13 +122,14 @@ Set set_of(const Canonical& c, const Candidate& chosen) {
   set.src = static_cast<std::uint64_t>(chosen.get(ParamId::kSrcSet));
   set.d_cut = static_cast<int>(chosen.get(ParamId::kRowMode, kNone));
   set.s_cut = static_cast<int>(chosen.get(ParamId::kColMode, kNone));
-  for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i)
-    if (((set.dst | set.src) >> i & 1) != 0) set.chunk[i] = static_cast<std::int32_t>(c.modes[i].extent);
-  const auto cut = [&](int mode, ParamId size) {
-    if (mode != kNone) set.chunk[static_cast<std::size_t>(mode)] = static_cast<std::int32_t>(chosen.get(size));
-  };
-  cut(set.d_cut, ParamId::kTileRows);
-  cut(set.s_cut, ParamId::kTileCols);
+  for (std::size_t i = 0; i < c.modes.size() && i < kMaxSet; ++i) {
+    if (((set.dst | set.src) >> i & 1) == 0) continue;
+    const int mode = static_cast<int>(i);
+    const std::int64_t whole = c.modes[i].extent;
+    set.chunk[i] = narrowed<std::int32_t>(mode == set.s_cut   ? chosen.get(ParamId::kTileCols)
+                                          : mode == set.d_cut ? chosen.get(ParamId::kTileRows)
+                                                              : whole);
+  }
   count(c, set);
   return set;
 }

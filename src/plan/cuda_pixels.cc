@@ -44,7 +44,7 @@ bool fill_phases(const Canonical& c, const Row& row, PixelsArgs& a) {
     for (int j = 0; j < units; ++j) {
       const std::int64_t unit = phase + j;
       const std::int64_t offset = unit % row.pixel * row.inside + unit / row.pixel * row.step;
-      a.offset[at][j] = static_cast<std::int32_t>(offset);
+      a.offset[at][j] = narrowed<std::int32_t>(offset);
       low = j == 0 ? offset : std::min(low, offset);
       high = j == 0 ? offset : std::max(high, offset);
     }
@@ -120,7 +120,7 @@ Candidate bid_pixels(const Canonical& c, const CudaMachine& machine) {
   std::int64_t rows = 0;
   if (!outer_walk(c, row.mask, nullptr, &rows)) return refuse("too many rows or outer modes");
   const Block block = block_of(c, row);
-  if (block.chunks >= (std::int64_t{1} << 31) / rows) return refuse("too many blocks");
+  if (too_many(block.chunks, rows)) return refuse("too many blocks");
   Candidate bid;
   bid.family = Family::kRows;
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(row.mask)},
@@ -155,11 +155,11 @@ PixelsArgs pixels_args(const Canonical& c) {
   a.row_units = row.units;
   a.pixel = base::FastDiv(row.pixel);
   const Block block = block_of(c, row);
-  a.threads = static_cast<std::int32_t>(block.threads);
-  a.steps = static_cast<std::int32_t>(block.steps);
-  a.step_pixels = static_cast<std::int32_t>(a.threads * units_of_word(c) / row.pixel);
+  a.threads = narrowed<std::int32_t>(block.threads);
+  a.steps = narrowed<std::int32_t>(block.steps);
+  a.step_pixels = narrowed<std::int32_t>(a.threads * units_of_word(c) / row.pixel);
   a.chunks = base::FastDiv(block.chunks);
-  a.blocks = static_cast<std::uint32_t>(block.chunks * rows);
+  a.blocks = narrowed<std::uint32_t>(block.chunks * rows);
   // A skew starts words up to four pixels earlier; a word is read as three aligned ones.
   const std::int64_t span = (block.steps * a.step_pixels + 4) * row.step;
   const std::int64_t pixel = std::abs(row.inside) * row.pixel + 4 * std::abs(row.step);

@@ -91,6 +91,26 @@ Candidate pack(const Canonical& c, const CudaMachine& machine) {
   return direct.applies ? direct : bid_packed(c, machine);
 }
 
+/// True of steps and offsets that no memory has. Tiles count on past the ends of rows, by up to some thousand steps,
+/// which 63 bits then need not hold; gather counts no further than to the last unit.
+bool beyond_memory(const Canonical& c) {
+  constexpr int kStepBits = 50, kOffsetBits = 60;
+  std::uint64_t steps = 0;
+  for (const CopyMode& m : c.modes) steps |= magnitude(m.dst_stride) | magnitude(m.src_stride);
+  return steps >> kStepBits != 0 || (magnitude(c.dst_offset) | magnitude(c.src_offset)) >> kOffsetBits != 0;
+}
+
+/// Asks a family for its bid, gather alone where steps are beyond any memory.
+struct Ask {
+  const Canonical& c;
+  const CudaMachine& machine;
+  bool beyond;
+
+  [[gnu::noinline]] Candidate operator()(Family family, Candidate (*bid)(const Canonical&, const CudaMachine&)) const {
+    return beyond ? refusal(family, "steps or offsets beyond any memory") : bid(c, machine);
+  }
+};
+
 /// The names of the families that bid.
 std::string bidders(std::span<const Candidate> bids) {
   return family_list([&](Family f) {
@@ -113,10 +133,12 @@ Decision plan_cuda(const Canonical& c, const CudaMachine& machine, std::string_v
     decision.chosen.reason = "nothing to do";
     return decision;
   }
-  const Candidate bids[] = {bid_run(c, machine),         bid_rows(c, machine),        bid_pixels(c, machine),
-                            bid_short_rows(c, machine),  bid_tile(c, machine),        bid_tile_bulk(c, machine),
-                            bid_tile_chains(c, machine), bid_tile_pixels(c, machine), pack(c, machine),
-                            bid_gather(c, machine)};
+  const Ask ask{c, machine, beyond_memory(c)};
+  const Candidate bids[] = {ask(Family::kRun, bid_run),          ask(Family::kRows, bid_rows),
+                            ask(Family::kRows, bid_pixels),      ask(Family::kRows, bid_short_rows),
+                            ask(Family::kTile, bid_tile),        ask(Family::kTile, bid_tile_bulk),
+                            ask(Family::kTile, bid_tile_chains), ask(Family::kTile, bid_tile_pixels),
+                            ask(Family::kPacked, pack),          bid_gather(c, machine)};
   // Best first, refusals last, otherwise in the order of the bids.
   std::array<const Candidate*, std::size(bids)> order;
   std::size_t count = 0;

@@ -94,7 +94,7 @@ Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
   std::int64_t batch = 0;
   const std::uint64_t inside = std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count;
   if (!outer_walk(c, inside, nullptr, &batch)) return refusal(kFamily, "too many outer modes");
-  if (chunks >= (std::int64_t{1} << 31) / batch) return refusal(kFamily, "too many blocks");
+  if (too_many(chunks, batch)) return refusal(kFamily, "too many blocks");
   Candidate bid;
   bid.family = kFamily;
   bid.params = {{ParamId::kEngine, 2},
@@ -116,30 +116,30 @@ maps::RecordsArgs records_args(const Canonical& c, const Candidate& chosen) {
   maps::RecordsArgs a;
   std::int64_t batch = 0;
   outer_walk(c, std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count, &a.batch, &batch);
-  a.plane_words = static_cast<std::uint32_t>(count.extent * moved_unit(c) / 16);
+  a.plane_words = narrowed<std::uint32_t>(count.extent * moved_unit(c) / 16);
   a.chunks = base::FastDiv((a.plane_words + 31) / 32);
   if (chosen.get(ParamId::kBoundaryBytes) != 0) {
-    a.plane_units = static_cast<std::int32_t>(count.extent);
+    a.plane_units = narrowed<std::int32_t>(count.extent);
     a.chunks = base::FastDiv(tiles_of(count.extent, c.dst_unit));
-    a.fields = static_cast<std::uint8_t>(r.fields);
+    a.fields = narrowed<std::uint8_t>(r.fields);
     a.shared_bytes = maps::records_tile_bytes(a, c.dst_unit);
     if (a.shared_bytes > kLargeTile) a.shared_bytes = kRoomOfFour;
     a.turn_shift = static_cast<std::uint8_t>(3 - std::min(std::countr_zero(static_cast<unsigned>(r.fields)), 3));
   }
-  a.warps = static_cast<std::uint32_t>(std::int64_t{a.chunks.divisor} * batch);
-  a.blocks = static_cast<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
+  a.warps = narrowed<std::uint32_t>(std::int64_t{a.chunks.divisor} * batch);
+  a.blocks = narrowed<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
   a.dst_offset = c.dst_offset;
   a.src_offset = c.src_offset;
   a.plane_stride = fields.src_stride;
-  a.fields = static_cast<std::uint8_t>(r.fields);
+  a.fields = narrowed<std::uint8_t>(r.fields);
   if (r.to_planes) {
     const bool backwards = fields.src_stride < 0;
     a.plane_stride = backwards ? -fields.dst_stride : fields.dst_stride;
     if (backwards) a.dst_offset += (fields.extent - 1) * fields.dst_stride;
     a.dst_offset -= r.skipped * a.plane_stride;
     a.src_offset = first_wanted(c, fields) - r.skipped * c.src_unit;
-    a.first = static_cast<std::uint8_t>(r.skipped);
-    a.last = static_cast<std::uint8_t>(r.skipped + fields.extent);
+    a.first = narrowed<std::uint8_t>(r.skipped);
+    a.last = narrowed<std::uint8_t>(r.skipped + fields.extent);
     a.guarded = fields.extent != r.fields;
     const ByteRange range = source_range(c);
     a.src_first = range.first;

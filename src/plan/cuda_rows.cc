@@ -47,6 +47,21 @@ int words_a_thread(const Canonical& c, RowsKind kind) {
   return kind == RowsKind::kCollect || (kind == RowsKind::kUnit && row_units(c) * c.dst_unit >= 4096) ? 1 : kSteps;
 }
 
+/// How blocks share `words` words of each of `rows` rows, `block_words` a block: numbered through, or, where 31 bits do
+/// not count them all, each within one row.
+struct Share {
+  bool chunked = false;
+  std::int64_t pieces = 1;  ///< words a row, or blocks
+  std::int64_t blocks = 0;
+};
+Share share_of(std::int64_t rows, std::int64_t words, std::int64_t block_words) {
+  // Block numbers times the words of a block must stay below 2^31, the last block's included.
+  if (words < ((std::int64_t{1} << 31) - block_words) / rows)
+    return {false, words, ceil_div(words * rows, block_words)};
+  const std::int64_t chunks = ceil_div(words, block_words);
+  return {true, chunks, saturated_mul(chunks, rows)};
+}
+
 std::int64_t source_sectors(const Canonical& c) {
   std::int64_t rows = c.units / row_units(c);
   const std::int64_t step = std::abs(src_step(c));
@@ -83,12 +98,12 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family famil
   const std::int64_t step = src_step(c);
   const bool wide = c.cast || (c.dst_unit < 16 && row_units(c) * c.dst_unit >= 64);
   const std::int64_t vector = wide ? 16 : c.dst_unit;
-  const std::int64_t words = rows * words_of_row(c, rows_kind(c, vector));
+  const std::int64_t words = words_of_row(c, rows_kind(c, vector));
   // A small copy gives every multiprocessor a block before it gives a thread a second word.
-  const bool small = words < static_cast<std::int64_t>(machine.sm_count) * kThreads * kSteps * 2;
-  bid.params = {{ParamId::kVectorBytes, vector},
-                {ParamId::kThreads, threads_of(c)},
-                {ParamId::kStages, small ? 1 : words_a_thread(c, rows_kind(c, vector))}};
+  const bool small = rows * words < static_cast<std::int64_t>(machine.sm_count) * kThreads * kSteps * 2;
+  const std::int64_t stages = small ? 1 : words_a_thread(c, rows_kind(c, vector));
+  if (too_many(share_of(rows, words, threads_of(c) * stages).blocks)) return refusal(family, "too many blocks");
+  bid.params = {{ParamId::kVectorBytes, vector}, {ParamId::kThreads, threads_of(c)}, {ParamId::kStages, stages}};
   const std::int64_t row_bytes = row_units(c) * c.dst_unit;
   const bool dense = std::abs(step) == c.src_unit || step == 0;
   // Short rows: memory likes long runs, the more where lines are shared, and partly filled words cost as whole ones.
@@ -148,17 +163,16 @@ maps::RowsArgs rows_args(const Canonical& c, const Candidate& chosen) {
   if (kind == RowsKind::kForward) a.src_step = 1;
   a.dst_dtype = static_cast<std::uint8_t>(c.dst_dtype);
   a.src_dtype = static_cast<std::uint8_t>(c.src_dtype);
-  a.row_count = static_cast<std::uint32_t>(rows);
-  a.block_words = static_cast<std::uint32_t>(threads_of(c) * chosen.get(ParamId::kStages, 1));
+  a.row_count = narrowed<std::uint32_t>(rows);
+  a.block_words = narrowed<std::uint32_t>(threads_of(c) * chosen.get(ParamId::kStages, 1));
   std::int64_t words = words_of_row(c, kind);
   if (kind == RowsKind::kForward)
     words =
         maps::rows_words(a.row_units, 16, 16 - static_cast<int>(std::min<std::int64_t>(row_alignment(c, kRow), 16)));
-  // Block numbers times the words of a block must stay below 2^31, the last block's included.
-  a.chunked = words >= ((std::int64_t{1} << 31) - a.block_words) / rows;
-  const std::int64_t chunks = ceil_div(words, a.block_words);
-  a.pieces = base::FastDiv(a.chunked ? chunks : words);
-  a.blocks = static_cast<std::uint32_t>(a.chunked ? chunks * rows : ceil_div(words * rows, a.block_words));
+  const Share share = share_of(rows, words, a.block_words);
+  a.chunked = share.chunked;
+  a.pieces = base::FastDiv(share.pieces);
+  a.blocks = narrowed<std::uint32_t>(share.blocks);
   return a;
 }
 
@@ -179,7 +193,7 @@ maps::GatherArgs gather_args(const Canonical& c, const Candidate& chosen) {
   a.units = c.units;
   a.dst_offset = c.dst_offset;
   a.src_offset = c.src_offset;
-  a.blocks = static_cast<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
+  a.blocks = narrowed<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
   a.dst_dtype = static_cast<std::uint8_t>(c.dst_dtype);
   a.src_dtype = static_cast<std::uint8_t>(c.src_dtype);
   for (const layout::CopyMode& m : c.modes) {

@@ -114,7 +114,7 @@ Candidate bid_short_rows(const Canonical& c, const CudaMachine& machine) {
   std::int64_t items = 0;
   if (!outer_walk(c, r.mask, nullptr, &items)) return refuse("too many outer modes");
   const Block b = block_of(c, r);
-  if (b.chunks >= (std::int64_t{1} << 31) / items) return refuse("too many blocks");
+  if (too_many(b.chunks, items)) return refuse("too many blocks");
   Candidate bid;
   bid.family = Family::kRows;
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(r.mask)},
@@ -146,14 +146,14 @@ ShortRowsArgs short_rows_args(const Canonical& c) {
   a.src_step = r.count.src_stride;
   a.src_inside = r.inside;
   a.rows = r.count.extent;
-  a.lane_units = static_cast<std::int32_t>(lane_units(c, r));
+  a.lane_units = narrowed<std::int32_t>(lane_units(c, r));
   a.lanes = base::FastDiv(r.units / a.lane_units);
   a.chunks = base::FastDiv(b.chunks);
-  a.threads = static_cast<std::int32_t>(b.threads);
-  a.step_rows = static_cast<std::int32_t>(b.step_rows);
-  a.steps = static_cast<std::int32_t>(b.steps);
+  a.threads = narrowed<std::int32_t>(b.threads);
+  a.step_rows = narrowed<std::int32_t>(b.step_rows);
+  a.steps = narrowed<std::int32_t>(b.steps);
   a.fetch_sectors = touched_dst(c, r).in_part != 0;
-  a.blocks = static_cast<std::uint32_t>(b.chunks * items);
+  a.blocks = narrowed<std::uint32_t>(b.chunks * items);
   return a;
 }
 

@@ -144,7 +144,7 @@ Candidate offer(const Canonical& c, const CudaMachine& machine, const Tiling& t,
   const std::int64_t skew = boundary != 0 ? boundary / c.dst_unit - 1 : 0;
   const std::int64_t tiles_d = ceil_div(t.d_extent + skew, shape.d), tiles_s = ceil_div(t.s_extent, shape.s);
   const std::int64_t tiles = tiles_d * tiles_s;
-  if (tiles >= (std::int64_t{1} << 31) / t.batch) return refusal(Family::kTile, "too many tiles");
+  if (too_many(tiles, t.batch)) return refusal(Family::kTile, "too many tiles");
   bid.params = {{ParamId::kRowMode, 0},
                 {ParamId::kColMode, t.s},
                 {ParamId::kTileRows, shape.d},

@@ -37,7 +37,7 @@ bool tile_by_bulk(const Canonical& c, std::int64_t col_mode) {
   constexpr std::int64_t kMaxStride = (std::int64_t{1} << 40) - 16;
   const int units = 16 / c.dst_unit;
   for (std::size_t i = 0; i < c.modes.size(); ++i)
-    if (i != s && (c.modes[i].src_stride <= 0 || c.modes[i].src_stride * (i == 0 ? units : 1) > kMaxStride))
+    if (i != s && (c.modes[i].src_stride <= 0 || c.modes[i].src_stride > kMaxStride / (i == 0 ? units : 1)))
       return false;
   return c.modes[0].extent % units == 0 && c.modes[s].extent * c.src_unit < (std::int64_t{1} << 31);
 }
@@ -58,16 +58,16 @@ maps::TileArgs tiles_over(const Canonical& c, const Candidate& chosen, std::uint
   std::int64_t batch = 0;
   outer_walk(c, inside, &a.batch, &batch);
   set_sides(a, c);
-  a.d_extent = static_cast<std::int32_t>(extent.d);
-  a.s_extent = static_cast<std::int32_t>(extent.s);
-  a.tile_d = static_cast<std::int32_t>(chosen.get(ParamId::kTileRows));
-  a.tile_s = static_cast<std::int32_t>(chosen.get(ParamId::kTileCols));
+  a.d_extent = narrowed<std::int32_t>(extent.d);
+  a.s_extent = narrowed<std::int32_t>(extent.s);
+  a.tile_d = narrowed<std::int32_t>(chosen.get(ParamId::kTileRows));
+  a.tile_s = narrowed<std::int32_t>(chosen.get(ParamId::kTileCols));
   const std::int64_t tiles_d = ceil_div(extent.d + overlap, a.tile_d), tiles_s = ceil_div(extent.s, a.tile_s);
   a.tiles_d = base::FastDiv(tiles_d);
   a.tiles_s = base::FastDiv(tiles_s);
   a.near_batches = base::FastDiv(1);
   a.order = static_cast<maps::TileOrder>(chosen.get(ParamId::kOrder));
-  a.tiles = static_cast<std::uint32_t>(tiles_d * tiles_s * batch);
+  a.tiles = narrowed<std::uint32_t>(tiles_d * tiles_s * batch);
   a.blocks = a.tiles;
   return a;
 }
@@ -92,7 +92,7 @@ maps::TileArgs tile_args(const Canonical& c, const Candidate& chosen) {
   a.skew_mask = std::max(0, boundary - 1);
   a.halo = halo;
   a.near_batches = base::FastDiv(near_tuples(c, inside, s_mode.dst_stride));
-  a.blocks = static_cast<std::uint32_t>(std::clamp<std::int64_t>(chosen.get(ParamId::kBlocks, a.tiles), 1, a.tiles));
+  a.blocks = narrowed<std::uint32_t>(std::clamp<std::int64_t>(chosen.get(ParamId::kBlocks, a.tiles), 1, a.tiles));
 
   const std::int32_t row_bytes = a.tile_s * c.src_unit;
   const auto low = static_cast<std::int32_t>(a.src_pitch & 15);

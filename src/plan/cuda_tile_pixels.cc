@@ -112,7 +112,7 @@ Candidate bid_tile_pixels(const Canonical& c, const CudaMachine& machine) {
   const std::int64_t tile_s = maps::pixel_tile_s(pixel);
   const std::int64_t tiles_d = ceil_div(along, tile_d), tiles_s = ceil_div(s_extent, tile_s);
   const std::int64_t tiles = tiles_d * tiles_s;
-  if (tiles >= (std::int64_t{1} << 31) / batch) return refuse("too many tiles");
+  if (too_many(tiles, batch)) return refuse("too many tiles");
   Candidate bid;
   bid.family = Family::kTile;
   bid.params = {{ParamId::kRowMode, p.d},
