@@ -1,9 +1,14 @@
-// Sizes past 32 bits and past the grid's limits: more than 2^31 elements, more than 65535 tiles along every mode.
-// Tagged Large: needs about 20 GiB of device memory. RESTRIDE_LARGE=0 leaves it out.
+// Sizes past 32 bits and past the grid's limits: more than 2^31 elements, modes of more than 2^32, rows of more than 2
+// GiB, more than 65535 tiles along every mode. All is filled, copied and compared on the device.
+// Tagged Large: each test says what it needs, 8 to 97 GiB of device memory, and skips where less is free.
+// RESTRIDE_LARGE=0 leaves all out.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <set>
+#include <string>
+#include <vector>
 
 #include <restride/error.hpp>
 
@@ -28,44 +33,111 @@ class GpuLarge : public ::testing::Test {
   void SetUp() override {
     const char* wanted = std::getenv("RESTRIDE_LARGE");
     if (wanted != nullptr && std::strcmp(wanted, "0") == 0) GTEST_SKIP() << "RESTRIDE_LARGE=0";
-    std::size_t free = 0, total = 0;
-    RESTRIDE_CHECK_CUDA(cudaMemGetInfo(&free, &total));
-    if (free < (std::size_t{24} << 30)) GTEST_SKIP() << "needs 24 GiB of free device memory";
   }
+  void TearDown() override { std::printf("%d large copies\n", copies_); }
 
-  /// The default and every family that claims the layouts (gather too, slow as it is there).
+  /// The default, every family that claims the layouts, and every other candidate of the planner (gather too, slow as
+  /// it is there), compared with src; where elements are converted, with what gather makes of them.
   void check(const LargeCase& c) {
     SCOPED_TRACE(std::string(c.what) + ": " + to_string(c.src) + " -> " + to_string(c.dst));
     const auto [dst_first, dst_last] = byte_range(c.dst);
     const auto [src_first, src_last] = byte_range(c.src);
     ASSERT_EQ(dst_first, 0);
     ASSERT_EQ(src_first, 0);
-    DeviceBuffer src(static_cast<std::size_t>(src_last + 8)), dst(static_cast<std::size_t>(dst_last + 2 * kMargin));
+    const bool cast = !(c.dst.element == c.src.element);
+    const std::int64_t dst_bytes = dst_last + 2 * kMargin;
+    require_free(src_last + 8 + dst_bytes * (cast ? 2 : 1));
+    if (IsSkipped()) return;
+    DeviceBuffer src(static_cast<std::size_t>(src_last + 8)), dst(static_cast<std::size_t>(dst_bytes));
+    DeviceBuffer expected(static_cast<std::size_t>(cast ? dst_bytes : 1));
     fill_hashed(src.data(), src_last + 8, 99, stream_);
-    std::byte* to = dst.data() + kMargin;
-    for (const std::string_view family :
-         {std::string_view{}, kFamilies[0], kFamilies[1], kFamilies[2], kFamilies[3], kFamilies[4]}) {
-      SCOPED_TRACE("family " + std::string(family));
-      RESTRIDE_CHECK_CUDA(cudaMemsetAsync(dst.data(), kCanary, dst.bytes(), stream_));
-      Options options;
-      options.stream = static_cast<cudaStream_t>(stream_);
-      options.family = family;
-      try {
-        copy(Tensor{to, c.dst}, ConstTensor{src.data(), c.src}, options);
-      } catch (const ArgumentError&) {
-        continue;
-      }
-      ASSERT_EQ(count_differences(to, c.dst, src.data(), c.src, stream_), 0);
-      ASSERT_EQ(count_bytes_other_than(dst.data(), kMargin, kCanary, stream_), 0) << "bytes before dst";
-      ASSERT_EQ(count_bytes_other_than(to + dst_last, kMargin, kCanary, stream_), 0) << "bytes behind dst";
-      ++copies_;
+    Job job{c, dst_last, src.data(), dst.data() + kMargin, src.data(), c.src};
+    if (cast) {
+      copy(Tensor{expected.data() + kMargin, c.dst}, ConstTensor{src.data(), c.src}, options("gather"));
+      job.expected = expected.data() + kMargin;
+      job.expected_layout = c.dst;
+    }
+    run_one(job, "default", [&] { copy(Tensor{job.dst, c.dst}, ConstTensor{job.src, c.src}, options({})); });
+    for (const std::string_view family : kFamilies)
+      run_one(job, family, [&] { copy(Tensor{job.dst, c.dst}, ConstTensor{job.src, c.src}, options(family)); });
+    // Both sides are aligned as cudaMalloc aligns: plans know of 128 bytes.
+    const Plan plan(c.dst, c.src, options({}), 128, 128);
+    note(plan.impl().decision.chosen);
+    for (const plan::Candidate& k : plan.impl().decision.others) {
+      if (!k.applies) continue;
+      plan::Decision decision = plan.impl().decision;
+      decision.chosen = k;
+      const Plan other(api::with_decision(plan.impl(), decision));
+      run_one(job, other.explain(), [&] { ASSERT_EQ(other.run(job.dst, job.src, options({})), 0); });
+      note(k);
     }
   }
-  void TearDown() override { std::printf("%d large copies\n", copies_); }
+
+  /// True when one of tile's kernels was among what `check` ran: 0 by ordinary loads, rows on words; 3 by chains.
+  bool ran_tile(std::int64_t engine) const { return tile_engines_.count(engine) != 0; }
+
+ private:
+  struct Job {
+    const LargeCase& c;
+    std::int64_t dst_last;
+    const std::byte* src;
+    std::byte* dst;
+    const std::byte* expected;
+    Layout expected_layout;
+  };
+
+  /// Skips the test where the device has less memory left.
+  void require_free(std::int64_t bytes) {
+    std::size_t free = 0, total = 0;
+    RESTRIDE_CHECK_CUDA(cudaMemGetInfo(&free, &total));
+    const std::int64_t needed = bytes + (std::int64_t{1} << 29);  // the runtime's own among it
+    if (static_cast<std::int64_t>(free) < needed)
+      GTEST_SKIP() << "needs " << (needed >> 30) + 1 << " GiB of free device memory, " << (free >> 30) << " are left";
+  }
+
+  Options options(std::string_view family) const {
+    Options o;
+    o.device = DeviceKind::kCuda;
+    o.stream = static_cast<cudaStream_t>(stream_);
+    o.family = family;
+    return o;
+  }
+
+  void note(const plan::Candidate& k) {
+    if (k.family == plan::Family::kTile && k.get(plan::ParamId::kBoundaryBytes) == 0)
+      tile_engines_.insert(k.get(plan::ParamId::kEngine));
+  }
+
+  /// One copy into a dst full of canaries: all of it is what it should be, and nothing around it was written. `run`
+  /// throws ArgumentError where a family does not claim the layouts.
+  template <class Run>
+  void run_one(const Job& job, std::string_view what, Run run) {
+    if (HasFatalFailure()) return;
+    SCOPED_TRACE(what);
+    RESTRIDE_CHECK_CUDA(
+        cudaMemsetAsync(job.dst - kMargin, kCanary, static_cast<std::size_t>(job.dst_last + 2 * kMargin), stream_));
+    try {
+      run();
+    } catch (const ArgumentError&) {
+      return;
+    }
+    if (HasFatalFailure()) return;
+    ASSERT_EQ(count_differences(job.dst, job.c.dst, job.expected, job.expected_layout, stream_), 0);
+    ASSERT_EQ(count_bytes_other_than(job.dst - kMargin, kMargin, kCanary, stream_), 0) << "bytes before dst";
+    ASSERT_EQ(count_bytes_other_than(job.dst + job.dst_last, kMargin, kCanary, stream_), 0) << "bytes behind dst";
+    ++copies_;
+  }
 
   Stream stream_;
+  std::set<std::int64_t> tile_engines_;
   int copies_ = 0;
 };
+
+/// `src` as rows of `cols` elements that lie `step` elements apart along the first mode: windows that overlap.
+Layout windows(Element element, std::int64_t rows, std::int64_t cols, std::int64_t step) {
+  const std::int64_t unit = element.size_bytes;
+  return strided(element, std::vector<std::int64_t>{rows, cols}, std::vector<std::int64_t>{unit, step * unit});
+}
 
 TEST_F(GpuLarge, MoreThanTwoToThe31Elements) {
   const Element u8 = DType::kU8;
@@ -93,6 +165,64 @@ TEST_F(GpuLarge, MoreThan65535TilesAlongEachMode) {
   if (HasFatalFailure()) return;
   check({"many rows", strided(f32, std::vector<std::int64_t>{3000001, 70}, std::vector<std::int64_t>{288, 4}),
          contiguous(f32, {3000001, 70})});
+}
+
+TEST_F(GpuLarge, RowsOfMoreThanTwoToThe32ElementsBecomeColumns) {
+  const std::int64_t n = (std::int64_t{1} << 32) + 1000;
+  check({"transposed", contiguous(DType::kU8, {n, 3}), permute(contiguous(DType::kU8, {3, n}), {1, 0})});
+}
+
+TEST_F(GpuLarge, ColumnsOfMoreThanTwoToThe32ElementsBecomeRows) {
+  const std::int64_t n = (std::int64_t{1} << 32) + 1000;
+  check({"transposed", contiguous(DType::kU8, {3, n}), permute(contiguous(DType::kU8, {n, 3}), {1, 0})});
+}
+
+TEST_F(GpuLarge, ModesThatThirtyTwoBitsHoldAndThirtyOneDoNot) {
+  const std::int64_t n = 2400000007;
+  check({"columns", contiguous(DType::kU8, {n, 3}), permute(contiguous(DType::kU8, {3, n}), {1, 0})});
+  if (HasFatalFailure() || IsSkipped()) return;
+  check({"rows", contiguous(DType::kU8, {3, n}), permute(contiguous(DType::kU8, {n, 3}), {1, 0})});
+}
+
+TEST_F(GpuLarge, ModesOfMoreThanTwoToThe32ElementsAreConverted) {
+  const std::int64_t n = (std::int64_t{1} << 32) + 1000;
+  check({"cast", contiguous(DType::kF16, {n, 2}), permute(contiguous(DType::kU8, {2, n}), {1, 0})});
+}
+
+TEST_F(GpuLarge, RowsOfSrcOfTwoGiBAreTransposedInTiles) {
+  check({"words", contiguous(DType::kC128, {134217728, 2}), windows(DType::kC128, 134217728, 2, 4)});
+  if (HasFatalFailure() || IsSkipped()) return;
+  check({"words, and some more", contiguous(DType::kC128, {134218752, 2}), windows(DType::kC128, 134218752, 2, 4)});
+  if (HasFatalFailure() || IsSkipped()) return;
+  check({"8 bytes", contiguous(DType::kF64, {268436480, 4}), windows(DType::kF64, 268436480, 4, 4)});
+  if (HasFatalFailure() || IsSkipped()) return;
+  check({"4 bytes", contiguous(DType::kF32, {536871936, 4}), windows(DType::kF32, 536871936, 4, 4)});
+  EXPECT_TRUE(IsSkipped() || ran_tile(0));
+}
+
+TEST_F(GpuLarge, RowsOfSrcOfTwoGiBAreConvertedInTiles) {
+  check({"cast", contiguous(DType::kF32, {268436480, 4}), windows(DType::kF64, 268436480, 4, 4)});
+  EXPECT_TRUE(IsSkipped() || ran_tile(0));
+}
+
+TEST_F(GpuLarge, RowsOfSrcOfTwoGiBAreMovedByChains) {
+  const auto reversed = [](Element element, std::int64_t n) {
+    return LargeCase{"reversed", contiguous(element, {n, 2, 2}), permute(contiguous(element, {2, 2, n}), {2, 1, 0})};
+  };
+  check(reversed(DType::kC128, 134218752));
+  if (HasFatalFailure() || IsSkipped()) return;
+  check(reversed(DType::kF64, 268436480));
+  if (HasFatalFailure() || IsSkipped()) return;
+  check(reversed(DType::kF32, 536870912));
+  if (HasFatalFailure() || IsSkipped()) return;
+  check(reversed(DType::kF32, 536871936));
+  EXPECT_TRUE(IsSkipped() || ran_tile(3));
+}
+
+TEST_F(GpuLarge, RowsOfSrcOfTwoGiBGoByChainsUnasked) {
+  check({"reversed", contiguous(DType::kF64, {268436480, 6, 4}),
+         permute(contiguous(DType::kF64, {4, 6, 268436480}), {2, 1, 0})});
+  EXPECT_TRUE(IsSkipped() || ran_tile(3));
 }
 
 }  // namespace
