@@ -2,7 +2,7 @@
 # The tests that need an NVIDIA GPU, and the sanitizers over a part of them; writes a result file.
 #   scripts/gpu_test.sh [all|tests|sanitizers]
 # Environment: RESTRIDE_BIN (where gpu_test is; build/dev/bin), RESTRIDE_CASES (20000 random layouts), RESTRIDE_SEED,
-# RESTRIDE_LARGE=0 (leave out what needs 24 GiB), RESTRIDE_COMMIT (when this is no git checkout),
+# RESTRIDE_LARGE=0 (leave out what needs up to 97 GiB), RESTRIDE_COMMIT (when this is no git checkout),
 # RESTRIDE_RESULTS (bench/results), RESTRIDE_SANITIZED_CASES (150).
 # Exit status: 0 all passed, 77 no GPU and nothing tested, 1 else.
 set -euo pipefail

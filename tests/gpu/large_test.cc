@@ -1,6 +1,6 @@
 // Sizes past 32 bits and past the grid's limits: more than 2^31 elements, modes of more than 2^32, rows of more than 2
 // GiB, more than 65535 tiles along every mode. All is filled, copied and compared on the device.
-// Tagged Large: each test says what it needs, 8 to 97 GiB of device memory, and skips where less is free.
+// Tagged Large: each test needs up to 97 GiB of device memory, and skips, saying so, where less is free.
 // RESTRIDE_LARGE=0 leaves all out.
 #include <gtest/gtest.h>
 
