@@ -4,6 +4,8 @@
 #include <cuda.h>
 
 #include "lab/rungs/rung.cuh"
+#include "src/kernels/cuda/bulk.cuh"
+#include "src/launch/driver.h"
 
 namespace restride::lab {
 
@@ -14,18 +16,7 @@ using Encode = CUresult (*)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*
                             CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
 
 // From the driver at run time, so that the program links and starts without one.
-inline Encode encoder() {
-  static const Encode found = [] {
-    void* symbol = nullptr;
-    cudaDriverEntryPointQueryResult result;
-    if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &symbol, 12000, cudaEnableDefault, &result) !=
-            cudaSuccess ||
-        result != cudaDriverEntryPointSuccess)
-      symbol = nullptr;
-    return reinterpret_cast<Encode>(symbol);
-  }();
-  return found;
-}
+inline Encode encoder() { return reinterpret_cast<Encode>(launch::driver().tensor_map_encode); }
 
 // The source as (column, row group, row within group): see lab/maps/bulk.h.
 template <class Map>
@@ -47,12 +38,11 @@ CUtensorMap describe(const Job& job) {
   return map;
 }
 
-/// Whether the current card has the engine and its driver the call that describes tensors to it.
-inline bool has_copy_engine() {
-  int device = 0, major = 0;
-  cudaGetDevice(&device);
-  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-  return major >= 9 && encoder() != nullptr;
+/// Whether the kernel, as the current card runs it, was compiled for the engine, and the driver has the call that
+/// describes tensors to it. A card that has the engine runs older PTX in a build without sm_90.
+template <class Kernel>
+bool has_copy_engine(Kernel* kernel) {
+  return encoder() != nullptr && cuda::compiled_for(reinterpret_cast<const void*>(kernel)) >= cuda::kBulkCode;
 }
 
 }  // namespace restride::lab

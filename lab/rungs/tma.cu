@@ -35,10 +35,9 @@ __global__ void __launch_bounds__(Map::kThreads)
 }
 
 void launch_tma(const Job& job) {
-  const bool has_engine = has_copy_engine();
   with_element_bytes(job.element_bytes, [&](auto bytes) {
     using Map = Bulk<bytes()>;
-    if (!has_engine || !Map::fits(job.shape)) return launch_along_dst(job);
+    if (!Map::fits(job.shape) || !has_copy_engine(tma_rung<Map>)) return launch_along_dst(job);
     const Map map(job.shape);
     if (const unsigned tiles = grid_of(map.tiles()))
       tma_rung<Map><<<tiles, Map::kThreads, 0, job.stream>>>(map, describe<Map>(job), job.dst);

@@ -81,10 +81,9 @@ void launch_ring(const Job& job) {
 }  // namespace
 
 void launch_tma_ring(const Job& job) {
-  const bool has_engine = has_copy_engine();
   with_element_bytes(job.element_bytes, [&](auto bytes) {
     using Map = Bulk<bytes()>;
-    if (!has_engine || !Map::fits(job.shape)) return launch_along_dst(job);
+    if (!Map::fits(job.shape) || !has_copy_engine(tma_ring_rung<Map>)) return launch_along_dst(job);
     launch_ring<Map>(job);
   });
 }

@@ -23,7 +23,7 @@ constexpr double kWorthIt = 0.98;    // the planner's choice stays unless anothe
 std::string key_of(const Plan::Impl& p) {
   std::string machine;
   if (p.decision.device == DeviceKind::kCuda) {
-    const plan::CudaMachine& m = cuda_machine(p.cuda_device);
+    const plan::CudaMachine m = cuda_machine(p.cuda_device);
     machine = fmt::format("cuda sm_{}{} {} multiprocessors", m.cc_major, m.cc_minor, m.sm_count);
   } else {
     const std::int64_t isas = hwy::SupportedTargets() & HWY_TARGETS;  // better ones have lower bits

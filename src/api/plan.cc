@@ -67,9 +67,8 @@ int threads_that_pay(const layout::Canonical& c, int allowed) noexcept {
   return static_cast<int>(std::clamp(bytes / plan::kBytesPerThread, 1.0, static_cast<double>(allowed)));
 }
 
-const plan::CudaMachine& cuda_machine(int device) {
-  static const plan::CudaMachine model;
-  return device == kModelDevice ? model : launch::machine_of(device);
+plan::CudaMachine cuda_machine(int device) {
+  return device == kModelDevice ? plan::CudaMachine{} : launch::machine_of(device);
 }
 
 std::shared_ptr<Plan::Impl> with_decision(const Plan::Impl& like, const plan::Decision& decision) {

@@ -41,7 +41,7 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
 std::shared_ptr<Plan::Impl> with_decision(const Plan::Impl& like, const plan::Decision& decision);
 
 /// What planning knows of a plan's GPU: the model's data without one. `device` has passed make_plan.
-const plan::CudaMachine& cuda_machine(int device);
+plan::CudaMachine cuda_machine(int device);
 
 /// Threads worth using for this much data: none for small work.
 int threads_that_pay(const layout::Canonical& c, int allowed) noexcept;

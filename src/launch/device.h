@@ -28,11 +28,17 @@ int current_device() noexcept;
 /// Throws DeviceError, with the reason, unless `device` is the number of a usable GPU.
 void require_device(int device);
 
-/// What planning knows of a device, read once. `device` has passed require_device.
-const plan::CudaMachine& machine_of(int device);
+/// What planning knows of a device. `device` has passed require_device. The first call for a device from sm_90 on makes
+/// its context, to see which code is loaded there.
+plan::CudaMachine machine_of(int device);
+
+/// Whether bulk tensor copies may run on a device: the code that is loaded there holds them, and the driver can
+/// describe tensors. Planning and launching both ask this. Cost: nanoseconds after the first call for a device.
+bool has_bulk_copies(int device) noexcept;
 
 /// Enqueues on a stream of `device`, which is made current for the call and then put back.
-/// Returns a cudaError_t. A failure of ours is not left behind as the runtime's last error.
+/// Returns a cudaError_t. A failure of ours is not left behind as the runtime's last error, unless the caller had left
+/// one there, which it replaces.
 int run_cuda(int device, const cuda::CudaArgs& args, void* dst, const void* src, void* stream) noexcept;
 
 /// CUDA's words for what run_cuda returned.

@@ -5,12 +5,14 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 
 #include <restride/device.hpp>
 #include <restride/error.hpp>
 
+#include "src/kernels/cuda/loaded_code.h"
 #include "src/launch/cuda_scopes.h"
 #include "src/launch/driver.h"
 
@@ -52,7 +54,11 @@ int attribute(cudaDeviceAttr which, int device) noexcept {
 /// A large device-to-device copy reaches this share of the memory's peak (measured on an H200: 4.25 of 4.92 TB/s).
 constexpr double kCopyShareOfPeak = 0.864;
 
-plan::CudaMachine read_machine(int device) {
+constexpr int kKept = 64;  // devices that are kept apart
+std::size_t slot_of(int device) noexcept { return static_cast<std::size_t>(device % kKept); }
+
+/// What a device is, whatever is loaded on it; makes no context.
+plan::CudaMachine read_chip(int device) {
   const LastErrorGuard guard;
   plan::CudaMachine m;
   m.cc_major = attribute(cudaDevAttrComputeCapabilityMajor, device);
@@ -67,6 +73,15 @@ plan::CudaMachine read_machine(int device) {
   const double peak = clock_khz * 1e3 * 2 * bus_bits / 8 / 1e9;  // two transfers a clock; bytes a nanosecond
   if (peak > 0) m.copy_bytes_per_ns = peak * kCopyShareOfPeak;
   return m;
+}
+
+/// The same, read once a device.
+const plan::CudaMachine& chip_of(int device) {
+  static std::array<std::once_flag, kKept> read;
+  static std::array<plan::CudaMachine, kKept> chips;
+  const std::size_t i = slot_of(device);
+  std::call_once(read[i], [&] { chips[i] = read_chip(device); });
+  return chips[i];
 }
 
 /// The runtime's answer, for what the driver did not say.
@@ -131,13 +146,27 @@ void require_device(int device) {
         fmt::format("there is no cuda:{}; this process sees {} device{}", device, d.count, d.count == 1 ? "" : "s"));
 }
 
-const plan::CudaMachine& machine_of(int device) {
-  constexpr int kKept = 64;
-  static std::array<std::once_flag, kKept> read;
-  static std::array<plan::CudaMachine, kKept> machines;
-  const auto i = static_cast<std::size_t>(device % kKept);
-  std::call_once(read[i], [&] { machines[i] = read_machine(device); });
-  return machines[i];
+plan::CudaMachine machine_of(int device) {
+  plan::CudaMachine m = chip_of(device);
+  m.bulk_copies = has_bulk_copies(device);
+  return m;
+}
+
+bool has_bulk_copies(int device) noexcept {
+  enum Answer : signed char { kUnknown, kNo, kYes };
+  static std::array<std::atomic<Answer>, kKept> answers{};
+  std::atomic<Answer>& answer = answers[slot_of(device)];
+  if (const Answer known = answer.load(std::memory_order_relaxed); known != kUnknown) return known == kYes;
+  bool has = chip_of(device).cc_major >= 9 && driver().tensor_map_encode != nullptr;
+  if (has) {
+    const LastErrorGuard guard;
+    const CurrentDevice current(device);
+    const int code = current.status() == cudaSuccess ? cuda::loaded_code() : 0;
+    if (code == 0) return false;  // not kept: where nothing can be loaded now, it may be later
+    has = code >= cuda::kBulkCode;
+  }
+  answer.store(has ? kYes : kNo, std::memory_order_relaxed);
+  return has;
 }
 
 std::string error_text(int status) {
@@ -159,7 +188,7 @@ CudaStatus cuda_status() {
   for (int i = 0; i < d.count; ++i) {
     auto properties = std::make_unique<cudaDeviceProp>();
     if (cudaGetDeviceProperties(properties.get(), i) != cudaSuccess) continue;
-    const plan::CudaMachine& m = launch::machine_of(i);
+    const plan::CudaMachine& m = launch::chip_of(i);
     status.devices.push_back({i, properties->name, m.cc_major, m.cc_minor, m.sm_count,
                               static_cast<std::int64_t>(properties->totalGlobalMem), m.l2_bytes, m.copy_bytes_per_ns});
   }

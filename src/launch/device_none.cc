@@ -24,10 +24,8 @@ Place place_of(const void* pointer) noexcept {
 int device_of_stream(void*) noexcept { return -1; }
 int current_device() noexcept { return -1; }
 void require_device(int) { throw DeviceError(std::string("no GPU: ") + kReason + ", or copy on the CPU"); }
-const plan::CudaMachine& machine_of(int) {
-  static const plan::CudaMachine model;
-  return model;
-}
+plan::CudaMachine machine_of(int) { return {}; }
+bool has_bulk_copies(int) noexcept { return false; }
 int run_cuda(int, const cuda::CudaArgs&, void*, const void*, void*) noexcept { return kNoDeviceError; }
 std::string error_text(int) { return kReason; }
 std::unique_ptr<Scratch> cuda_scratch(int, const ScratchSide&, const ScratchSide&) { throw DeviceError(kReason); }

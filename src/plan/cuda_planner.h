@@ -10,7 +10,7 @@
 
 namespace restride::plan {
 
-/// What the cost model knows of a GPU; filled from cudaDeviceProp. The defaults are an H200's.
+/// What the cost model knows of a GPU and of the code that is loaded on it. The defaults are an H200's.
 struct CudaMachine {
   int cc_major = 9;
   int cc_minor = 0;
@@ -19,6 +19,7 @@ struct CudaMachine {
   std::int64_t shared_per_sm_bytes = 228 << 10;
   std::int64_t shared_per_block_bytes = 227 << 10;  ///< opt-in maximum
   int threads_per_sm = 2048;
+  bool bulk_copies = true;  ///< the kernels that this GPU runs hold bulk tensor copies, and its driver takes them
   double copy_bytes_per_ns = 4250;  ///< device-to-device copy of a large buffer, read + written
 };
 

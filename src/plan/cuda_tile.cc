@@ -212,6 +212,8 @@ Candidate bid_tile(const Canonical& c, const CudaMachine& machine) {
 Candidate bid_tile_bulk(const Canonical& c, const CudaMachine& machine) {
   const auto refuse = [](std::string_view why) { return refusal(Family::kTile, why); };
   if (machine.cc_major < 9) return refuse("bulk tensor copies need sm_90");
+  if (!machine.bulk_copies)
+    return refuse("bulk tensor copies need kernels compiled for sm_90; this GPU runs older PTX");
   const Tiling t = tiling_of(c, machine);
   if (!t.refusal.empty()) return refuse(t.refusal);
   if (t.small) return refuse("too small for bulk tensor copies to pay");

@@ -67,6 +67,19 @@ TEST(CudaTilePlan, OlderGpusLoadAsEver) {
   EXPECT_EQ(other_tile(decision)->reason, "bulk tensor copies need sm_90");
 }
 
+TEST(CudaTilePlan, GpusThatRunCodeWithoutBulkCopiesLoadAsEver) {
+  plan::CudaMachine machine;  // an H200 and a build for sm_80
+  machine.bulk_copies = false;
+  for (const auto& [dst, src] : {std::pair("f32 (8192,4096)", "f32 (8192,4096):(1,8192)"),
+                                 std::pair("f32 (4096,4096)", "u8 (4096,4096):(1,4096)")}) {
+    const plan::Decision decision = plan::plan_cuda(canonical(dst, src), machine);
+    EXPECT_NE(decision.chosen.get(plan::ParamId::kEngine), 1);
+    for (const plan::Candidate& k : decision.others) EXPECT_FALSE(k.applies && k.get(plan::ParamId::kEngine) == 1);
+    ASSERT_NE(other_tile(decision), nullptr);
+    EXPECT_NE(other_tile(decision)->reason.find("compiled for sm_90"), std::string_view::npos);
+  }
+}
+
 TEST(CudaTilePlan, ShortRowsOfSrcAreNotWorthWhatTheEngineFetches) {
   const plan::Decision decision =
       plan::plan_cuda(canonical("f16 (12,75,96,608)", "f16 (12,75,96,608):(96,700416,1,1152)"), {});

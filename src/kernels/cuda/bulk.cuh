@@ -1,12 +1,21 @@
-// Hopper's bulk copies: the few instructions that kernels need. sm_90 and later; nothing below.
+// Hopper's bulk copies: the few instructions that kernels need. sm_90 and later; nothing below, so that a kernel by
+// bulk copies may be launched only where its loaded code has them (loaded_code.h).
 //
 // A barrier in shared memory counts the bytes that have yet to arrive. One thread announces them and starts the copies;
 // all wait for the barrier's phase, a bit that flips when the count reaches zero.
 #pragma once
 
 #include "src/kernels/cuda/device.cuh"
+#include "src/kernels/cuda/loaded_code.h"
 
 namespace restride::cuda {
+
+/// The architecture that a kernel was compiled for, as it is loaded on the current device: 90 for code of sm_90 and for
+/// PTX of compute_90. What it was finished for (binaryVersion) is the device's own, also where the PTX is older.
+inline int compiled_for(const void* kernel) noexcept {
+  cudaFuncAttributes attributes{};
+  return cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess ? attributes.ptxVersion : 0;
+}
 
 /// Before anybody uses the barrier; a block barrier must follow.
 __device__ inline void init_arrival(std::uint32_t barrier) {

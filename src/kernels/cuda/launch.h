@@ -42,8 +42,8 @@ struct CudaArgs {
 CudaArgs prepare_cuda(const layout::Canonical& c, const plan::Decision& decision);
 
 /// Enqueues the copy on `stream`. `dst` and `src` are the tensors' data pointers on the current device.
-/// `encode_tensor_map` is the driver's cuTensorMapEncodeTiled, or null where the driver has none: a plan by bulk tensor
-/// copies then runs by ordinary loads, tile by tile the same.
+/// `encode_tensor_map` is the driver's cuTensorMapEncodeTiled, or null where the loaded code or the driver knows no
+/// bulk tensor copies: a plan by them then runs by ordinary loads, tile by tile the same.
 ///
 /// Allocates nothing, does not synchronise, may be captured in a graph, neither reads nor clears the last error.
 /// Returns a cudaError_t: 0 when enqueued.
