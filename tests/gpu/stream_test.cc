@@ -1,14 +1,19 @@
 // What copy and Plan promise about streams, devices, graphs, threads and the caller's errors.
 #include <gtest/gtest.h>
 
+#include <dlfcn.h>
+
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <numeric>
 #include <thread>
 
 #include <restride/error.hpp>
 
 #include "src/launch/device.h"
+#include "src/launch/driver.h"
 #include "tests/gpu/device_memory.h"
 #include "tests/gpu/gpu_case.h"
 
@@ -292,6 +297,28 @@ TEST(GpuDevice, RefusesHostAndDeviceMixedInWords) {
   }
 }
 
+/// A tensor's empty slices begin where its allocation ends, or where another one begins.
+TEST(GpuDevice, CopiesOfNothingTakeAnyPointers) {
+  DeviceBuffer device(kBytes);
+  std::vector<float> host(4);
+  const Layout rows = contiguous(DType::kF32, {0, kCols}), more = contiguous(DType::kF16, {0, kCols});
+  Stream stream;
+  for (const DeviceKind kind : {DeviceKind::kAuto, DeviceKind::kCpu, DeviceKind::kCuda}) {
+    Options options = on(stream);
+    options.device = kind;
+    void* const places[] = {device.data(), device.data() + kBytes, host.data(), nullptr};
+    for (void* to : places)
+      for (const void* from : places) {
+        EXPECT_NO_THROW(copy(Tensor{to, rows}, ConstTensor{from, rows}, options));
+        EXPECT_NO_THROW(copy(Tensor{to, rows}, ConstTensor{from, more}, options));
+      }
+  }
+  Options cuda;
+  cuda.device = DeviceKind::kCuda;
+  EXPECT_EQ(Plan(rows, rows, cuda).run(device.data() + kBytes, host.data()), 0);
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+}
+
 TEST(GpuDevice, ReachesPinnedAndManagedMemoryWhenAsked) {
   const std::vector<std::uint8_t> in = pattern(5);
   void* pinned = nullptr;
@@ -308,10 +335,112 @@ TEST(GpuDevice, ReachesPinnedAndManagedMemoryWhenAsked) {
   RESTRIDE_CHECK_CUDA(cudaFreeHost(pinned));
 }
 
-TEST(GpuDevice, RunsOnTheMemorysDeviceAndPutsTheCurrentOneBack) {
+bool two_gpus() {
   int count = 0;
   RESTRIDE_CHECK_CUDA(cudaGetDeviceCount(&count));
-  if (count < 2) GTEST_SKIP() << "needs two GPUs";
+  return count >= 2;
+}
+
+int current() {
+  int device = -1;
+  RESTRIDE_CHECK_CUDA(cudaGetDevice(&device));
+  return device;
+}
+
+bool has_context(int device) {
+  unsigned flags = 0;
+  int active = -1;
+  if (launch::driver().primary_state(device, &flags, &active) != CUDA_SUCCESS) std::abort();
+  return active != 0;
+}
+
+/// The whole of a process: memory of cuda:1, copied and planned for by a thread that never chose a device.
+[[noreturn]] void copy_beside_an_unused_device() {
+  RESTRIDE_CHECK_CUDA(cudaSetDevice(1));
+  const std::vector<std::uint8_t> in = pattern(31);
+  std::vector<std::uint8_t> out(kBytes);
+  int wrong = has_context(0);
+  {
+    DeviceBuffer src(kBytes), dst(kBytes);
+    Stream of_one;
+    upload(src.data(), in, of_one);
+    std::thread([&] {
+      wrong += 2 * (current() != 0);
+      copy(Tensor{dst.data(), dense()}, ConstTensor{src.data(), transposed()}, on(of_one));
+      wrong += 4 * (current() != 0);
+    }).join();
+    download(out, dst.data(), of_one);
+  }
+  wrong += 8 * has_context(0) + 16 * !has_context(1) + 32 * (out != expected(in));
+  std::fprintf(stderr, "wrong: %d\n", wrong);
+  std::_Exit(wrong);
+}
+
+TEST(GpuDeviceDeathTest, ACopyMakesNoContextOnADeviceThatIsNotUsed) {
+  if (!two_gpus()) GTEST_SKIP() << "needs two GPUs";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process of its own, in which no device was used yet
+  EXPECT_EXIT(copy_beside_an_unused_device(), ::testing::ExitedWithCode(0), "wrong: 0");
+}
+
+/// Memory of cuda:1 and what is in it, while cuda:0 is current.
+struct OfCudaOne {
+  explicit OfCudaOne(std::uint64_t seed) : in(pattern(seed)) {
+    RESTRIDE_CHECK_CUDA(cudaSetDevice(1));
+    src = std::make_unique<DeviceBuffer>(kBytes);
+    dst = std::make_unique<DeviceBuffer>(kBytes);
+    stream = std::make_unique<Stream>();
+    upload(src->data(), in, *stream);
+    stream->synchronize();
+    RESTRIDE_CHECK_CUDA(cudaSetDevice(0));
+  }
+  void run() const { copy(Tensor{dst->data(), dense()}, ConstTensor{src->data(), transposed()}, on(*stream)); }
+  bool right() const {
+    std::vector<std::uint8_t> out(kBytes);
+    download(out, dst->data(), *stream);
+    return out == expected(in);
+  }
+  std::vector<std::uint8_t> in;
+  std::unique_ptr<DeviceBuffer> src, dst;
+  std::unique_ptr<Stream> stream;
+};
+
+TEST(GpuDevice, AContextOfTheCallersOwnStaysCurrent) {
+  if (!two_gpus()) GTEST_SKIP() << "needs two GPUs";
+  const OfCudaOne one(32);
+  void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  const auto create = reinterpret_cast<CUresult (*)(CUcontext*, unsigned, CUdevice)>(dlsym(library, "cuCtxCreate_v2"));
+  const auto get = reinterpret_cast<CUresult (*)(CUcontext*)>(dlsym(library, "cuCtxGetCurrent"));
+  const auto destroy = reinterpret_cast<CUresult (*)(CUcontext)>(dlsym(library, "cuCtxDestroy_v2"));
+  ASSERT_TRUE(create != nullptr && get != nullptr && destroy != nullptr);
+  CUcontext own = nullptr, after = nullptr;
+  ASSERT_EQ(create(&own, 0, 0), CUDA_SUCCESS);  // not cuda:0's primary one
+  one.run();
+  EXPECT_EQ(get(&after), CUDA_SUCCESS);
+  EXPECT_EQ(after, own);
+  EXPECT_EQ(current(), 0);
+  EXPECT_EQ(destroy(own), CUDA_SUCCESS);
+  RESTRIDE_CHECK_CUDA(cudaSetDevice(0));
+  EXPECT_TRUE(one.right());
+}
+
+TEST(GpuDevice, ACopyOfAnotherDevicesMemoryCanBeCaptured) {
+  if (!two_gpus()) GTEST_SKIP() << "needs two GPUs";
+  const OfCudaOne one(33);
+  RESTRIDE_CHECK_CUDA(cudaStreamBeginCapture(*one.stream, cudaStreamCaptureModeGlobal));
+  one.run();
+  cudaGraph_t graph = nullptr;
+  RESTRIDE_CHECK_CUDA(cudaStreamEndCapture(*one.stream, &graph));
+  EXPECT_EQ(current(), 0);
+  cudaGraphExec_t exec = nullptr;
+  RESTRIDE_CHECK_CUDA(cudaGraphInstantiate(&exec, graph, 0));
+  RESTRIDE_CHECK_CUDA(cudaGraphLaunch(exec, *one.stream));
+  EXPECT_TRUE(one.right());
+  RESTRIDE_CHECK_CUDA(cudaGraphExecDestroy(exec));
+  RESTRIDE_CHECK_CUDA(cudaGraphDestroy(graph));
+}
+
+TEST(GpuDevice, RunsOnTheMemorysDeviceAndPutsTheCurrentOneBack) {
+  if (!two_gpus()) GTEST_SKIP() << "needs two GPUs";
   RESTRIDE_CHECK_CUDA(cudaSetDevice(1));
   DeviceBuffer src(kBytes), dst(kBytes);
   Stream of_one;
@@ -321,9 +450,7 @@ TEST(GpuDevice, RunsOnTheMemorysDeviceAndPutsTheCurrentOneBack) {
   DeviceBuffer elsewhere(kBytes);
   Stream of_zero;
   copy(Tensor{dst.data(), dense()}, ConstTensor{src.data(), transposed()}, on(of_one));
-  int current = -1;
-  RESTRIDE_CHECK_CUDA(cudaGetDevice(&current));
-  EXPECT_EQ(current, 0);
+  EXPECT_EQ(current(), 0);
   std::vector<std::uint8_t> out(kBytes);
   download(out, dst.data(), of_one);
   EXPECT_TRUE(out == expected(in));
