@@ -69,7 +69,8 @@ struct Options {
 /// Copies every element of `src` to the element of `dst` at the same position in C order.
 ///
 /// Shape: element counts must agree; shapes may differ (elements pair in C order, as a reshape would).
-/// Strides: bytes, any sign on both sides; zero only in `src`. Pointers need no alignment.
+/// Strides: bytes, any sign on both sides; zero only in `src`. Pointers need no alignment; without elements they may
+/// be anything.
 /// Memory: of dst only the elements are written; of src nothing before the first or behind the last is read, but bytes
 /// that lie between elements less than 64 bytes apart may be; on a GPU also those next to an element, within 64 bytes.
 /// Alias: dst may not overlap src (the identical view is a no-op) and may not write an element twice.

@@ -28,10 +28,23 @@ const void* first_element(const void* data, const Layout& layout) noexcept {
   return data == nullptr ? nullptr : moved(data, layout.offset_bytes);
 }
 
+[[gnu::noinline]] bool has_nothing(const Layout& layout) noexcept {
+  for (const Mode& m : layout.modes)
+    if (m.extent == 0) return true;
+  return false;
+}
+
 /// `asked`, with the device that the pointers mean. Errors: DeviceError.
-Options on_target(const Options& asked, const void* dst, const void* src) {
+Options on_target(const Options& asked, const Tensor& dst, const ConstTensor& src) {
   Options options = asked;
-  const launch::Target target = launch::choose_target(launch::place_of(dst), launch::place_of(src), asked);
+  if (has_nothing(dst.layout) || has_nothing(src.layout)) {
+    // Where the pointers lie is of no account: a slice's end may lie behind its allocation. The CPU looks at the
+    // layouts.
+    options.device = DeviceKind::kCpu;
+    return options;
+  }
+  const launch::Target target = launch::choose_target(launch::place_of(first_element(dst.data, dst.layout)),
+                                                      launch::place_of(first_element(src.data, src.layout)), asked);
   options.device = target.kind;
   options.cuda_device = target.device;
   if (target.kind != DeviceKind::kCuda) return options;
@@ -47,7 +60,7 @@ Options on_target(const Options& asked, const void* dst, const void* src) {
 }  // namespace
 
 void copy(const Tensor& dst, const ConstTensor& src, const Options& asked) {
-  const Options options = on_target(asked, first_element(dst.data, dst.layout), first_element(src.data, src.layout));
+  const Options options = on_target(asked, dst, src);
   std::shared_ptr<const Plan::Impl> keep_alive;
   const Plan::Impl& plan =
       api::cached_plan(dst.layout, src.layout, options, alignment_of(dst.data), alignment_of(src.data), &keep_alive);

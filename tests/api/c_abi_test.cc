@@ -67,6 +67,18 @@ TEST(CAbi, CastsOnTheWay) {
   EXPECT_EQ(out, (std::vector<float>{0.0f, 1.0f, 200.0f, 255.0f}));
 }
 
+TEST(CAbi, CopiesNothingWhereverItsPointersAre) {
+  float host = 1;
+  const Ints extents{3, 0};
+  for (const restride_device device : {RESTRIDE_DEVICE_AUTO, RESTRIDE_DEVICE_CPU, RESTRIDE_DEVICE_CUDA})
+    for (void* data : {static_cast<void*>(&host + 1), static_cast<void*>(nullptr)}) {
+      restride_options options = RESTRIDE_OPTIONS_INIT;
+      options.device = device;
+      const restride_tensor dst = f32_tensor(data, extents), src = f32_tensor(&host, extents);
+      EXPECT_EQ(restride_copy(&dst, &src, &options), RESTRIDE_OK) << restride_last_error();
+    }
+}
+
 TEST(CAbi, RunsAPlanManyTimes) {
   Transpose t;
   restride_plan* plan = nullptr;

@@ -116,6 +116,20 @@ TEST(Copy, OfAViewOntoItselfDoesNothing) {
       << "a conversion in place";
 }
 
+TEST(Copy, OfNothingAsksNothingOfPointers) {
+  float host = 1;
+  Options options;
+  for (const DeviceKind device : {DeviceKind::kAuto, DeviceKind::kCpu, DeviceKind::kCuda}) {
+    options.device = device;  // host memory is refused when a GPU is asked for, and there may be none
+    EXPECT_NO_THROW(copy({&host + 1, of("f32 (0,4)")}, {&host, of("f32 (0,4):(1,7)")}, options));
+    EXPECT_NO_THROW(copy({&host, of("f16 (3,0)")}, {nullptr, of("f32 (3,0)")}, options));
+    EXPECT_THROW(copy({&host, of("f32 (0)")}, {&host, of("f32 (1)")}, options), ShapeError);
+    EXPECT_THROW(copy({&host, of("f32 (1)")}, {&host, of("f32 (0)")}, options), ShapeError);
+    EXPECT_THROW(copy({&host, of("f32 (0)")}, {&host, of("c64 (0)")}, options), CastError);
+  }
+  EXPECT_EQ(host, 1);
+}
+
 TEST(Copy, RefusesNullThatHoldsElementsAndTakesNullThatHoldsNone) {
   float one = 1;
   EXPECT_TRUE(holds(message_of<ArgumentError>([&] {
