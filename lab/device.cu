@@ -6,6 +6,7 @@
 #include <fstream>
 #include <memory>
 
+#include <restride/device.hpp>
 #include <restride/error.hpp>
 
 #include "lab/pattern.cuh"
@@ -131,24 +132,20 @@ std::string driver_version() {
 
 Device find_device() {
   Device device;
-  int count = 0;
-  const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status != cudaSuccess || count == 0) {
-    cudaGetLastError();
-    device.why_not = status == cudaSuccess ? "no NVIDIA GPU is visible" : cudaGetErrorString(status);
-    return device;
+  const CudaStatus status = cuda_status();  // what `restride info` says
+  device.why_not = status.reason;
+  int number = 0;
+  if (status.devices.empty() || cudaGetDevice(&number) != cudaSuccess) return device;
+  const int cuda = status.driver_version;
+  for (const CudaDevice& found : status.devices) {
+    if (found.index != number) continue;
+    device.present = true;
+    device.name = found.name;
+    device.driver = driver_version();
+    device.cuda = std::to_string(cuda / 1000) + "." + std::to_string(cuda % 1000 / 10);
+    device.processors = found.sm_count;
+    device.l2_bytes = found.l2_bytes;
   }
-  int number = 0, cuda = 0;
-  cudaDeviceProp properties;
-  check(cudaGetDevice(&number), "cudaGetDevice");
-  check(cudaGetDeviceProperties(&properties, number), "cudaGetDeviceProperties");
-  check(cudaDriverGetVersion(&cuda), "cudaDriverGetVersion");
-  device.present = true;
-  device.name = properties.name;
-  device.driver = driver_version();
-  device.cuda = std::to_string(cuda / 1000) + "." + std::to_string(cuda % 1000 / 10);
-  device.processors = properties.multiProcessorCount;
-  device.l2_bytes = properties.l2CacheSize;
   return device;
 }
 

@@ -1,5 +1,5 @@
 // One deliberate fault for each tool of compute-sanitizer. A tool that stays silent here would prove nothing about the
-// kernels of the library: scripts/gpu_sanitize.sh runs this program first and wants every fault found.
+// kernels of the library: scripts/gpu_test.sh runs this program first and wants every fault found.
 #include <cuda_runtime.h>
 
 #include <cstdio>
