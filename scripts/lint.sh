@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks of the sources: scripts/lint.sh cheap|all|format
-#   cheap   what ./dev test runs: includes point one way; figures match their files; shellcheck
+#   cheap   what ./dev test runs: includes point one way; launch bounds hold on all GPUs; figures match; shellcheck
 #   all     the same, clang-format, and clang-tidy over every source of build/dev (minutes)
 #   format  rewrites the sources with clang-format
 set -euo pipefail
@@ -31,7 +31,9 @@ clang_format() {
   return 1
 }
 
-check_text() { python3 scripts/check_includes.py && python3 scripts/fill_figures.py --check; }
+check_text() {
+  python3 scripts/check_includes.py && python3 scripts/check_kernels.py && python3 scripts/fill_figures.py --check
+}
 
 check_format() {
   local tool

@@ -7,6 +7,22 @@
 
 namespace restride::cuda {
 
+/// Threads that a multiprocessor of the architecture that is being compiled for holds.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000 || \
+    __CUDA_ARCH__ == 1030
+inline constexpr int kMultiprocessorThreads = 2048;
+#elif __CUDA_ARCH__ >= 860
+inline constexpr int kMultiprocessorThreads = 1536;
+#else
+inline constexpr int kMultiprocessorThreads = 1024;
+#endif
+
+/// The second of a kernel's launch bounds: blocks that a multiprocessor is to hold, as far as it can. More than it can
+/// are an error of ptxas.
+constexpr int resident_blocks(int threads, int wanted) {
+  return wanted * threads <= kMultiprocessorThreads ? wanted : kMultiprocessorThreads / threads;
+}
+
 /// The register type that holds a unit of so many bytes.
 template <int bytes>
 struct BitsOf;

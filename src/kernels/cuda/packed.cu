@@ -19,7 +19,7 @@ template <class Op>
 constexpr int kPackedResident = Op::kDst < 4 ? 4 : 6;
 
 template <class Op, PackedKind kind>
-__global__ void __launch_bounds__(maps::kPackedThreads, kPackedResident<Op>)
+__global__ void __launch_bounds__(maps::kPackedThreads, resident_blocks(maps::kPackedThreads, kPackedResident<Op>))
     packed_kernel(const __grid_constant__ PackedArgs a, char* dst, const char* src) {
   extern __shared__ __align__(128) char shared[];
   __shared__ maps::PackedPlace places[2];

@@ -26,7 +26,8 @@ constexpr int kRecordsResident = kFields <= 4   ? 6
                                                 : 2;
 
 template <int kUnit, int kFields, bool kToPlanes>
-__global__ void __launch_bounds__(maps::kRecordsThreads, kRecordsResident<kFields>)
+__global__ void __launch_bounds__(maps::kRecordsThreads,
+                                  resident_blocks(maps::kRecordsThreads, kRecordsResident<kFields>))
     packed_records_kernel(const __grid_constant__ RecordsArgs a, char* dst, const char* src) {
   constexpr int kWarpWords = maps::records_warp_words(kFields);
   __shared__ __align__(16) uint4 shared[maps::kRecordsThreads / 32 * kWarpWords];

@@ -41,7 +41,7 @@ struct Side {
 };
 
 template <int kSrc, int kDst, int kFields, bool kToPlanes>
-__global__ void __launch_bounds__(maps::kRecordsThreads, 5)
+__global__ void __launch_bounds__(maps::kRecordsThreads, resident_blocks(maps::kRecordsThreads, 5))
     records_cast_kernel(const __grid_constant__ RecordsArgs a, char* dst, const char* src) {
   constexpr bool kWidens = kDst > kSrc;
   constexpr int kUnit = kWidens ? kSrc : kDst, kRatio = kWidens ? kDst / kSrc : kSrc / kDst;

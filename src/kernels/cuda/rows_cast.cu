@@ -78,7 +78,7 @@ struct CastWord {
 
 /// Sixteen blocks a multiprocessor: the words of its 2048 threads are what hides the latency of memory.
 template <int kSrc, int kDst, Rows kRows, int kSteps>
-__global__ void __launch_bounds__(kThreads, kRows == Rows::kAny ? 1 : 16)
+__global__ void __launch_bounds__(kThreads, kRows == Rows::kAny ? 1 : resident_blocks(kThreads, 16))
     rows_cast_kernel(const __grid_constant__ RowsArgs a, char* dst, const char* src) {
   CastWord<kSrc, kDst, kRows> words[kSteps];
 #pragma unroll

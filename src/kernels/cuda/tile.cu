@@ -42,7 +42,7 @@ __device__ inline void load_tile(const TileArgs& a, std::uint32_t tile, const ch
 
 /// Words of dst collected unit by unit.
 template <int kSrc, int kDst, bool kCast, int kWords, int kTileS>
-__global__ void __launch_bounds__(maps::kTileThreads, kBlocks)
+__global__ void __launch_bounds__(maps::kTileThreads, resident_blocks(maps::kTileThreads, kBlocks))
     tile_kernel(const __grid_constant__ TileArgs a, char* dst, const char* src) {
   constexpr int kUnits = 16 / kDst;
   extern __shared__ __align__(128) char shared[];
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(maps::kTileThreads, kBlocks)
 /// The same for units of 1 and 2 bytes where all rows start on words: a lane reads 4 bytes of each row of src and
 /// transposes them in registers, so shared memory moves words and not units.
 template <int kUnit, int kWords, int kTileS>
-__global__ void __launch_bounds__(maps::kTileThreads, kBlocks)
+__global__ void __launch_bounds__(maps::kTileThreads, resident_blocks(maps::kTileThreads, kBlocks))
     tile_block_kernel(const __grid_constant__ TileArgs a, char* dst, const char* src) {
   constexpr int kUnits = 16 / kUnit;  // rows of src a word of dst needs
   constexpr int kAcross = 4 / kUnit;  // rows of dst a word of shared memory serves

@@ -13,7 +13,7 @@ namespace {
 using maps::TileArgs;
 
 template <class Tile, bool kCast, int kBlocks>
-__global__ void __launch_bounds__(maps::kTileThreads, kBlocks)
+__global__ void __launch_bounds__(maps::kTileThreads, resident_blocks(maps::kTileThreads, kBlocks))
     tile_aligned_kernel(const __grid_constant__ TileArgs a, char* dst, const char* src) {
   extern __shared__ __align__(128) char shared[];
   const maps::TilePlace place = maps::tile_place(a, blockIdx.x);

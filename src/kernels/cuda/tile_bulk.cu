@@ -33,7 +33,7 @@ __device__ inline void fetch_tile(const BulkArgs& b, std::uint32_t tile, std::ui
 }
 
 template <class Tile, bool kCast, int kStages, int kBlocks>
-__global__ void __launch_bounds__(maps::kTileThreads, kBlocks)
+__global__ void __launch_bounds__(maps::kTileThreads, resident_blocks(maps::kTileThreads, kBlocks))
     tile_bulk_kernel(const __grid_constant__ BulkArgs b, char* dst, const char*) {
   extern __shared__ __align__(1024) char stages[];  // the swizzle repeats every eight lines
   __shared__ std::uint64_t arrivals[kStages];

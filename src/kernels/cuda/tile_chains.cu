@@ -37,7 +37,7 @@ __device__ inline std::int64_t from_lane(std::int64_t value, int lane) {
 
 /// `together`: the rows of dst that a lane makes at once follow each other in one mode.
 template <class Tile, bool together>
-__global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
+__global__ void __launch_bounds__(Tile::kThreads, resident_blocks(Tile::kThreads, Tile::kBlocks))
     tile_chains_kernel(const __grid_constant__ ChainArgs c, char* dst, const char* src) {
   constexpr int kUnit = Tile::kUnit, kUnits = Tile::kUnits, kAcross = Tile::kAcross;
   const maps::TileArgs& a = c.tile;

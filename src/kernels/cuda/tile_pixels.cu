@@ -176,7 +176,7 @@ __device__ inline void store_ends(const TileArgs& a, std::uint32_t stage, char* 
 constexpr int kResident = 5;
 
 template <int pixel, bool backwards, bool on_words>
-__global__ void __launch_bounds__(maps::kTileThreads, kResident)
+__global__ void __launch_bounds__(maps::kTileThreads, resident_blocks(maps::kTileThreads, kResident))
     tile_pixels_kernel(const __grid_constant__ TileArgs a, char* dst, const char* src) {
   using B = Block<pixel>;
   constexpr int kWarps = maps::kTileThreads / 32, kBlocks = maps::kPixelGroups / kWarps;
