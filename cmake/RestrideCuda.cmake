@@ -1,25 +1,58 @@
 # Finds the CUDA compiler and says how GPU code is compiled. Sets RESTRIDE_HAS_CUDA and, with it,
 # CMAKE_CUDA_ARCHITECTURES and RESTRIDE_CUDA_SHOWN, the same in words; says in one line what will be built and how to change it.
 
+set(RESTRIDE_OLDEST_CUDA 12.4)  # scripts/setup.sh reads it here
+
+# restride_without_cuda(WHY REMEDY): an error where CUDA was asked for; else it is said, and the build goes on without.
+function(restride_without_cuda why remedy)
+  if(RESTRIDE_CUDA STREQUAL "AUTO")
+    message(STATUS "${why}: GPU kernels are not compiled; RESTRIDE_CUDA=ON makes that an error")
+  else()
+    message(FATAL_ERROR "RESTRIDE_CUDA=${RESTRIDE_CUDA}, but: ${why}. ${remedy}")
+  endif()
+endfunction()
+
+# restride_find_cuda(): sets RESTRIDE_HAS_CUDA where there is a compiler that is new enough and works.
+function(restride_find_cuda)
+  set(RESTRIDE_HAS_CUDA OFF PARENT_SCOPE)
+  set(install "Install a newer toolkit, or build with RESTRIDE_CUDA=OFF (`RESTRIDE_CUDA=ON ./dev build` takes one from PyPI).")
+  set(nvcc "${CMAKE_CUDA_COMPILER}")
+  if(NOT nvcc AND DEFINED ENV{CUDACXX})
+    set(nvcc "$ENV{CUDACXX}")
+  elseif(NOT nvcc)
+    # The toolkit's installer does not put nvcc on PATH; look where it puts it.
+    find_program(RESTRIDE_NVCC nvcc PATHS /usr/local/cuda/bin DOC "The CUDA compiler")
+    set(nvcc "${RESTRIDE_NVCC}")
+  endif()
+  if(NOT nvcc)
+    restride_without_cuda("no CUDA compiler was found" "Put nvcc on PATH or set CUDACXX. ${install}")
+    return()
+  endif()
+  execute_process(COMMAND ${nvcc} --version OUTPUT_VARIABLE said ERROR_QUIET)
+  if(said MATCHES "release ([0-9.]+)" AND CMAKE_MATCH_1 VERSION_LESS RESTRIDE_OLDEST_CUDA)
+    restride_without_cuda("${nvcc} is of CUDA ${CMAKE_MATCH_1}, and ${RESTRIDE_OLDEST_CUDA} is the oldest that restride is made for"
+                          "${install}")
+    return()
+  endif()
+  # Tried out in a project of its own: an nvcc that refuses this C++ compiler would be an error of CMake's here.
+  if(NOT CMAKE_CUDA_COMPILER)
+    unset(CMAKE_CUDA_COMPILER CACHE)
+    unset(CMAKE_CUDA_COMPILER)
+    set(ENV{CUDACXX} "${nvcc}")
+    include(CheckLanguage)
+    check_language(CUDA)
+  endif()
+  if(NOT CMAKE_CUDA_COMPILER)
+    restride_without_cuda("${nvcc} does not work here, as the logs in ${CMAKE_BINARY_DIR}/CMakeFiles tell"
+                          "It may want an older C++ compiler: NVCC_CCBIN names one. ${install}")
+    return()
+  endif()
+  set(RESTRIDE_HAS_CUDA ON PARENT_SCOPE)
+endfunction()
+
 set(RESTRIDE_HAS_CUDA OFF)
 if(NOT RESTRIDE_CUDA STREQUAL "OFF")
-  # The toolkit's installer does not put nvcc on PATH; look where it puts it.
-  if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
-    find_program(RESTRIDE_NVCC nvcc PATHS /usr/local/cuda/bin DOC "The CUDA compiler")
-    if(RESTRIDE_NVCC)
-      set(CMAKE_CUDA_COMPILER "${RESTRIDE_NVCC}")
-    endif()
-  endif()
-  include(CheckLanguage)
-  check_language(CUDA)
-  if(CMAKE_CUDA_COMPILER)
-    set(RESTRIDE_HAS_CUDA ON)
-  elseif(RESTRIDE_CUDA STREQUAL "AUTO")
-    message(STATUS "CUDA compiler not found: GPU kernels are not compiled; RESTRIDE_CUDA=ON makes that an error")
-  else()
-    message(FATAL_ERROR "RESTRIDE_CUDA=ON, but no CUDA compiler was found. Put nvcc on PATH or set CUDACXX "
-                        "(`RESTRIDE_CUDA=ON ./dev build` takes one from PyPI).")
-  endif()
+  restride_find_cuda()
 endif()
 
 if(RESTRIDE_HAS_CUDA)
@@ -34,10 +67,6 @@ if(RESTRIDE_HAS_CUDA)
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake up to 3.25.1 does not know that nvcc has C++20
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
-  endif()
-  if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.4)
-    message(FATAL_ERROR "CUDA ${CMAKE_CUDA_COMPILER_VERSION} is too old: 12.4 is the oldest that restride is made for. "
-                        "Install a newer toolkit, or build with RESTRIDE_CUDA=OFF.")
   endif()
   if(RESTRIDE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES ${RESTRIDE_CUDA_ARCHITECTURES})

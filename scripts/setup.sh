@@ -99,21 +99,31 @@ CUDA_WHEELS=(nvidia-cuda-nvcc==13.0.\* nvidia-nvvm==13.0.\* nvidia-cuda-crt==13.
 
 has_gpu() { [ -e /dev/nvidiactl ]; }
 
+# The oldest that cmake/RestrideCuda.cmake takes.
+oldest_cuda() { sed -n 's/^set(RESTRIDE_OLDEST_CUDA \([0-9.]*\)).*/\1/p' cmake/RestrideCuda.cmake; }
+version_of_nvcc() { "$1" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*[0-9]\).*/\1/p'; }
+at_least() { [ "$(printf '%s\n' "$@" | sort -V | head -n 1)" = "$2" ]; }  # VERSION OLDEST
+
 installed_nvcc() { command -v nvcc || find /usr/local/cuda/bin -maxdepth 1 -name nvcc 2>/dev/null | grep .; }
 private_nvcc() { find "$VENV"/lib/python3*/site-packages/nvidia/cu*/bin -maxdepth 1 -name nvcc 2>/dev/null | grep .; }
 
-# An installed compiler is used as it is. Otherwise one is taken from PyPI where it is of use: there is a GPU, or
-# RESTRIDE_CUDA=ON asks for it.
+# An installed compiler that is new enough is used. Otherwise one is taken from PyPI where it is of use: there is a GPU,
+# or RESTRIDE_CUDA=ON asks for it.
 need_cuda() {
   [ "${RESTRIDE_CUDA:-}" != OFF ] || { say "RESTRIDE_CUDA=OFF: GPU kernels are not compiled"; return 0; }
-  [ -z "${CUDACXX:-}" ] && ! installed_nvcc >/dev/null || return 0
+  [ -z "${CUDACXX:-}" ] || return 0
+  local nvcc version oldest
+  if nvcc=$(installed_nvcc); then
+    version=$(version_of_nvcc "$nvcc") oldest=$(oldest_cuda)
+    ! at_least "${version:-0}" "$oldest" || return 0
+    say "$nvcc is not used: it is of CUDA ${version:-(unknown)}, and $oldest is the oldest that will do"
+  fi
   if [ "${RESTRIDE_CUDA:-}" = ON ] || has_gpu; then need_python "the GPU kernels" "${CUDA_WHEELS[@]}"; fi
-  local nvcc
   if nvcc=$(private_nvcc); then
     ln -sfn lib "$(dirname "$nvcc")/../lib64"  # where nvcc looks for its libraries
     export CUDACXX=$nvcc
   else
-    say "CUDA compiler not found: GPU kernels are not compiled; RESTRIDE_CUDA=ON forces it (a compiler from PyPI)"
+    say "no CUDA compiler to use: GPU kernels are not compiled; RESTRIDE_CUDA=ON forces it (a compiler from PyPI)"
   fi
 }
 
