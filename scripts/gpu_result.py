@@ -24,6 +24,14 @@ def tests_of(path: pathlib.Path) -> list:
     return rows
 
 
+def sanitizer(line: str) -> dict:
+    """What a tool found, and the kernels that ran under it."""
+    tool, outcome, planted, tests = line.split("\t")
+    path = pathlib.Path(tests)
+    ran = [kernel for test in tests_of(path) for kernel in test.get("kernels", "").split(", ") if kernel] if path.exists() else []
+    return {"tool": tool, "tests": outcome, "planted_fault": planted, "kernels": len(ran), "kernels_run": ", ".join(ran)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("device", "tests", "tools", "out"):
@@ -44,7 +52,7 @@ def main() -> None:
         "command": a.command,
         "date": datetime.date.today().isoformat(),
         "tests": tests_of(a.tests),
-        "sanitizers": [dict(zip(("tool", "tests", "planted_fault"), line.split("\t"))) for line in a.tools.read_text().splitlines()],
+        "sanitizers": [sanitizer(line) for line in a.tools.read_text().splitlines()],
     }
     a.out.mkdir(parents=True, exist_ok=True)
     name = re.sub(r"[^a-z0-9]+", "-", first[1].lower()).strip("-")

@@ -30,7 +30,7 @@ if [ "$part" != sanitizers ]; then
   [ ! -x "$bin/restride" ] || "$bin/restride" lab --check || failed=1
 fi
 
-# tool <TAB> clean|dirty <TAB> found|missed
+# tool <TAB> clean|dirty <TAB> found|missed <TAB> the tests under it
 : >"$work/tools"
 if [ "$part" != tests ]; then
   sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null || true)
@@ -43,10 +43,10 @@ if [ "$part" != tests ]; then
       # A tool that misses the planted fault would prove nothing about the kernels.
       "$sanitizer" --tool "$tool" --error-exitcode 9 "$bin/gpu_planted_faults" "$tool" >"$work/$tool.planted" 2>&1 || [ $? -ne 9 ] || planted=found
       if RESTRIDE_CASES=${RESTRIDE_SANITIZED_CASES:-150} RESTRIDE_SEED=${RESTRIDE_SEED:-1} \
-        "$sanitizer" --tool "$tool" --error-exitcode 9 "$bin/gpu_test" --gtest_filter='GpuDifferential.Every*:GpuCast.Edges*' \
-        >"$work/$tool.log" 2>&1; then clean=clean; else tail -60 "$work/$tool.log"; fi
+        "$sanitizer" --tool "$tool" --error-exitcode 9 "$bin/gpu_test" --gtest_output="json:$work/$tool.json" \
+        --gtest_filter='GpuSanitized.*:GpuDifferential.Every*:GpuCast.Edges*' >"$work/$tool.log" 2>&1; then clean=clean; else tail -60 "$work/$tool.log"; fi
       echo "$tool: the tests are $clean, the planted fault was $planted"
-      printf '%s\t%s\t%s\n' "$tool" "$clean" "$planted" >>"$work/tools"
+      printf '%s\t%s\t%s\t%s\n' "$tool" "$clean" "$planted" "$work/$tool.json" >>"$work/tools"
       [ "$clean/$planted" = clean/found ] || failed=1
     done
   fi

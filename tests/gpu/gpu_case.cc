@@ -40,6 +40,16 @@ struct GpuBench::Job {
 GpuBench::GpuBench() : src_(kArenaBytes), dst_(kArenaBytes) {}
 
 void GpuBench::check(const Case& c, std::int64_t dst_skew, std::int64_t src_skew, std::uint64_t seed) {
+  check_runs(c, dst_skew, src_skew, seed, [this](Job& job) { run_candidates(job); });
+}
+
+void GpuBench::check_plan(const Case& c, const Plan& plan, std::int64_t dst_skew, std::int64_t src_skew,
+                          std::uint64_t seed) {
+  check_runs(c, dst_skew, src_skew, seed, [&](Job& job) { run_one(job, plan, "given"); });
+}
+
+template <class Run>
+void GpuBench::check_runs(const Case& c, std::int64_t dst_skew, std::int64_t src_skew, std::uint64_t seed, Run run) {
   Job job{c, Arena(c.src, 0, seed), Arena(c.dst, 0, ~seed), {}, {}, nullptr, nullptr};
   const std::size_t needed = std::max(job.src.bytes().size(), job.dst.bytes().size()) + 128;
   src_.reserve(needed);
@@ -60,7 +70,7 @@ void GpuBench::check(const Case& c, std::int64_t dst_skew, std::int64_t src_skew
   job.src_base = place(src_, job.src, src_skew);
   job.dst_base = place(dst_, job.dst, dst_skew);
   upload(job.src_base, job.src.bytes(), stream_);
-  run_candidates(job);
+  run(job);
   if (::testing::Test::HasFatalFailure()) return;
   std::vector<std::uint8_t> src_after(job.src.bytes().size());
   download(src_after, job.src_base, stream_);

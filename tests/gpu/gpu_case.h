@@ -22,12 +22,17 @@ class GpuBench {
   /// `dst_skew`, `src_skew`: the data pointers' addresses modulo 128.
   void check(const Case& c, std::int64_t dst_skew, std::int64_t src_skew, std::uint64_t seed);
 
+  /// Runs one plan, made for data pointers with these skews, and checks the same.
+  void check_plan(const Case& c, const Plan& plan, std::int64_t dst_skew, std::int64_t src_skew, std::uint64_t seed);
+
   std::int64_t copies() const noexcept { return copies_; }
   /// "run 812, rows 4011, ..." copies a family made.
   std::string claims() const;
 
  private:
   struct Job;
+  template <class Run>
+  void check_runs(const Case& c, std::int64_t dst_skew, std::int64_t src_skew, std::uint64_t seed, Run run);
   void run_candidates(Job& job);
   void run_one(Job& job, const Plan& plan, const std::string& what);
 
