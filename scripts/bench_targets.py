@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Holds result files of `restride bench` against bench/targets.json and prints pass or short, row by row.
+"""Holds result files of `restride bench` and of scripts/gpu_test.sh against bench/targets.json and prints pass or short,
+row by row.
 
 Usage: scripts/bench_targets.py RESULT.json [RESULT.json ...] [--worst N]
 
-Several files are read as one result; a case that appears twice counts as it was measured last. Exit code 1 when
-a row falls short or a case failed, 2 when a file cannot be read.
+Several files of cases are read as one result; a case that appears twice counts as it was measured last. Exit code 1
+when a row falls short, a case failed or a GPU's test did, 2 when a file cannot be read.
 """
 
 import argparse
@@ -18,12 +19,16 @@ TARGETS = pathlib.Path(__file__).resolve().parent.parent / "bench" / "targets.js
 
 
 def load(paths):
-    """The cases of all files, the later ones replacing the earlier: {(device, threads, name): case}."""
-    cases = {}
+    """The cases of all files, the later ones replacing the earlier, and the results of tests on GPUs."""
+    cases, gpu_tests = {}, []
     for path in paths:
-        for case in json.loads(pathlib.Path(path).read_text())["cases"]:
+        result = json.loads(pathlib.Path(path).read_text())
+        if "sanitizers" in result:
+            gpu_tests.append(result)
+            continue
+        for case in result["cases"]:
             cases[case["device"], case["threads"], case["name"]] = case
-    return list(cases.values())
+    return list(cases.values()), gpu_tests
 
 
 def selected(row, cases):
@@ -108,18 +113,42 @@ def report(cases, targets, worst_count):
     return short + len(failed)
 
 
+def check_recorded(row, recorded):
+    """One row about what tests recorded in nanoseconds."""
+    values = [(float(recorded[f]) - float(recorded.get(row.get("minus"), 0)), f) for f in row["fields"] if f in recorded]
+    if not values:
+        return "none", "not recorded"
+    value, name = max(values)
+    return "pass" if value <= row["at_most"] else "short", f"{value:.0f} ns (wanted {row['at_most']}), {name}"
+
+
+def report_gpu_tests(result, wanted):
+    """Prints what the tests on a GPU recorded; returns how many rows fall short."""
+    recorded = {name: value for test in result["tests"] for name, value in test.items()}
+    failed = [t["test"] for t in result["tests"] if t["outcome"] == "failed"]
+    failed += [s["tool"] for s in result["sanitizers"] if (s["tests"], s["planted_fault"]) != ("clean", "found")]
+    rows = [(r["row"], check_recorded(r, recorded)) for r in wanted]
+    rows.append(("tests and sanitizers", ("short" if failed else "pass", ", ".join(failed) or "none failed")))
+    print(f"tests on {result['device']}")
+    for name, (verdict, text) in rows:
+        print(f"  {verdict:<5} {name:<44} {text}")
+    return sum(verdict == "short" for _, (verdict, _) in rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", nargs="+", metavar="RESULT.json")
     parser.add_argument("--worst", type=int, default=4, metavar="N", help="cases named in a row that falls short")
     arguments = parser.parse_args()
     try:
-        cases = load(arguments.results)
+        cases, gpu_tests = load(arguments.results)
         targets = json.loads(TARGETS.read_text())
     except (OSError, ValueError, KeyError) as error:
         print(f"bench_targets: cannot read: {error}", file=sys.stderr)
         return 2
-    return 1 if report(cases, targets, arguments.worst) else 0
+    short = report(cases, targets, arguments.worst) if cases else 0
+    short += sum(report_gpu_tests(result, targets["gpu-test"]) for result in gpu_tests)
+    return 1 if short else 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks of the sources: scripts/lint.sh cheap|all|format
-#   cheap   what ./dev test runs: includes point one way; launch bounds hold on all GPUs; figures match; shellcheck
+#   cheap   what ./dev test runs: includes point one way; launch bounds, figures and fixed costs hold; shellcheck
 #   all     the same, clang-format, and clang-tidy over every source of build/dev (minutes)
 #   format  rewrites the sources with clang-format
 set -euo pipefail
@@ -32,7 +32,8 @@ clang_format() {
 }
 
 check_text() {
-  python3 scripts/check_includes.py && python3 scripts/check_kernels.py && python3 scripts/fill_figures.py --check
+  python3 scripts/check_includes.py && python3 scripts/check_kernels.py && python3 scripts/fill_figures.py --check &&
+    python3 scripts/bench_targets.py bench/results/gpu-test-*.json
 }
 
 check_format() {

@@ -1,5 +1,6 @@
 // What a copy costs beside moving bytes: host time on top of a launch, and device time next to an empty kernel's.
-// Recorded for the result file; the bounds here are wide, so that a busy machine does not fail them.
+// Recorded for the result file and nothing else, for a busy machine's figures say nothing: scripts/bench_targets.py
+// holds the committed ones against bench/targets.json.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -98,8 +99,6 @@ TEST(GpuFixedCost, OfSmallCopies) {
                 host, empty_host, device, empty_device);
     RecordProperty(std::string(c.name) + "_host_ns", std::to_string(host));
     RecordProperty(std::string(c.name) + "_device_ns", std::to_string(device));
-    EXPECT_LT(host - empty_host, 10e3);
-    EXPECT_LT(device - empty_device, 15e3);
   }
 }
 
@@ -118,7 +117,6 @@ TEST(GpuFixedCost, OfPlanning) {
   }
   std::printf("planning: %.0f ns\n", worst);
   RecordProperty("planning_ns", std::to_string(worst));
-  EXPECT_LT(worst, 200e3);
 }
 
 }  // namespace
