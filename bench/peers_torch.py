@@ -6,8 +6,8 @@ Usage: bench/peers_torch.py RESULT.json [--cases FILE ...] [--only PATTERN ...] 
 
 RESULT.json is what `restride bench --device cuda --json RESULT.json` wrote; only its cases are run, at their full
 size. Every output is compared before it is timed. Each ratio is this run's own device-to-device copy of the same
-bytes over the library's time: CUDA events around batches for PyTorch, the clock around batches for JAX, buffers
-rotated past the L2 cache for both. A library that cannot do a case (PyTorch: more than 25 modes, steps below
+bytes, the mean of one just before and one just after, over the library's time: CUDA events around batches for PyTorch,
+the clock around batches for JAX, buffers rotated past the L2 cache for both. A library that cannot do a case (PyTorch: more than 25 modes, steps below
 zero other than flips, opaque elements) has no entry for it; `peer_notes` says why.
 """
 
@@ -29,9 +29,11 @@ L2_BYTES = 60 << 20
 
 import torch  # noqa: E402
 
-DTYPES = {"bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
-          "i64": torch.int64, "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64,
-          "c64": torch.complex64, "c128": torch.complex128, "f8e4m3": torch.float8_e4m3fn, "f8e5m2": torch.float8_e5m2}
+# The dtypes of case files, by the names that PyTorch and JAX share.
+DTYPE_NAMES = {"bool": "bool", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "i8": "int8", "i16": "int16",
+               "i32": "int32", "i64": "int64", "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
+               "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2", "c64": "complex64", "c128": "complex128"}
+DTYPES = {name: getattr(torch, theirs) for name, theirs in DTYPE_NAMES.items() if hasattr(torch, theirs)}
 
 
 class Unsupported(Exception):
@@ -207,8 +209,6 @@ def run_jax(problem, pairs, reps):
     case = problem.case
     if "strides_bytes" in case or "dst_slice_of" in case:
         raise Unsupported("jax has neither strides nor destinations")
-    jax_type = {"c64": "complex64", "c128": "complex128", "bf16": "bfloat16", "f8e4m3": "float8_e4m3fn",
-                "f8e5m2": "float8_e5m2", "u8": "uint8", "f16": "float16", "f32": "float32", "f64": "float64"}[case["dst"]]
     jax.config.update("jax_enable_x64", True)
 
     @jax.jit
@@ -218,7 +218,7 @@ def run_jax(problem, pairs, reps):
             array = jnp.broadcast_to(array, case["broadcast"])
         if "axes" in case:
             array = jnp.transpose(array, case["axes"])
-        return array.astype(jax_type).reshape(-1)
+        return array.astype(DTYPE_NAMES[case["dst"]]).reshape(-1)
 
     bases = [jax.dlpack.from_dlpack(problem.base)]
     bases += [jnp.copy(bases[0]) for _ in pairs[1:]]
@@ -260,18 +260,17 @@ def measure(row, case, libraries, device, reps):
     problem = Problem(case, device)
     ceiling = ceiling_seconds(problem, row["bytes"], reps)
     pairs = rotation(problem)
-    seconds = {}
     for library in libraries:
         name, run = LIBRARIES[library]
         try:
-            seconds[name] = run(problem, pairs, reps)
+            time_taken = run(problem, pairs, reps)
         except Exception as error:  # whatever a library cannot do is its result  # noqa: BLE001
             row.get("peers", {}).pop(name, None)
             row.setdefault("peer_notes", {})[name] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
-    del pairs
-    ceiling = min(ceiling, ceiling_seconds(problem, row["bytes"], reps))  # a device may speed up meanwhile
-    for name, time_taken in seconds.items():
-        row.setdefault("peers", {})[name] = round(ceiling / time_taken, 4)
+            continue
+        before, ceiling = ceiling, ceiling_seconds(problem, row["bytes"], reps)  # a device may change speed meanwhile
+        row.get("peer_notes", {}).pop(name, None)  # of an earlier run
+        row.setdefault("peers", {})[name] = round((before + ceiling) / 2 / time_taken, 4)
 
 
 def selected(row, patterns):

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""bench/peers_torch.py, with a stand-in for PyTorch: what a ratio is of, and that every dtype has a name."""
+import importlib.util
+import pathlib
+import re
+import sys
+import types
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+torch = types.ModuleType("torch")
+for theirs in ("uint8", "float32"):
+    setattr(torch, theirs, theirs)
+sys.modules["torch"] = torch
+spec = importlib.util.spec_from_file_location("peers_torch", ROOT / "bench/peers_torch.py")
+peers = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(peers)
+
+
+class Ratios(unittest.TestCase):
+    def setUp(self):
+        ceilings = iter([1.0, 3.0, 2.0])
+        peers.Problem = lambda case, device: None
+        peers.rotation = lambda problem: []
+        peers.ceiling_seconds = lambda problem, useful_bytes, reps: next(ceilings)
+
+    def test_are_of_the_mean_of_the_ceilings_before_and_after(self):
+        peers.LIBRARIES = {"a": ("A", lambda *_: 4.0), "b": ("B", lambda *_: 5.0)}
+        row = {"bytes": 8, "peer_notes": {"A": "of an earlier run"}}
+        peers.measure(row, {}, ["a", "b"], "cpu", 1)
+        self.assertEqual(row["peers"], {"A": 0.5, "B": 0.5})
+        self.assertEqual(row["peer_notes"], {})
+
+    def test_are_left_out_where_a_library_fails(self):
+        def fail(*_):
+            raise peers.Unsupported("no such case")
+        peers.LIBRARIES = {"a": ("A", fail), "b": ("B", lambda *_: 4.0)}
+        row = {"bytes": 8, "peers": {"A": 0.9}}
+        peers.measure(row, {}, ["a", "b"], "cpu", 1)
+        self.assertEqual(row["peers"], {"B": 0.5})
+        self.assertEqual(row["peer_notes"], {"A": "Unsupported: no such case"})
+
+
+class Dtypes(unittest.TestCase):
+    def test_all_have_the_name_that_pytorch_and_jax_share(self):
+        rows = (ROOT / "include/restride/dtype.hpp").read_text().partition("RESTRIDE_DTYPES(X)")[2].partition("\n\n")[0]
+        names = re.findall(r'"(\w+)"', rows)
+        self.assertGreater(len(names), 16)
+        self.assertEqual(sorted(names), sorted(peers.DTYPE_NAMES))
+
+
+if __name__ == "__main__":
+    unittest.main()
