@@ -3,7 +3,8 @@
 //     std::mdspan m(data, 64, 512);                     // or Kokkos::mdspan, or your own class
 //     restride::copy(restride::tensor(dst), restride::tensor(m));
 //
-// "Looks like" is StridedView below: data_handle(), rank(), extents().extent(r), stride(r) in elements.
+// "Looks like" is StridedView below: data_handle(), rank(), extents().extent(r), stride(r) in elements. What counts is
+// memory: a view whose accessor computes its elements (std::linalg::scaled, an atomic accessor) is refused.
 #pragma once
 
 #include <complex>
@@ -13,6 +14,7 @@
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <restride/copy.hpp>
 
@@ -44,21 +46,59 @@ inline constexpr Element element_of<std::complex<float>> = DType::kC64;
 template <>
 inline constexpr Element element_of<std::complex<double>> = DType::kC128;
 
-/// A strided view of memory with the members of std::mdspan. Its handle is a plain pointer.
+namespace detail {
+
+/// What a view's handle, a plain pointer, points to.
 template <class M>
-concept StridedView = requires(const M& m, std::size_t r) {
+using Pointee = std::remove_pointer_t<std::remove_cvref_t<decltype(std::declval<const M&>().data_handle())>>;
+
+/// The members of a strided std::mdspan, whatever its accessor does.
+template <class M>
+concept StridedSpan = requires(const M& m, std::size_t r) {
   requires std::is_pointer_v<std::remove_cvref_t<decltype(m.data_handle())>>;
-  requires std::is_object_v<std::remove_pointer_t<std::remove_cvref_t<decltype(m.data_handle())>>>;
+  requires std::is_object_v<Pointee<M>>;
   { M::rank() } -> std::convertible_to<std::size_t>;
   { m.extents().extent(r) } -> std::convertible_to<std::int64_t>;
   { m.stride(r) } -> std::convertible_to<std::int64_t>;
 };
 
+/// True where `Holder`, a view or its accessor, has no word on references, or refers to elements where they lie.
+template <class Holder, class T>
+inline constexpr bool kRefersToMemory = [] {
+  if constexpr (requires { typename Holder::reference; }) {
+    using Reference = typename Holder::reference;
+    return std::is_lvalue_reference_v<Reference> && std::is_same_v<std::remove_reference_t<Reference>, T>;
+  } else {
+    return true;
+  }
+}();
+
+/// True unless the view or its accessor computes elements, as those of std::linalg::scaled and of atomics do.
+template <StridedSpan M>
+inline constexpr bool kElementsAreMemory = [] {
+  if constexpr (requires { typename M::accessor_type; }) {
+    return kRefersToMemory<M, Pointee<M>> && kRefersToMemory<typename M::accessor_type, Pointee<M>>;
+  } else {
+    return kRefersToMemory<M, Pointee<M>>;
+  }
+}();
+
+/// A view that has an mdspan's members, and elements that lie nowhere.
+template <class M>
+concept ComputesItsElements = StridedSpan<M> && !kElementsAreMemory<M>;
+
+}  // namespace detail
+
+/// A strided view of memory with the members of std::mdspan. Its handle is a plain pointer, and its elements are what
+/// lies there: where it or its accessor names a `reference`, that is the handle's element's.
+template <class M>
+concept StridedView = detail::StridedSpan<M> && detail::kElementsAreMemory<M>;
+
 /// The layout of a view: its extents, its strides times the element's size.
 /// Errors: ArgumentError (rank above 64; a mapping that says it is not strided), RangeError.
 template <StridedView M>
 Layout layout_of(const M& m) {
-  using T = std::remove_cv_t<std::remove_pointer_t<std::remove_cvref_t<decltype(m.data_handle())>>>;
+  using T = std::remove_cv_t<detail::Pointee<M>>;
   constexpr std::size_t kRank = M::rank();
   static_assert(kRank <= kMaxRank, "restride takes ranks up to 64");
   if constexpr (requires {
@@ -85,12 +125,14 @@ Layout layout_of(const M& m) {
 /// Shape, strides: the view's. Errors: as `layout_of`. Example: examples/mdspan.cc
 template <StridedView M>
 auto tensor(const M& m) {
-  using T = std::remove_pointer_t<std::remove_cvref_t<decltype(m.data_handle())>>;
-  if constexpr (std::is_const_v<T>) {
+  if constexpr (std::is_const_v<detail::Pointee<M>>) {
     return ConstTensor(m.data_handle(), layout_of(m));
   } else {
     return Tensor{m.data_handle(), layout_of(m)};
   }
 }
+
+template <detail::ComputesItsElements M>
+auto tensor(const M& m) = delete;  // what is computed on access lies nowhere: write it to an array first, and copy that
 
 }  // namespace restride

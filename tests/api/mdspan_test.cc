@@ -39,6 +39,70 @@ struct SpanThatMayNotBeStrided : Span<T, R> {
   bool is_strided() const { return strided; }
 };
 
+// A view with the accessor and the element access of std::mdspan, which both say what a reference is.
+template <class T, class Accessor>
+struct SpanWithAccessor : Span<T, 1> {
+  using accessor_type = Accessor;
+  using reference = typename Accessor::reference;
+  accessor_type accessor() const { return {}; }
+  reference operator[](std::size_t i) const { return accessor().access(this->pointer, i); }
+};
+
+// A view that leaves what a reference is to its accessor.
+template <class T, class Accessor>
+struct SpanThatNamesItsAccessor : Span<T, 1> {
+  using accessor_type = Accessor;
+};
+
+// std::default_accessor's members, and std::aligned_accessor's.
+template <class T>
+struct PlainAccessor {
+  using element_type = T;
+  using reference = T&;
+  using data_handle_type = T*;
+  static constexpr std::size_t byte_alignment = 64;
+  reference access(T* p, std::size_t i) const { return p[i]; }
+};
+
+// std::linalg::scaled's: the handle is the pointer of the view beneath, the elements are computed.
+template <class T>
+struct ScaledAccessor {
+  using element_type = const T;
+  using reference = T;
+  using data_handle_type = const T*;
+  reference access(const T* p, std::size_t i) const { return 2 * p[i]; }
+};
+
+// An atomic accessor's: what it gives stands for an element.
+template <class T>
+struct ProxyAccessor {
+  struct reference {
+    T* p;
+  };
+  reference access(T* p, std::size_t i) const { return {p + i}; }
+};
+
+// Refers to elements, of another type than the handle's.
+template <class T, class Other>
+struct OtherAccessor {
+  using reference = Other&;
+};
+
+template <class M>
+concept BecomesATensor = requires(const M& m) {
+  restride::tensor(m);
+};
+
+static_assert(BecomesATensor<Span<const float, 1>>);
+static_assert(BecomesATensor<SpanWithAccessor<float, PlainAccessor<float>>>);
+static_assert(BecomesATensor<SpanWithAccessor<const float, PlainAccessor<const float>>>);
+static_assert(BecomesATensor<SpanThatNamesItsAccessor<float, PlainAccessor<float>>>);
+static_assert(!restride::StridedView<SpanWithAccessor<const float, ScaledAccessor<float>>>);
+static_assert(!restride::StridedView<SpanThatNamesItsAccessor<const float, ScaledAccessor<float>>>);
+static_assert(!restride::StridedView<SpanWithAccessor<float, ProxyAccessor<float>>>);
+static_assert(!restride::StridedView<SpanThatNamesItsAccessor<float, OtherAccessor<float, int>>>);
+static_assert(!BecomesATensor<SpanWithAccessor<const float, ScaledAccessor<float>>>);
+
 struct Record {
   float x, y, z;
 };
@@ -73,6 +137,15 @@ TEST(Mdspan, IsCopied) {
                  restride::tensor(Span<const Record, 2>{in.data(), {{2, 3}}, {3, 1}}));
   for (std::size_t i = 0; i < 2; ++i)
     for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(out[j * 2 + i].y, in[i * 3 + j].y);
+}
+
+TEST(Mdspan, WithAPlainAccessorIsCopied) {
+  const std::vector<float> in{1, 2, 3};
+  std::vector<float> out(3);
+  restride::copy(
+      restride::tensor(SpanWithAccessor<float, PlainAccessor<float>>{{out.data(), {{3}}, {{1}}}}),
+      restride::tensor(SpanWithAccessor<const float, PlainAccessor<const float>>{{in.data(), {{3}}, {{1}}}}));
+  EXPECT_EQ(out, in);
 }
 
 TEST(Mdspan, OfRankZeroIsOneElement) {
