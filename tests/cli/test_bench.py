@@ -91,6 +91,21 @@ def test_a_case_that_cannot_be_read_stops_only_those_who_ask_for_it(restride, tm
     assert 'case bad: "shape"' in restride(*bench, code=1).err
 
 
+def test_a_case_that_cannot_be_run_is_a_row_and_the_others_are_run(restride, tmp_path):
+    (tmp_path / "mixed.json").write_text(json.dumps({"cases": [
+        {"name": "unreadable", "shape": [2.5]}, {"name": "wrong", "shape": [4], "axes": [1]},
+        {"name": "rigid", "shape": [13, 16, 100000], "dst_shape": [13, 1600000]}, {"name": "good", "shape": [64, 32]}]}))
+    bench = ("bench", "--cases", "mixed.json", "--max-mib", "1")
+    listed = restride(*bench, "--list", code=1).out
+    assert "f32 (64,32):(32,1)" in listed and listed.count("FAILED") == 3 and "cannot be made smaller" in listed
+    run = restride(*bench, "--reps", "1", "--threads", "1", "--json", "out.json", code=1)
+    rows = {case["name"]: case for case in json.loads((tmp_path / "out.json").read_text())["cases"]}
+    assert rows["good"]["checked"] and rows["good"]["ratio"] > 0
+    assert "cannot be made smaller" in rows["rigid"]["error"] and rows["rigid"]["error"].count("case rigid") == 1
+    assert '"shape"' in rows["unreadable"]["error"] and "permute" in rows["wrong"]["error"]
+    assert all(row["error"] in run.err for name, row in rows.items() if name != "good")
+
+
 @pytest.mark.parametrize("name, words", [(".", "directory"), ("empty.json", "byte 1"), ("broken.json", "byte 12"), ("/dev/null", "regular file"),
                                          ("/dev/zero", "regular file"), ("pipe", "regular file"), ("large.json", "67108865 bytes")])
 def test_a_file_that_holds_no_json_is_named_as_it_was_given(restride, tmp_path, name, words):

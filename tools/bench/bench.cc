@@ -14,6 +14,7 @@
 #include "tools/bench/shipped.h"
 #include "tools/io/json_text.h"
 #include "tools/io/report_file.h"
+#include "tools/io/text.h"
 #include "tools/machine.h"
 
 namespace restride::bench {
@@ -80,11 +81,28 @@ std::unique_ptr<Device> make_device(const Settings& settings, int threads) {
                                    : make_cpu_device(threads, settings.huge_pages ? Pages::kHuge : Pages::kSmall);
 }
 
+/// The case ready to run, or why it cannot be.
+Case made(const CaseSpec& spec, double max_mib) try {
+  if (!spec.unreadable.empty()) throw ParseError(spec.unreadable);
+  const CaseSpec sized = max_mib > 0 ? scale_to(spec, static_cast<std::int64_t>(max_mib * 1048576)) : spec;
+  Case c = build_case(sized);
+  c.scaled = sized != spec;
+  return c;
+} catch (const Error& e) {
+  Case c;
+  c.spec = spec;
+  c.error = io::escaped(e.what());
+  return c;
+}
+
 int list(const std::vector<Case>& cases) {
-  for (const Case& c : cases)
-    fmt::print("{:<30} {:<24} {} -> {}{}\n", c.spec.name, c.spec.case_class, to_string(c.src.layout),
-               to_string(c.dst.layout), c.scaled ? "  (cut to size)" : "");
-  return 0;
+  for (const Case& c : cases) {
+    const std::string what = c.error.empty() ? fmt::format("{} -> {}{}", to_string(c.src.layout),
+                                                           to_string(c.dst.layout), c.scaled ? "  (cut to size)" : "")
+                                             : "FAILED: " + c.error;
+    fmt::print("{:<30} {:<24} {}\n", c.spec.name, c.spec.case_class, what);
+  }
+  return std::any_of(cases.begin(), cases.end(), [](const Case& c) { return !c.error.empty(); }) ? 1 : 0;
 }
 
 void write_results(const Settings& settings, const std::vector<CaseResult>& results, const nlohmann::json& machine) {
@@ -104,12 +122,7 @@ std::vector<Case> select_cases(const Settings& settings, std::vector<std::string
   for (const CaseSpec& loaded : load(files_of(settings), warnings)) {
     for (const CaseSpec& spec : variants(loaded, elements)) {
       if (!matches(loaded, settings.only) && !matches(spec, settings.only)) continue;
-      if (!spec.unreadable.empty()) throw ParseError(spec.unreadable);
-      const CaseSpec sized =
-          settings.max_mib > 0 ? scale_to(spec, static_cast<std::int64_t>(settings.max_mib * 1048576)) : spec;
-      Case c = build_case(sized);
-      c.scaled = sized.shape != spec.shape || sized.broadcast != spec.broadcast;
-      out.push_back(std::move(c));
+      out.push_back(made(spec, settings.max_mib));
     }
   }
   if (out.empty()) throw ArgumentError(why_none(settings));
@@ -119,6 +132,8 @@ std::vector<Case> select_cases(const Settings& settings, std::vector<std::string
 int run(const Settings& settings) {
   std::vector<std::string> warnings;
   const std::vector<Case> cases = select_cases(settings, warnings);
+  for (const Case& c : cases)
+    if (!c.error.empty()) warnings.push_back(c.error);
   for (const std::string& warning : warnings) fmt::print(stderr, "restride bench: {}\n", warning);
   if (settings.list) return list(cases);
 

@@ -22,8 +22,9 @@ struct Settings {
   RunSettings run;
 };
 
-/// The cases that the settings name: loaded, filtered, given their classes, elements and sizes.
-/// Errors: IoError, ParseError, ShapeError, ArgumentError.
+/// The cases that the settings name: loaded, filtered, given their classes, elements and sizes. One that cannot be
+/// read, built or made small enough says so in its `error`. Errors: IoError and ParseError of a whole file,
+/// ArgumentError.
 std::vector<Case> select_cases(const Settings& settings, std::vector<std::string>& warnings);
 
 /// Runs the benchmark. Returns 0, or 1 when a case failed or its output was wrong.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -62,44 +63,111 @@ std::int64_t cut(std::int64_t extent, std::int64_t factor, std::int64_t floor) {
   return kept > target ? kept - kKeepModulo : kept;
 }
 
+/// What a slice takes of a mode.
+struct Taken {
+  bool index = false;  ///< one element, and the mode is gone
+  std::int64_t first = 0;
+  std::int64_t extent = 0;
+  std::int64_t step = 1;
+};
+
+Taken taken(const std::vector<std::string>& slices, std::size_t mode, std::int64_t extent) {
+  if (mode >= slices.size()) return {false, 0, extent, 1};
+  const Layout places = strided(Element::bytes(1), {&extent, 1}, std::vector<std::int64_t>{1});
+  const Layout view = slice(places, {&slices[mode], 1});
+  if (view.rank() == 0) return {true, view.offset_bytes, 1, 1};
+  return {false, view.offset_bytes, view.modes[0].extent, view.modes[0].stride_bytes};
+}
+
+/// Lets a slice take the first `extent` elements of what it takes.
+void shorten(std::vector<std::string>& slices, std::size_t mode, const Taken& from, std::int64_t extent) {
+  if (slices.size() <= mode) slices.resize(mode + 1, ":");
+  const std::int64_t stop = from.first + (extent - 1) * from.step + (from.step > 0 ? 1 : -1);
+  slices[mode] = fmt::format("{}:{}:{}", from.first, stop < 0 ? "" : std::to_string(stop), from.step);
+}
+
+/// Modes of the case's array that are modes of its slice, too.
+std::vector<std::size_t> kept_modes(const CaseSpec& spec) {
+  std::vector<std::size_t> out;
+  for (std::size_t m = 0; m < spec.shape.size(); ++m)
+    if (!taken(spec.slice, m, spec.shape[m]).index) out.push_back(m);
+  return out;
+}
+
 CaseSpec scale_reshaping(CaseSpec spec, std::int64_t factor) {
-  const std::int64_t common = std::gcd(spec.shape.front(), spec.dst_shape.front());
+  const std::vector<std::size_t> modes = kept_modes(spec);
+  const std::size_t outermost = modes.empty() ? 0 : modes.front();
+  const Taken all = taken(spec.slice, outermost, spec.shape[outermost]);
+  const std::int64_t common = std::gcd(all.extent, spec.dst_shape.front());
   for (std::int64_t f = factor; f <= common; ++f) {
     if (common % f != 0) continue;
-    spec.shape.front() /= f;
+    if (spec.slice.empty())
+      spec.shape.front() /= f;
+    else
+      shorten(spec.slice, outermost, all, all.extent / f);
     spec.dst_shape.front() /= f;
     return spec;
   }
   throw ShapeError(
-      fmt::format("case {}: shape and dst_shape have no common divisor of {} or more in their outermost "
-                  "extents, so it cannot be made smaller; leave it out or raise --max-mib",
-                  spec.name, factor));
+      fmt::format("shape and dst_shape have no common divisor of {} or more in their outermost extents, so it cannot "
+                  "be made smaller; leave it out or raise --max-mib",
+                  factor));
+}
+
+/// Cuts the target of a broadcast, and with it the array's own mode where that is not stretched.
+void cut_broadcast(CaseSpec& spec, std::size_t mode, std::int64_t extent) {
+  const std::int64_t before = std::exchange(spec.broadcast[mode], extent);
+  const std::vector<std::size_t> modes = kept_modes(spec);
+  const std::size_t inner = mode + modes.size();
+  if (inner < spec.broadcast.size()) return;
+  const std::size_t own = modes[inner - spec.broadcast.size()];
+  const Taken all = taken(spec.slice, own, spec.shape[own]);
+  if (all.extent != before) return;
+  if (spec.shape[own] == before)
+    spec.shape[own] = extent;
+  else
+    shorten(spec.slice, own, all, extent);
+}
+
+/// Cuts a mode of the array, unless a slice takes one element of it, which leaves nothing to cut.
+void cut_array(CaseSpec& spec, std::size_t mode, std::int64_t extent) {
+  const std::int64_t before = spec.shape[mode];
+  if (taken(spec.slice, mode, before).index) return;
+  spec.shape[mode] = extent;
+  while (larger_side_bytes(spec) == 0 && spec.shape[mode] < before)
+    spec.shape[mode] = std::min(before, 2 * spec.shape[mode]);  // a slice begins behind the cut
 }
 
 /// Cuts the destination's slice to the extents that the scaled source has left.
 CaseSpec narrow_destination(CaseSpec spec) {
-  if (spec.dst_slice_of.empty()) return spec;
   const Layout src = source_view(spec);
-  const Layout dst = slice(contiguous(spec.dst, spec.dst_slice_of), spec.dst_slice);
-  if (src.rank() != dst.rank() || dst.rank() != static_cast<int>(spec.dst_slice.size())) return spec;
-  for (int m = 0; m < dst.rank(); ++m) {
-    const std::int64_t step =
-        dst.modes[m].extent > 1
-            ? dst.modes[m].stride_bytes / contiguous(spec.dst, spec.dst_slice_of).modes[m].stride_bytes
-            : 1;
-    if (step < 1 || dst.modes[m].extent <= src.modes[m].extent) continue;
-    std::int64_t start = 0;
-    const std::string& text = spec.dst_slice[m];
-    if (!text.empty() && text[0] != ':') start = std::strtoll(text.c_str(), nullptr, 10);
-    if (start < 0) start += spec.dst_slice_of[m];
-    spec.dst_slice[m] = fmt::format("{}:{}:{}", start, start + (src.modes[m].extent - 1) * step + 1, step);
+  int mode = 0;  // of src
+  for (std::size_t m = 0; m < spec.dst_slice_of.size(); ++m) {
+    const Taken all = taken(spec.dst_slice, m, spec.dst_slice_of[m]);
+    if (all.index || mode == src.rank()) continue;
+    const std::int64_t extent = src.modes[static_cast<std::size_t>(mode++)].extent;
+    if (extent < all.extent) shorten(spec.dst_slice, m, all, extent);
   }
   return spec;
 }
 
-}  // namespace
+CaseSpec scaled(const CaseSpec& spec, std::int64_t max_bytes) {
+  CaseSpec out = spec;
+  const auto factor = [&] { return (larger_side_bytes(out) + max_bytes - 1) / max_bytes; };
+  if (factor() <= 1) return out;
+  if (!out.dst_shape.empty() && !out.shape.empty()) return scale_reshaping(out, factor());
+  const bool stretched = !out.broadcast.empty();
+  const std::vector<std::int64_t>& extents = stretched ? out.broadcast : out.shape;
+  for (const std::int64_t floor : {kKeepExtent, std::int64_t{1}})
+    for (std::size_t m = 0; m < extents.size() && factor() > 1; ++m)
+      (stretched ? cut_broadcast : cut_array)(out, m, cut(extents[m], factor(), floor));
+  if (factor() > 1)
+    throw ShapeError(fmt::format("nothing is left to cut at {} bytes, so it cannot be made smaller; raise --max-mib",
+                                 larger_side_bytes(out)));
+  return narrow_destination(out);
+}
 
-Case build_case(const CaseSpec& spec) try {
+Case built(const CaseSpec& spec) {
   Case out;
   out.spec = spec;
   const Layout src = source_view(spec);
@@ -112,7 +180,17 @@ Case build_case(const CaseSpec& spec) try {
   out.src = place(src);
   out.dst = place(dst);
   return out;
-} catch (const Error& e) {
+}
+
+/// Throws what a scaled case has that the case as written has not.
+void require_built(const CaseSpec& spec) try { built(spec); } catch (const Error& e) {
+  throw ShapeError(
+      fmt::format("cut to size, {}, so it cannot be made smaller; leave it out or raise --max-mib", e.what()));
+}
+
+}  // namespace
+
+Case build_case(const CaseSpec& spec) try { return built(spec); } catch (const Error& e) {
   throw Error(e.code(), fmt::format("case {}: {}", spec.name, e.what()));
 }
 
@@ -126,30 +204,11 @@ CaseSpec with_element(const CaseSpec& spec, Element element) {
 }
 
 CaseSpec scale_to(const CaseSpec& spec, std::int64_t max_bytes) try {
-  CaseSpec out = spec;
   if (max_bytes <= 0) throw ArgumentError("the size cap must be positive");
-  const auto factor = [&] { return (larger_side_bytes(out) + max_bytes - 1) / max_bytes; };
-  if (factor() <= 1) return out;
-  if (!out.dst_shape.empty() && !out.shape.empty()) return scale_reshaping(out, factor());
-  std::vector<std::int64_t>& extents = out.broadcast.empty() ? out.shape : out.broadcast;
-  for (const std::int64_t floor : {kKeepExtent, std::int64_t{1}}) {
-    for (std::int64_t& extent : extents) {
-      if (factor() <= 1) break;
-      const std::int64_t before = extent;
-      extent = cut(extent, factor(), floor);
-      while (!out.slice.empty() && out.broadcast.empty() && larger_side_bytes(out) == 0 && extent < before)
-        extent = std::min(before, 2 * extent);  // a slice begins behind the cut
-      // A broadcast case's own shape shrinks with its target, except where it is stretched.
-      if (!out.broadcast.empty()) {
-        const std::size_t inner = static_cast<std::size_t>(&extent - extents.data()) + out.shape.size();
-        if (inner >= extents.size() && out.shape[inner - extents.size()] == before)
-          out.shape[inner - extents.size()] = extent;
-      }
-    }
-  }
-  if (factor() > 1)
-    throw ShapeError(fmt::format("nothing is left to cut at {} bytes; raise --max-mib", larger_side_bytes(out)));
-  return narrow_destination(out);
+  built(spec);  // what is wrong with the case is no matter of its size
+  CaseSpec out = scaled(spec, max_bytes);
+  require_built(out);
+  return out;
 } catch (const Error& e) {
   throw Error(e.code(), fmt::format("case {}: {}", spec.name, e.what()));
 }

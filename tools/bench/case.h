@@ -23,6 +23,7 @@ struct Case {
   Side src;
   Side dst;
   bool scaled = false;  ///< smaller than the case file says
+  std::string error;    ///< why it cannot be run; then it has no sides
 };
 
 /// Builds the views. The layouts' offsets keep their place inside a page, so alignment is the case's own, but
@@ -37,9 +38,10 @@ CaseSpec with_element(const CaseSpec& spec, Element element);
 /// The case with outermost extents reduced until neither side holds more than `max_bytes` of elements.
 ///
 /// Extents are cut from the outermost inwards and keep their remainder modulo 64, so that odd stays odd; those
-/// of 8 and less are cut last, because cutting them makes another kind of case. A case with `dst_shape` is cut
-/// by a common divisor of both outermost extents. Returns the case unchanged when it fits.
-/// Errors: ShapeError when nothing is left to cut.
+/// of 8 and less are cut last, because cutting them makes another kind of case. Slices of the source and of the
+/// destination become shorter where they must. A case with `dst_shape` is cut by a common divisor of both outermost
+/// extents. Returns the case unchanged when it fits.
+/// Errors: as `build_case`; ShapeError when the case cannot be made smaller.
 CaseSpec scale_to(const CaseSpec& spec, std::int64_t max_bytes);
 
 /// Bytes of the whole sectors that a layout's elements lie in, for sectors of `sector_bytes` that cannot be read

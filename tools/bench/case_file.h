@@ -34,6 +34,7 @@ struct CaseSpec {
   Element src = DType::kF32;
   Element dst = DType::kF32;
   std::string unreadable;  ///< what is wrong with it; the others beside it can still be run
+  friend bool operator==(const CaseSpec&, const CaseSpec&) = default;
 };
 
 /// Cases of a file, and what was read over: keys that the format does not know.

@@ -61,7 +61,7 @@ std::string table_heading() {
 }
 
 std::string table_row(const CaseResult& r) {
-  const std::string layouts = r.src + " -> " + r.dst;
+  const std::string layouts = r.src.empty() ? "" : r.src + " -> " + r.dst;
   if (!r.error.empty())
     return fmt::format("{:<30} {:<8} {:>3} {}: {}   {}", r.name, r.family, r.threads, r.skipped ? "skipped" : "FAILED",
                        r.error, layouts);

@@ -197,10 +197,12 @@ CaseResult run_case(const Case& c, Device& device, const RunSettings& settings) 
   CaseResult out;
   out.name = c.spec.name;
   out.case_class = c.spec.case_class;
-  out.src = to_string(c.src.layout);
-  out.dst = to_string(c.dst.layout);
   out.device = name(device.kind());
   out.threads = device.options().threads;
+  out.error = c.error;
+  if (!c.error.empty()) return out;
+  out.src = to_string(c.src.layout);
+  out.dst = to_string(c.dst.layout);
   out.scaled = c.scaled;
   out.useful_bytes = c.src.useful_bytes + c.dst.useful_bytes;
   out.bytes = sector_bytes_touched(c.src.layout, device.sector_bytes()) + c.dst.useful_bytes;

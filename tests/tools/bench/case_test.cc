@@ -105,6 +105,77 @@ TEST(ScaleTo, LeavesASliceThatBeginsBehindTheCutSomethingToTake) {
   EXPECT_GT(build_case(cut).dst.layout.elements(), 0);
 }
 
+TEST(ScaleTo, ShortensTheSliceOfASourceThatGetsAnotherShape) {
+  const CaseSpec cut =
+      scale_to(spec_of(R"("shape": [4096, 1024], "slice": ["100:3172", ":"], "dst_shape": [3145728])"), 1 << 20);
+  EXPECT_EQ(cut.shape, (std::vector<std::int64_t>{4096, 1024}));
+  EXPECT_EQ(cut.slice, (std::vector<std::string>{"100:356:1", ":"}));
+  EXPECT_EQ(cut.dst_shape, (std::vector<std::int64_t>{262144}));
+  const CaseSpec flipped =
+      scale_to(spec_of(R"("shape": [3, 64, 1024], "slice": ["1", "::-1"], "dst_shape": [16, 4096])"), 1 << 16);
+  EXPECT_EQ(flipped.slice, (std::vector<std::string>{"1", "63:47:-1"}));
+  EXPECT_EQ(flipped.dst_shape, (std::vector<std::int64_t>{4, 4096}));
+}
+
+TEST(ScaleTo, NarrowsADestinationSliceHoweverItIsWritten) {
+  const auto cut = [](const std::string& keys) {
+    const CaseSpec spec = scale_to(spec_of(keys), 1 << 20);
+    EXPECT_LE(build_case(spec).dst.useful_bytes, 1 << 20) << keys;
+    EXPECT_GT(build_case(spec).dst.useful_bytes, 1 << 18) << keys;
+    return spec.dst_slice;
+  };
+  using Slices = std::vector<std::string>;
+  EXPECT_EQ(cut(R"("shape": [64, 1024, 128], "dst_slice_of": [128, 1024, 128], "dst_slice": ["64:"])"),
+            (Slices{"64:72:1", "0:256:1"}));
+  EXPECT_EQ(
+      cut(R"("shape": [64, 1024, 128], "dst_slice_of": [64, 4096, 128], "dst_slice": [":", "2047:1023:-1", ":"])"),
+      (Slices{"0:8:1", "2047:1791:-1", ":"}));
+  EXPECT_EQ(cut(R"("shape": [512, 1024], "dst_slice_of": [512, 1024], "dst_slice": ["::-1"])"), (Slices{"511:255:-1"}));
+  EXPECT_EQ(cut(R"("shape": [64, 128000], "dst_slice_of": [3, 64, 128000], "dst_slice": ["1", ":", ":"])"),
+            (Slices{"1", "0:8:1", "0:32000:1"}));
+}
+
+TEST(ScaleTo, LeavesAModeOfWhichASliceTakesOneElement) {
+  const CaseSpec cut = scale_to(spec_of(R"("shape": [128, 1000, 1000], "slice": ["100"])"), 1 << 20);
+  EXPECT_EQ(cut.shape[0], 128);
+  EXPECT_NO_THROW(build_case(cut));
+}
+
+TEST(ScaleTo, CutsASlicedSourceWithTheTargetOfItsBroadcast) {
+  const CaseSpec narrow =
+      scale_to(spec_of(R"("shape": [4096, 3], "slice": [":", "1"], "broadcast": [2, 4096])"), 1 << 13);
+  EXPECT_EQ(narrow.broadcast, (std::vector<std::int64_t>{2, 1024}));
+  EXPECT_EQ(narrow.shape, (std::vector<std::int64_t>{1024, 3}));
+  const CaseSpec part = scale_to(spec_of(R"("shape": [9000], "slice": ["100:4196"], "broadcast": [2, 4096])"), 1 << 13);
+  EXPECT_EQ(part.slice, (std::vector<std::string>{"100:1124:1"}));
+  EXPECT_NO_THROW(build_case(part));
+}
+
+/// What scaling says of a case; empty where it goes well.
+std::string refusal(const std::string& keys, std::int64_t max_bytes) {
+  try {
+    scale_to(spec_of(keys), max_bytes);
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+TEST(ScaleTo, SaysThatACaseCannotBeMadeSmallerAndNamesItOnce) {
+  for (const char* keys : {R"("shape": [13, 16, 100000], "dst_shape": [13, 1600000])",
+                           R"("shape": [4, 1024], "broadcast": [64, 4, 1024], "dst_shape": [256, 1024])"}) {
+    const std::string words = refusal(keys, 1 << 18);
+    EXPECT_NE(words.find("cannot be made smaller"), std::string::npos) << words;
+    EXPECT_EQ(words.rfind("case c: "), 0u) << words;
+  }
+}
+
+TEST(ScaleTo, LeavesWhatIsWrongWithACaseItself) {
+  const std::string words = refusal(R"("shape": [4096, 1024], "dst_shape": [4096, 1023])", 1 << 20);
+  EXPECT_NE(words.find("do not fit"), std::string::npos) << words;
+  EXPECT_EQ(words.find("smaller"), std::string::npos) << words;
+}
+
 TEST(ScaleTo, MakesEveryShippedCaseFitAndBuildable) {
   for (const char* name : {"field", "ttc57", "extra"}) {
     for (const CaseSpec& spec : parse_case_file(*shipped_cases(name), name).cases) {
