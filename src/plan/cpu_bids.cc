@@ -36,14 +36,12 @@ std::int64_t lines_for_runs(std::int64_t bytes, std::int64_t run_bytes, std::int
   return bytes / run * lines_of(run) + lines_of(bytes % run);
 }
 
-Candidate base_bid(Family family, const Canonical& c, const CpuMachine& m) {
-  Candidate k;
+Bid base_bid(Family family, const Canonical& c, const CpuMachine& m) {
+  Bid k;
   k.family = family;
-  k.predicted.read_bytes = c.src_bytes();
-  k.predicted.written_bytes = c.dst_bytes();
   if (!c.two_sided) {
-    k.predicted.read_sectors = lines_for_runs(c.src_bytes(), run_bytes(c, false), m.line_bytes);
-    k.predicted.written_sectors = lines_for_runs(c.dst_bytes(), run_bytes(c, true), m.line_bytes);
+    k.read_lines = lines_for_runs(c.src_bytes(), run_bytes(c, false), m.line_bytes);
+    k.written_lines = lines_for_runs(c.dst_bytes(), run_bytes(c, true), m.line_bytes);
   }
   return k;
 }
@@ -57,10 +55,9 @@ void push_stream_and_near(Candidate* k, const Canonical& c, const CpuMachine& m)
   if (k->get(ParamId::kStream) != 0 && m.near) k->params.push_back({ParamId::kNear, 1});
 }
 
-double stream_ns(const Candidate& k, const CpuMachine& m) {
-  const double sectors =
-      static_cast<double>(k.predicted.read_sectors) + static_cast<double>(k.predicted.written_sectors);
-  return sectors * static_cast<double>(m.line_bytes) / m.stream_bytes_per_ns;
+double stream_ns(const Bid& k, const CpuMachine& m) {
+  const double lines = static_cast<double>(k.read_lines) + static_cast<double>(k.written_lines);
+  return lines * static_cast<double>(m.line_bytes) / m.stream_bytes_per_ns;
 }
 
 }  // namespace restride::plan

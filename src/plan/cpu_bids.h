@@ -5,11 +5,19 @@
 
 namespace restride::plan {
 
-/// Lines a side touches when it walks runs of `run_bytes` that follow each other at random alignment.
+/// A bid under way: its time is predicted from lines as the machine's constants were fitted to them. Runs lie anywhere,
+/// what a broadcast repeats counts each time, and lines of dst with gaps count twice, as they are read before they are
+/// written. Of what a copy touches, `plan_cpu` tells in the prediction.
+struct Bid : Candidate {
+  std::int64_t read_lines = 0;
+  std::int64_t written_lines = 0;
+};
+
+/// Lines a side takes when it walks runs of `run_bytes` that follow each other at random alignment.
 std::int64_t lines_for_runs(std::int64_t bytes, std::int64_t run_bytes, std::int64_t line);
 
-/// A bid with the bytes and lines that any family moves, not applying yet.
-Candidate base_bid(Family family, const layout::Canonical& c, const CpuMachine& m);
+/// A bid with the lines that any family moves, not applying yet.
+Bid base_bid(Family family, const layout::Canonical& c, const CpuMachine& m);
 
 /// Says whether the bid's stores bypass the caches.
 void push_stream(Candidate* k, const layout::Canonical& c, const CpuMachine& m);
@@ -17,18 +25,18 @@ void push_stream(Candidate* k, const layout::Canonical& c, const CpuMachine& m);
 void push_stream_and_near(Candidate* k, const layout::Canonical& c, const CpuMachine& m);
 
 /// The time that a bid's lines take from and to memory.
-double stream_ns(const Candidate& k, const CpuMachine& m);
+double stream_ns(const Bid& k, const CpuMachine& m);
 
 /// Tiles of units or of records (plan/cpu_tile.cc).
-Candidate bid_tile(const layout::Canonical& c, const CpuMachine& m);
+Bid bid_tile(const layout::Canonical& c, const CpuMachine& m);
 
 /// A few channels against planes (plan/cpu_channels.cc).
-Candidate bid_channels(const layout::Canonical& c, const CpuMachine& m);
+Bid bid_channels(const layout::Canonical& c, const CpuMachine& m);
 
 /// Tiles of short modes (plan/cpu_packed.cc).
-Candidate bid_packed(const layout::Canonical& c, const CpuMachine& m);
+Bid bid_packed(const layout::Canonical& c, const CpuMachine& m);
 
 /// Blocks of short columns (plan/cpu_buffered.cc).
-Candidate bid_buffered(const layout::Canonical& c, const CpuMachine& m);
+Bid bid_buffered(const layout::Canonical& c, const CpuMachine& m);
 
 }  // namespace restride::plan

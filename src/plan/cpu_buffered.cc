@@ -147,8 +147,8 @@ bool buffered_sets(const Canonical& c, std::int64_t dst_run_bytes, std::int64_t 
   return true;
 }
 
-Candidate bid_buffered(const Canonical& c, const CpuMachine& m) {
-  Candidate k = base_bid(Family::kBuffered, c, m);
+Bid bid_buffered(const Canonical& c, const CpuMachine& m) {
+  Bid k = base_bid(Family::kBuffered, c, m);
   BufferedSets sets;
   Targets targets;
   if (!choose_sets(c, &sets, &targets)) {

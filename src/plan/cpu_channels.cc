@@ -55,8 +55,8 @@ bool find_channels(const Canonical& c, Channels* out) {
   return false;
 }
 
-Candidate bid_channels(const Canonical& c, const CpuMachine& m) {
-  Candidate k = base_bid(Family::kChannels, c, m);
+Bid bid_channels(const Canonical& c, const CpuMachine& m) {
+  Bid k = base_bid(Family::kChannels, c, m);
   Channels channels;
   if (!find_channels(c, &channels)) {
     k.reason = "no 2 to 8 interleaved channels lie in planes on the other side";
@@ -70,7 +70,7 @@ Candidate bid_channels(const Canonical& c, const CpuMachine& m) {
   const double units = static_cast<double>(c.units);
   const double runs = units / static_cast<double>(c.modes[channels.points].extent);
   if (!channels.together)
-    k.predicted.read_sectors =
+    k.read_lines =
         lines_for_runs(saturated_mul(c.src_bytes() / extent, channels.cell),
                        saturated_mul(c.modes[channels.points].extent, channels.cell * c.src_unit), m.line_bytes);
   const double lines = units * static_cast<double>(unit) / static_cast<double>(m.line_bytes);

@@ -109,8 +109,8 @@ int uneven_cuts(const Canonical& c, const PackedSets& s) {
 }
 
 /// The bid with runs that aim for `run` bytes in dst and `read` in src, which make these sets.
-Candidate offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std::int64_t run, std::int64_t read) {
-  Candidate k = base_bid(Family::kPacked, c, m);
+Bid offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std::int64_t run, std::int64_t read) {
+  Bid k = base_bid(Family::kPacked, c, m);
   k.applies = true;
   k.params.push_back({ParamId::kRunBytes, run});
   k.params.push_back({ParamId::kReadBytes, read});
@@ -119,8 +119,8 @@ Candidate offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets,
   const std::int64_t src_bytes =
       saturated_add(saturated_mul(c.units / sets.src_run_units, sets.src_run_bytes),
                     ceil_div(c.units % sets.src_run_units * sets.src_run_bytes, sets.src_run_units));
-  k.predicted.read_sectors = lines_for_runs(src_bytes, sets.src_run_bytes, m.line_bytes);
-  k.predicted.written_sectors = lines_for_runs(c.dst_bytes(), sets.dst_run_units * c.dst_unit, m.line_bytes);
+  k.read_lines = lines_for_runs(src_bytes, sets.src_run_bytes, m.line_bytes);
+  k.written_lines = lines_for_runs(c.dst_bytes(), sets.dst_run_units * c.dst_unit, m.line_bytes);
   const double tiles = static_cast<double>(c.units) / static_cast<double>(sets.units);
   const Way way = cheapest_way(c, sets, m, k.get(ParamId::kStream) != 0);
   // The table is made once; where planes are woven there is none. Large copies look for shuffles in it as well.
@@ -154,22 +154,22 @@ double woven_cycles(std::int64_t unit, std::int64_t rows, std::int64_t cols, std
   return plane_cycles(unit, rows, cols, vector_bytes, rows * unit >= vector_bytes || to_pitch == rows * unit);
 }
 
-Candidate bid_packed(const Canonical& c, const CpuMachine& m) {
+Bid bid_packed(const Canonical& c, const CpuMachine& m) {
   PackedSets sets;
   std::int64_t run = kPackedRunBytes;
   const std::int64_t max_units = std::min<std::int64_t>(kPackedUnits, kPackedBytes / c.dst_unit);
   while (run >= 32 && !packed_sets(c, run, run, max_units, kPackedModes, &sets)) run /= 2;
   if (run < 32) {
-    Candidate none = base_bid(Family::kPacked, c, m);
+    Bid none = base_bid(Family::kPacked, c, m);
     none.reason = "no set of modes makes dense runs on both sides within a tile";
     return none;
   }
-  Candidate best = offer(c, m, sets, run, run);
+  Bid best = offer(c, m, sets, run, run);
   if (sets.units == sets.dst_run_units) return best;
   const int uneven = uneven_cuts(c, sets);
   for (std::int64_t read = 2 * run; read <= kPackedRunBytes; read *= 2) {
     if (!packed_sets(c, run, read, max_units, kPackedModes, &sets) || uneven_cuts(c, sets) > uneven) break;
-    const Candidate longer = offer(c, m, sets, run, read);
+    const Bid longer = offer(c, m, sets, run, read);
     if (longer.predicted.time_ns < best.predicted.time_ns) best = longer;
   }
   return best;

@@ -11,14 +11,15 @@
 #include "src/plan/cpu_bids.h"
 #include "src/plan/cpu_records.h"
 #include "src/plan/cpu_sets.h"
+#include "src/plan/traffic.h"
 
 namespace restride::plan {
 namespace {
 
 using layout::Canonical;
 
-Candidate bid_run(const Canonical& c, const CpuMachine& m) {
-  Candidate k = base_bid(Family::kRun, c, m);
+Bid bid_run(const Canonical& c, const CpuMachine& m) {
+  Bid k = base_bid(Family::kRun, c, m);
   const bool one_run =
       !c.two_sided && (c.modes.empty() || (c.modes.size() == 1 && c.modes[0].dst_stride == c.dst_unit &&
                                            c.modes[0].src_stride == c.src_unit));
@@ -33,18 +34,17 @@ Candidate bid_run(const Canonical& c, const CpuMachine& m) {
 }
 
 /// Rows whose units are records; false when there are none.
-bool bid_record_rows(const Canonical& c, const CpuMachine& m, Candidate* k) {
+bool bid_record_rows(const Canonical& c, const CpuMachine& m, Bid* k) {
   Records records;
   if (!row_records(c, &records)) return false;
   const Canonical& r = records.copy;
   k->applies = true;
   k->params.push_back({ParamId::kRecordBytes, r.dst_unit});
-  k->predicted.read_sectors =
+  k->read_lines =
       lines_for_runs(saturated_mul(r.units, r.src_unit), saturated_mul(r.modes[0].extent, r.src_unit), m.line_bytes);
   // Lines of dst with gaps are read, too, before they are written.
   const std::int64_t dst_cell = r.modes[0].dst_stride;
-  if (dst_cell > r.dst_unit)
-    k->predicted.written_sectors = ceil_div(saturated_mul(r.units, 2 * dst_cell), m.line_bytes);
+  if (dst_cell > r.dst_unit) k->written_lines = ceil_div(saturated_mul(r.units, 2 * dst_cell), m.line_bytes);
   const auto units = static_cast<double>(r.units);
   k->predicted.time_ns =
       stream_ns(*k, m) + units * m.record_ns + units / static_cast<double>(r.modes[0].extent) * 2 * m.row_ns;
@@ -61,8 +61,8 @@ bool follows_src(const Canonical& c, const Candidate& k, const CpuMachine& m) {
   return bytes >= (whole ? 2 : 6) * m.line_bytes;
 }
 
-Candidate bid_rows(const Canonical& c, const CpuMachine& m) {
-  Candidate k = base_bid(Family::kRows, c, m);
+Bid bid_rows(const Canonical& c, const CpuMachine& m) {
+  Bid k = base_bid(Family::kRows, c, m);
   push_stream_and_near(&k, c, m);
   if (bid_record_rows(c, m, &k)) return k;
   if (c.two_sided || c.modes.empty() || c.modes[0].dst_stride != c.dst_unit) {
@@ -73,8 +73,7 @@ Candidate bid_rows(const Canonical& c, const CpuMachine& m) {
   if (follows_src(c, k, m)) k.params.push_back({ParamId::kOrder, static_cast<std::int64_t>(maps::TileOrder::kSrc)});
   const double rows = static_cast<double>(c.units) / static_cast<double>(c.modes[0].extent);
   if (static_cast<std::int64_t>(magnitude(c.modes[0].src_stride)) >= m.line_bytes)
-    k.predicted.read_sectors =
-        std::max(k.predicted.read_sectors, c.units);  // each unit of a row from a line of its own
+    k.read_lines = std::max(k.read_lines, c.units);  // each unit of a row from a line of its own
   k.predicted.time_ns = stream_ns(k, m) + rows * m.row_ns;
   if (c.modes[0].src_stride != c.src_unit) {
     const bool easy = !c.cast && (c.modes[0].src_stride == 0 || c.modes[0].src_stride == -c.src_unit);
@@ -84,11 +83,11 @@ Candidate bid_rows(const Canonical& c, const CpuMachine& m) {
   return k;
 }
 
-Candidate bid_gather(const Canonical& c, const CpuMachine& m) {
-  Candidate k = base_bid(Family::kGather, c, m);
+Bid bid_gather(const Canonical& c, const CpuMachine& m) {
+  Bid k = base_bid(Family::kGather, c, m);
   k.applies = true;
   if (c.two_sided) {
-    k.predicted.read_sectors = k.predicted.written_sectors = c.units;
+    k.read_lines = k.written_lines = c.units;
     k.reason = "the shapes have no common refinement, so each side is walked by itself";
   } else {
     k.reason = "right for every layout, one unit at a time";
@@ -98,6 +97,24 @@ Candidate bid_gather(const Canonical& c, const CpuMachine& m) {
   k.predicted.time_ns =
       stream_ns(k, m) + static_cast<double>(c.units) * (m.unit_ns + 0.4 + m.row_ns / static_cast<double>(run));
   return k;
+}
+
+/// Tells of each bid what the copy touches. Families that take rows unit by unit want a line for every unit of them,
+/// where units of a row lie lines apart, and are so many that the caches lose them before the next row.
+void tell_traffic(const Canonical& c, const CpuMachine& m, detail::FixedVector<Bid, 12>* bids) {
+  constexpr std::int64_t kFirstCacheBytes = 32 << 10;
+  const Prediction traffic = traffic_of(c, m.line_bytes);
+  const bool scattered = !c.two_sided && !c.modes.empty() &&
+                         magnitude(c.modes[0].src_stride) >= static_cast<std::uint64_t>(m.line_bytes) &&
+                         c.modes[0].extent > kFirstCacheBytes / m.line_bytes &&
+                         traffic.read_sectors > m.l2_bytes / m.line_bytes;
+  for (Bid& k : *bids) {
+    const double time_ns = k.predicted.time_ns;
+    k.predicted = traffic;
+    k.predicted.time_ns = time_ns;
+    if (scattered && (k.family == Family::kRows || k.family == Family::kGather))
+      k.predicted.read_sectors = std::max(traffic.read_sectors, c.units);
+  }
 }
 
 }  // namespace
@@ -111,7 +128,7 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
     d.chosen.reason = "nothing to copy";
     return d;
   }
-  detail::FixedVector<Candidate, 12> bids;
+  detail::FixedVector<Bid, 12> bids;
   bids.push_back(bid_run(c, machine));
   bids.push_back(bid_rows(c, machine));
   bids.push_back(bid_packed(c, machine));
@@ -119,6 +136,7 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
   bids.push_back(bid_buffered(c, machine));
   bids.push_back(bid_channels(c, machine));
   bids.push_back(bid_gather(c, machine));
+  tell_traffic(c, machine, &bids);
 
   std::size_t best = bids.size();
   for (std::size_t i = 0; i < bids.size(); ++i) {
@@ -130,7 +148,7 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
     }
   }
   if (best == bids.size()) {
-    for (const Candidate& k : bids)
+    for (const Bid& k : bids)
       if (name(k.family) == forced)
         throw ArgumentError(fmt::format("family '{}' does not apply to {}: {}; leave the choice to the planner", forced,
                                         layout::to_string(c), k.reason));
@@ -138,11 +156,11 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
   }
   d.chosen = bids[best];
   bids.erase(best);
-  std::sort(bids.begin(), bids.end(), [](const Candidate& a, const Candidate& b) {
+  std::sort(bids.begin(), bids.end(), [](const Bid& a, const Bid& b) {
     if (a.applies != b.applies) return a.applies;
     return a.applies ? a.predicted.time_ns < b.predicted.time_ns : a.family < b.family;
   });
-  for (const Candidate& k : bids) d.others.push_back(k);
+  for (const Bid& k : bids) d.others.push_back(k);
   return d;
 }
 

@@ -104,7 +104,7 @@ void record_tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
 }
 
 /// A tile whose units are records; false when there are none.
-bool bid_record_tile(const Canonical& c, const CpuMachine& m, Candidate* k) {
+bool bid_record_tile(const Canonical& c, const CpuMachine& m, Bid* k) {
   Records records;
   TileSets sets;
   if (!tile_records(c, &records) || !tile_sets(records.copy, kTileRowBytes, kTileColBytes, &sets)) return false;
@@ -112,8 +112,8 @@ bool bid_record_tile(const Canonical& c, const CpuMachine& m, Candidate* k) {
   k->params.push_back({ParamId::kRecordBytes, records.copy.dst_unit});
   record_tile_shape(records.copy, sets, k);
   push_stream_and_near(k, c, m);
-  k->predicted.read_sectors = lines_for_runs(saturated_mul(records.copy.units, records.copy.src_unit),
-                                             saturated_mul(sets.cols.points, records.copy.src_unit), m.line_bytes);
+  k->read_lines = lines_for_runs(saturated_mul(records.copy.units, records.copy.src_unit),
+                                 saturated_mul(sets.cols.points, records.copy.src_unit), m.line_bytes);
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
   const double widened = std::bit_ceil(static_cast<std::uint32_t>(records.copy.src_unit));
   const double shuffled = lines * m.shuffle_line_ns * (widened <= 16 ? widened / records.copy.dst_unit : 1);
@@ -133,8 +133,8 @@ double small_waste(const Canonical& c, const TileSets& sets) {
 
 }  // namespace
 
-Candidate bid_tile(const Canonical& c, const CpuMachine& m) {
-  Candidate k = base_bid(Family::kTile, c, m);
+Bid bid_tile(const Canonical& c, const CpuMachine& m) {
+  Bid k = base_bid(Family::kTile, c, m);
   TileSets sets;
   if (!tile_sets(c, kTileRowBytes, kTileColBytes, &sets)) {
     if (!bid_record_tile(c, m, &k))

@@ -115,7 +115,9 @@ double used_by(std::int64_t extent, std::int64_t tile);
 /// Bytes of shared memory of which a multiprocessor that has 228 KiB gives room to four blocks, smaller ones to fewer.
 inline constexpr std::int32_t kRoomOfFour = 46 << 10;
 
-/// Fills the prediction: launch, and the sectors at the machine's copy rate times `efficiency`.
+/// Fills the prediction: what is touched, and the time of the launch and of these sectors at the machine's copy rate
+/// times `efficiency`. The sectors are those that the family moves: where its tiles share some, they count twice, and
+/// so do those that it reads because it writes them in part.
 void predict(Candidate& bid, const layout::Canonical& c, const CudaMachine& machine, std::int64_t read_sectors,
              std::int64_t written_sectors, double efficiency);
 

@@ -9,6 +9,7 @@
 #include "src/base/checked.h"
 #include "src/base/saturated.h"
 #include "src/plan/cuda_families.h"
+#include "src/plan/traffic.h"
 
 namespace restride::plan {
 
@@ -72,11 +73,9 @@ double used_by(std::int64_t extent, std::int64_t tile) {
 void predict(Candidate& bid, const Canonical& c, const CudaMachine& machine, std::int64_t read_sectors,
              std::int64_t written_sectors, double efficiency) {
   constexpr double kLaunchNs = 2000;
+  constexpr std::int64_t kSectorBytes = 32;
   bid.applies = true;
-  bid.predicted.read_bytes = c.src_bytes();
-  bid.predicted.written_bytes = c.dst_bytes();
-  bid.predicted.read_sectors = read_sectors;
-  bid.predicted.written_sectors = written_sectors;
+  bid.predicted = traffic_of(c, kSectorBytes);
   const double sectors = static_cast<double>(read_sectors) + static_cast<double>(written_sectors);
   bid.predicted.time_ns = kLaunchNs + 32.0 * sectors / (machine.copy_bytes_per_ns * efficiency);
 }

@@ -116,9 +116,9 @@ using Params = detail::FixedVector<Param, 12>;
 /// What a candidate is expected to cost. Sectors are the memory's smallest transfer: 64-byte lines on the
 /// CPU, 32-byte sectors on a GPU.
 struct Prediction {
-  std::int64_t read_bytes = 0;       ///< useful
-  std::int64_t written_bytes = 0;    ///< useful
-  std::int64_t read_sectors = 0;     ///< touched
+  std::int64_t read_bytes = 0;       ///< of elements; those that a broadcast repeats count once
+  std::int64_t written_bytes = 0;    ///< of elements
+  std::int64_t read_sectors = 0;     ///< touched; again where the caches lose them in between
   std::int64_t written_sectors = 0;  ///< touched
   double time_ns = 0;
 };
