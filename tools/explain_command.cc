@@ -107,11 +107,12 @@ Sides sides_of(const ExplainArguments& a) {
   return {r.dst, r.src};
 }
 
-nlohmann::ordered_json candidate_json(const plan::Candidate& k) {
+/// `reason`: why it was chosen, lost, or does not apply; may be empty.
+nlohmann::ordered_json candidate_json(const plan::Candidate& k, const std::string& reason) {
   nlohmann::ordered_json out;
   out["family"] = plan::name(k.family);
   out["applies"] = k.applies;
-  if (!k.reason.empty()) out["reason"] = k.reason;
+  if (!reason.empty()) out["reason"] = reason;
   if (!k.applies) return out;
   nlohmann::ordered_json params = nlohmann::ordered_json::object();
   for (const plan::Param& p : k.params) params[std::string(plan::name(p.id))] = p.value;
@@ -134,9 +135,10 @@ void print_json(const Plan& plan) {
     out["model"] = plan.cuda_device() == kModelDevice;
   else
     out["threads"] = plan.threads();
-  out["chosen"] = candidate_json(decision.chosen);
+  out["chosen"] = candidate_json(decision.chosen, std::string(decision.chosen.reason));
   out["others"] = nlohmann::ordered_json::array();
-  for (const plan::Candidate& k : decision.others) out["others"].push_back(candidate_json(k));
+  for (const plan::Candidate& k : decision.others)
+    out["others"].push_back(candidate_json(k, k.applies ? api::why_lost(decision, k) : std::string(k.reason)));
   out["plan"] = nlohmann::ordered_json::parse(plan.serialize());
   fmt::print("{}\n", io::json_text(out));
 }

@@ -46,6 +46,9 @@ plan::CudaMachine cuda_machine(int device);
 /// Threads worth using for this much data: none for small work.
 int threads_that_pay(const layout::Canonical& c, int allowed) noexcept;
 
+/// Why a candidate that applies is not the chosen one: how far behind it is, and what takes the time.
+std::string why_lost(const plan::Decision& d, const plan::Candidate& k);
+
 /// Runs on memory; see Plan::run.
 int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* executor, int threads,
              void* stream) noexcept;

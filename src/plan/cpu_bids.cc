@@ -60,4 +60,10 @@ double stream_ns(const Bid& k, const CpuMachine& m) {
   return lines * static_cast<double>(m.line_bytes) / m.stream_bytes_per_ns;
 }
 
+void set_time(Bid* k, double lines_ns, double starts_ns, double units_ns) {
+  k->predicted.time_ns = lines_ns + starts_ns + units_ns;
+  k->predicted.sectors_ns = lines_ns;
+  k->predicted.starts_ns = starts_ns;
+}
+
 }  // namespace restride::plan

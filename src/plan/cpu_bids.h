@@ -27,6 +27,9 @@ void push_stream_and_near(Candidate* k, const layout::Canonical& c, const CpuMac
 /// The time that a bid's lines take from and to memory.
 double stream_ns(const Bid& k, const CpuMachine& m);
 
+/// Sets the time of a bid from its parts: lines, starts, and the moving of its units.
+void set_time(Bid* k, double lines_ns, double starts_ns, double units_ns);
+
 /// Tiles of units or of records (plan/cpu_tile.cc).
 Bid bid_tile(const layout::Canonical& c, const CpuMachine& m);
 

@@ -69,13 +69,14 @@ struct Targets {
   std::int64_t src_bytes = 0;
 };
 
-/// ns for a unit beyond the streams of lines: the ends of runs, and the shuffles.
-double unit_ns(const Canonical& c, const BufferedSets& s) {
+/// ns for a unit beyond the streams of lines: the ends of runs ...
+double run_ends_ns(const BufferedSets& s) {
   constexpr double kDstRunNs = 15;
   constexpr double kSrcRunNs = 8;
-  return kDstRunNs / static_cast<double>(s.dst_run.points) + kSrcRunNs / static_cast<double>(s.src_run.points) +
-         shuffle_ns(c, s.rows.points, s.cols.points);
+  return kDstRunNs / static_cast<double>(s.dst_run.points) + kSrcRunNs / static_cast<double>(s.src_run.points);
 }
+/// ... and the shuffles.
+double shuffle_ns(const Canonical& c, const BufferedSets& s) { return shuffle_ns(c, s.rows.points, s.cols.points); }
 
 /// The sets whose ends cost least: of those that fill a block, long runs in dst against long ones in src.
 bool choose_sets(const Canonical& c, BufferedSets* out, Targets* targets) {
@@ -86,7 +87,7 @@ bool choose_sets(const Canonical& c, BufferedSets* out, Targets* targets) {
       t.dst_bytes /= 2;
       continue;
     }
-    const double ns = unit_ns(c, s);
+    const double ns = run_ends_ns(s) + shuffle_ns(c, s);
     if (least == 0 || ns < least) {
       least = ns;
       *out = s;
@@ -168,7 +169,8 @@ Bid bid_buffered(const Canonical& c, const CpuMachine& m) {
       meeting *= sets.points[i];
   const bool one_run = sets.units == std::min(sets.dst_run.points, sets.src_run.points);
   const double pages = one_run ? 1.15 : meeting > 16 ? 2 : 1.3;
-  k.predicted.time_ns = stream_ns(k, m) * pages + static_cast<double>(c.units) * unit_ns(c, sets) + 60;
+  const auto units = static_cast<double>(c.units);
+  set_time(&k, stream_ns(k, m) * pages, units * run_ends_ns(sets) + 60, units * shuffle_ns(c, sets));
   return k;
 }
 

@@ -74,15 +74,15 @@ Bid bid_channels(const Canonical& c, const CpuMachine& m) {
         lines_for_runs(saturated_mul(c.src_bytes() / extent, channels.cell),
                        saturated_mul(c.modes[channels.points].extent, channels.cell * c.src_unit), m.line_bytes);
   const double lines = units * static_cast<double>(unit) / static_cast<double>(m.line_bytes);
-  k.predicted.time_ns = c.cast ? 0.05 * units : 0;  // a pass of its own over what the first cache holds
+  const double cast_ns = c.cast ? 0.05 * units : 0;  // a pass of its own over what the first cache holds
   if (stream && unit >= m.least_shuffled_unit)
-    k.predicted.time_ns += stream_ns(k, m) + runs * run_ends_ns(c, channels, m);
+    set_time(&k, stream_ns(k, m), runs * run_ends_ns(c, channels, m), cast_ns);
   else if (extent > kMostAtOnce || channels.cell > extent)
-    k.predicted.time_ns += stream_ns(k, m) + units * m.unit_ns;
+    set_time(&k, stream_ns(k, m), 0, cast_ns + units * m.unit_ns);
   else if (stream)
-    k.predicted.time_ns += 2 * stream_ns(k, m) + runs * m.row_ns;
+    set_time(&k, 2 * stream_ns(k, m), runs * m.row_ns, cast_ns);
   else  // a few shuffles a vector, and no other way for a line to go
-    k.predicted.time_ns += 0.7 * lines * m.shuffle_line_ns + runs * m.row_ns;
+    set_time(&k, 0, runs * m.row_ns, cast_ns + 0.7 * lines * m.shuffle_line_ns);
   return k;
 }
 

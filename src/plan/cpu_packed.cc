@@ -138,9 +138,9 @@ Bid offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std::
   constexpr std::int64_t kManyRuns = 16;
   if (way.woven && sets.units / sets.dst_run_units >= kManyRuns) pages *= 1.6;
   const std::int64_t runs = sets.units / sets.src_run_units + sets.units / sets.dst_run_units;
-  k.predicted.time_ns = stream_ns(k, m) * pages + static_cast<double>(c.units) * way.unit_ns +
-                        table_ns * (uneven > 1 ? std::max(1.0, tiles / 4) : 1.0) + 60 +
-                        tiles * m.row_ns * static_cast<double>(runs);
+  const double tables_ns = table_ns * (uneven > 1 ? std::max(1.0, tiles / 4) : 1.0);
+  set_time(&k, stream_ns(k, m) * pages, 60 + tiles * m.row_ns * static_cast<double>(runs),
+           static_cast<double>(c.units) * way.unit_ns + tables_ns);
   return k;
 }
 

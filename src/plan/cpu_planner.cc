@@ -28,7 +28,7 @@ Bid bid_run(const Canonical& c, const CpuMachine& m) {
     return k;
   }
   k.applies = true;
-  k.predicted.time_ns = stream_ns(k, m);
+  set_time(&k, stream_ns(k, m), 0, 0);
   push_stream_and_near(&k, c, m);
   return k;
 }
@@ -46,8 +46,7 @@ bool bid_record_rows(const Canonical& c, const CpuMachine& m, Bid* k) {
   const std::int64_t dst_cell = r.modes[0].dst_stride;
   if (dst_cell > r.dst_unit) k->written_lines = ceil_div(saturated_mul(r.units, 2 * dst_cell), m.line_bytes);
   const auto units = static_cast<double>(r.units);
-  k->predicted.time_ns =
-      stream_ns(*k, m) + units * m.record_ns + units / static_cast<double>(r.modes[0].extent) * 2 * m.row_ns;
+  set_time(k, stream_ns(*k, m), units / static_cast<double>(r.modes[0].extent) * 2 * m.row_ns, units * m.record_ns);
   return true;
 }
 
@@ -74,12 +73,13 @@ Bid bid_rows(const Canonical& c, const CpuMachine& m) {
   const double rows = static_cast<double>(c.units) / static_cast<double>(c.modes[0].extent);
   if (static_cast<std::int64_t>(magnitude(c.modes[0].src_stride)) >= m.line_bytes)
     k.read_lines = std::max(k.read_lines, c.units);  // each unit of a row from a line of its own
-  k.predicted.time_ns = stream_ns(k, m) + rows * m.row_ns;
+  double units_ns = 0;
   if (c.modes[0].src_stride != c.src_unit) {
     const bool easy = !c.cast && (c.modes[0].src_stride == 0 || c.modes[0].src_stride == -c.src_unit);
     const double byte_ns = c.modes[0].src_stride == 0 ? 0.01 : 0.05;
-    k.predicted.time_ns += static_cast<double>(c.units) * (easy ? byte_ns * c.dst_unit : m.unit_ns);
+    units_ns = static_cast<double>(c.units) * (easy ? byte_ns * c.dst_unit : m.unit_ns);
   }
+  set_time(&k, stream_ns(k, m), rows * m.row_ns, units_ns);
   return k;
 }
 
@@ -94,8 +94,8 @@ Bid bid_gather(const Canonical& c, const CpuMachine& m) {
   }
   const std::int64_t run =
       c.two_sided || c.modes.empty() ? 1 : c.modes[0].extent;  // units between two looks at the other modes
-  k.predicted.time_ns =
-      stream_ns(k, m) + static_cast<double>(c.units) * (m.unit_ns + 0.4 + m.row_ns / static_cast<double>(run));
+  const auto units = static_cast<double>(c.units);
+  set_time(&k, stream_ns(k, m), units * m.row_ns / static_cast<double>(run), units * (m.unit_ns + 0.4));
   return k;
 }
 
@@ -103,15 +103,13 @@ Bid bid_gather(const Canonical& c, const CpuMachine& m) {
 /// where units of a row lie lines apart, and are so many that the caches lose them before the next row.
 void tell_traffic(const Canonical& c, const CpuMachine& m, detail::FixedVector<Bid, 12>* bids) {
   constexpr std::int64_t kFirstCacheBytes = 32 << 10;
-  const Prediction traffic = traffic_of(c, m.line_bytes);
+  const Traffic traffic = traffic_of(c, m.line_bytes);
   const bool scattered = !c.two_sided && !c.modes.empty() &&
                          magnitude(c.modes[0].src_stride) >= static_cast<std::uint64_t>(m.line_bytes) &&
                          c.modes[0].extent > kFirstCacheBytes / m.line_bytes &&
                          traffic.read_sectors > m.l2_bytes / m.line_bytes;
   for (Bid& k : *bids) {
-    const double time_ns = k.predicted.time_ns;
-    k.predicted = traffic;
-    k.predicted.time_ns = time_ns;
+    static_cast<Traffic&>(k.predicted) = traffic;
     if (scattered && (k.family == Family::kRows || k.family == Family::kGather))
       k.predicted.read_sectors = std::max(traffic.read_sectors, c.units);
   }
@@ -155,12 +153,16 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
     throw ArgumentError(fmt::format("'{}' is no family; use one of {}", forced, family_list()));
   }
   d.chosen = bids[best];
-  bids.erase(best);
-  std::sort(bids.begin(), bids.end(), [](const Bid& a, const Bid& b) {
+  const auto before = [](const Candidate& a, const Candidate& b) {
     if (a.applies != b.applies) return a.applies;
     return a.applies ? a.predicted.time_ns < b.predicted.time_ns : a.family < b.family;
-  });
-  for (const Bid& k : bids) d.others.push_back(k);
+  };
+  for (const Bid& k : bids) {
+    if (&k == &bids[best]) continue;
+    std::size_t at = d.others.size();
+    while (at > 0 && before(k, d.others[at - 1])) --at;
+    d.others.insert(at, k);
+  }
   return d;
 }
 

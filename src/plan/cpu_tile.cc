@@ -117,8 +117,9 @@ bool bid_record_tile(const Canonical& c, const CpuMachine& m, Bid* k) {
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
   const double widened = std::bit_ceil(static_cast<std::uint32_t>(records.copy.src_unit));
   const double shuffled = lines * m.shuffle_line_ns * (widened <= 16 ? widened / records.copy.dst_unit : 1);
-  k->predicted.time_ns = std::max(stream_ns(*k, m), shuffled) + ragged_ns(records.copy, sets, m) + lines +
-                         tile_starts_ns(records.copy, sets, m, *k);
+  const double stream = stream_ns(*k, m);
+  set_time(k, stream, ragged_ns(records.copy, sets, m) + tile_starts_ns(records.copy, sets, m, *k),
+           std::max(shuffled - stream, 0.0) + lines);
   return true;
 }
 
@@ -149,15 +150,16 @@ Bid bid_tile(const Canonical& c, const CpuMachine& m) {
   if (k.get(ParamId::kStream) == 0 && plain_matrices(c, sets)) {
     k.params.push_back({ParamId::kDirect, 1});
     const double matrices = static_cast<double>(c.units) / static_cast<double>(sets.rows.points * sets.cols.points);
-    k.predicted.time_ns = lines * small_waste(c, sets) * m.shuffle_line_ns + matrices * m.row_ns;
+    set_time(&k, 0, matrices * m.row_ns, lines * small_waste(c, sets) * m.shuffle_line_ns);
     return k;
   }
   const double unit = c.dst_unit;
   const auto padded = [](double n, double step) { return std::ceil(n / step) * step / n; };
   const double waste = padded(static_cast<double>(sets.rows.points), std::max(1.0, 64 / unit)) *
                        padded(static_cast<double>(sets.cols.points), std::max(1.0, 16 / unit));
-  k.predicted.time_ns = std::max(stream_ns(k, m), lines * waste * m.shuffle_line_ns) + ragged_ns(c, sets, m) +
-                        0.3 * lines + tile_starts_ns(c, sets, m, k);
+  const double stream = stream_ns(k, m);
+  set_time(&k, stream, ragged_ns(c, sets, m) + tile_starts_ns(c, sets, m, k),
+           std::max(lines * waste * m.shuffle_line_ns - stream, 0.0) + 0.3 * lines);
   return k;
 }
 

@@ -75,9 +75,10 @@ void predict(Candidate& bid, const Canonical& c, const CudaMachine& machine, std
   constexpr double kLaunchNs = 2000;
   constexpr std::int64_t kSectorBytes = 32;
   bid.applies = true;
-  bid.predicted = traffic_of(c, kSectorBytes);
+  static_cast<Traffic&>(bid.predicted) = traffic_of(c, kSectorBytes);
   const double sectors = static_cast<double>(read_sectors) + static_cast<double>(written_sectors);
   bid.predicted.time_ns = kLaunchNs + 32.0 * sectors / (machine.copy_bytes_per_ns * efficiency);
+  bid.predicted.sectors_ns = 32.0 * sectors / machine.copy_bytes_per_ns;
 }
 
 namespace {

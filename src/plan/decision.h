@@ -113,14 +113,20 @@ struct Param {
 };
 using Params = detail::FixedVector<Param, 12>;
 
-/// What a candidate is expected to cost. Sectors are the memory's smallest transfer: 64-byte lines on the
-/// CPU, 32-byte sectors on a GPU.
-struct Prediction {
+/// What a copy touches. Sectors are the memory's smallest transfer: 64-byte lines on the CPU, 32-byte sectors on a GPU.
+struct Traffic {
   std::int64_t read_bytes = 0;       ///< of elements; those that a broadcast repeats count once
   std::int64_t written_bytes = 0;    ///< of elements
   std::int64_t read_sectors = 0;     ///< touched; again where the caches lose them in between
   std::int64_t written_sectors = 0;  ///< touched
+};
+
+/// What a candidate is expected to cost. Its time is that of its parts; what they leave of it goes into moving the
+/// units: shuffles, address arithmetic, conversions.
+struct Prediction : Traffic {
   double time_ns = 0;
+  double sectors_ns = 0;  ///< of the sectors that come and go, in the order that they do
+  double starts_ns = 0;   ///< of the beginnings and ends of rows, runs and tiles
 };
 
 /// One family's offer, or its refusal.

@@ -67,7 +67,7 @@ Touched touched_dst(const layout::Canonical& c, std::int64_t sector_bytes) {
   return touched(runs_of(c.modes, &CopyMode::dst_stride, c.dst_unit, c.dst_align, sector_bytes), sector_bytes);
 }
 
-Prediction traffic_of(const layout::Canonical& c, std::int64_t sector_bytes) {
+Traffic traffic_of(const layout::Canonical& c, std::int64_t sector_bytes) {
   const Touched src = touched_src(c, sector_bytes);
   const Touched dst = touched_dst(c, sector_bytes);
   return {src.bytes, dst.bytes, src.sectors, dst.sectors};

@@ -19,8 +19,7 @@ struct Touched {
 Touched touched_src(const layout::Canonical& c, std::int64_t sector_bytes);
 Touched touched_dst(const layout::Canonical& c, std::int64_t sector_bytes);
 
-/// A prediction of nothing but what is touched, which is the same for every family. Times are predicted from what each
-/// makes of it.
-Prediction traffic_of(const layout::Canonical& c, std::int64_t sector_bytes);
+/// Of both sides. It is the same for every family; times are predicted from what each makes of it.
+Traffic traffic_of(const layout::Canonical& c, std::int64_t sector_bytes);
 
 }  // namespace restride::plan

@@ -27,6 +27,13 @@ def test_explain_takes_axes_dtypes_layouts_and_files(restride, numbered, tmp_pat
         assert dst in text and report["chosen"]["family"] in text
 
 
+def test_explain_gives_every_candidate_but_the_first_a_reason(restride):
+    for what in ("f32 (128,128) -> (1,0)", "f32 (1000,1000) -> f16", "u8 (720,1280,3) -> (2,0,1)"):
+        others = restride("explain", what, "--json").json()["others"]
+        assert all(k["reason"] for k in others)
+        assert all("behind" in k["reason"] for k in others if k["applies"])
+
+
 def test_explain_takes_what_copy_takes_to_read_a_file(restride, tmp_path):
     np.arange(120, dtype="u2").tofile(tmp_path / "camera.raw")
     report = restride("explain", "camera.raw", "--in-layout", "u16 (10,11)", "--in-offset", "4", "--axes", "1,0", "--json").json()
