@@ -80,7 +80,7 @@ typedef struct restride_tensor {
   const int64_t* extents;       /* `rank` values >= 0 */
   const int64_t* strides_bytes; /* `rank` values in bytes, any sign, 0 in a source only; NULL: contiguous, C order */
   int64_t element_bytes;        /* RESTRIDE_BYTES: bytes of one element; others: 0, or the dtype's own size */
-  int64_t offset_bytes;         /* of element (0, ..., 0) from `data` */
+  int64_t offset_bytes;         /* of element (0, ..., 0) from `data`; to copy, at most 2^60 either way */
   int64_t align_bytes;          /* for plans: a power of two that divides every `data` to come; 0: nothing on the CPU,
                                    on CUDA the largest power of two up to 16 that divides the element's size */
 } restride_tensor;

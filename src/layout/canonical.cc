@@ -124,6 +124,10 @@ Canonical canonicalize(const Layout& dst, const Layout& src, std::int64_t dst_al
 
   Canonical c;
   if (dst.elements() == 0) return c;
+  for (const Layout* l : {&dst, &src})
+    if (magnitude(l->offset_bytes) > kMaxBytes)
+      throw RangeError(
+          fmt::format("{} lies more than 2^60 bytes from its data pointer; move the pointer", to_string(*l)));
   require_one_to_one(dst);
   c.dst_offset = dst.offset_bytes;
   c.src_offset = src.offset_bytes;

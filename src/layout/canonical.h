@@ -58,7 +58,8 @@ struct Canonical {
 /// Whether a unit may straddle its natural alignment: CPUs read words anywhere, GPUs do not.
 enum class UnitRule : std::uint8_t { kAligned, kAnywhere };
 
-/// Errors: ShapeError (element counts), CastError, OverlapError (dst writes an element twice), RangeError.
+/// Errors: ShapeError (element counts), CastError, OverlapError (dst writes an element twice), RangeError (also of an
+/// offset beyond kMaxBytes, where no memory can be).
 /// dst_align/src_align: powers of two promised to divide the data pointers; 1 promises nothing.
 /// Cost: a few hundred nanoseconds at rank 4, a few microseconds at rank 64; allocates nothing unless it throws.
 Canonical canonicalize(const Layout& dst, const Layout& src, std::int64_t dst_align, std::int64_t src_align,

@@ -158,16 +158,20 @@ bool may_overlap(const void* dst_data, const Layout& dst, const void* src_data, 
   const auto [dst_lo, dst_hi] = byte_range(dst);
   const auto [src_lo, src_hi] = byte_range(src);
   if (dst_lo == dst_hi || src_lo == src_hi) return false;
-  const Wide d = static_cast<Wide>(reinterpret_cast<std::uintptr_t>(dst_data));
-  const Wide s = static_cast<Wide>(reinterpret_cast<std::uintptr_t>(src_data));
-  if (d + dst_hi <= s + src_lo || s + src_hi <= d + dst_lo) return false;
+  // Data pointers may have wrapped; those of the first elements have not.
+  const auto first = [](const void* data, const Layout& l) {
+    return static_cast<Wide>(reinterpret_cast<std::uintptr_t>(moved(data, l.offset_bytes)));
+  };
+  const Wide d = first(dst_data, dst), s = first(src_data, src);
+  const auto [d_at, s_at] = std::pair(d - dst.offset_bytes, s - src.offset_bytes);
+  if (d_at + dst_hi <= s_at + src_lo || s_at + src_hi <= d_at + dst_lo) return false;
   // A dst byte meets a src byte: dst - src in (-size_dst, size_src).
   Search search(dst.element.size_bytes, src.element.size_bytes);
   for (const Mode& m : dst.modes)
     if (m.extent > 1 && m.stride_bytes != 0) search.add(m.stride_bytes, 0, m.extent - 1);
   for (const Mode& m : src.modes)
     if (m.extent > 1 && m.stride_bytes != 0) search.add(m.stride_bytes, 1 - m.extent, 0);
-  return search.hits(d + dst.offset_bytes - s - src.offset_bytes);
+  return search.hits(d - s);
 }
 
 }  // namespace restride::layout

@@ -223,6 +223,50 @@ TEST(CAbi, AnswersHostileSizesWithAStatus) {
   }
 }
 
+TEST(CAbi, AnswersTheLimitsOfEveryFieldWithAStatus) {
+  const struct {
+    const char* field;
+    void (*set)(restride_tensor&, Ints& extents, Ints& strides, std::int64_t value);
+    restride_dtype dtype = RESTRIDE_F32;
+  } table[] = {
+      {"extents[0]", [](restride_tensor&, Ints& extents, Ints&, std::int64_t v) { extents[0] = v; }},
+      {"extents[1]", [](restride_tensor&, Ints& extents, Ints&, std::int64_t v) { extents[1] = v; }},
+      {"strides_bytes[0]", [](restride_tensor&, Ints&, Ints& strides, std::int64_t v) { strides[0] = v; }},
+      {"strides_bytes[1]", [](restride_tensor&, Ints&, Ints& strides, std::int64_t v) { strides[1] = v; }},
+      {"element_bytes", [](restride_tensor& t, Ints&, Ints&, std::int64_t v) { t.element_bytes = v; }},
+      {"element_bytes of bytes", [](restride_tensor& t, Ints&, Ints&, std::int64_t v) { t.element_bytes = v; },
+       RESTRIDE_BYTES},
+      {"offset_bytes", [](restride_tensor& t, Ints&, Ints&, std::int64_t v) { t.offset_bytes = v; }},
+  };
+  for (const auto& row : table)
+    for (const bool of_dst : {true, false})
+      for (const bool with_strides : {true, false})
+        for (const std::int64_t value : {INT64_MIN, INT64_MIN + 1, INT64_MAX - 1, INT64_MAX}) {
+          Transpose t;
+          Ints extents = t.extents, strides = t.src_strides;
+          restride_tensor& bad = of_dst ? t.dst : t.src;
+          bad.extents = extents.data();
+          if (with_strides || std::string(row.field).rfind("strides", 0) == 0) bad.strides_bytes = strides.data();
+          bad.dtype = row.dtype;
+          row.set(bad, extents, strides, value);
+          SCOPED_TRACE(std::string(of_dst ? "dst." : "src.") + row.field + " = " + std::to_string(value));
+          EXPECT_NE(restride_copy(&t.dst, &t.src, nullptr), RESTRIDE_OK);
+          restride_plan* plan = nullptr;
+          EXPECT_NE(restride_plan_create(&plan, &t.dst, &t.src, nullptr), RESTRIDE_OK);
+          std::int64_t first = 0, last = 0;  // a far offset alone is fine where nothing is touched
+          const restride_status range = restride_byte_range(&bad, &first, &last);
+          EXPECT_EQ(restride_layout_print(&bad, nullptr, 0, nullptr), range);
+          EXPECT_TRUE(range != RESTRIDE_OK || bad.offset_bytes == value);
+        }
+  for (const std::int64_t align : {INT64_MIN, INT64_MIN + 1, INT64_MAX - 1, INT64_MAX}) {
+    Transpose t;
+    t.dst.align_bytes = align;
+    restride_plan* plan = nullptr;
+    const restride_status status = restride_plan_create(&plan, &t.dst, &t.src, nullptr);
+    EXPECT_EQ(status, RESTRIDE_INVALID_ARGUMENT) << align;
+  }
+}
+
 TEST(CAbi, SaysWhichTensorIsWrong) {
   const Ints negative{-1, 3};
   const struct {

@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "src/base/checked.h"
 #include "src/layout/canonical.h"
 #include "tests/support/throws.h"
 
@@ -132,6 +133,17 @@ TEST(OverlapProperty, AgreesWithListingEveryByte) {
     for (std::int64_t byte : a_bytes) shared |= b_bytes.count(byte) != 0;
     ASSERT_EQ(may_overlap(memory, a, memory, b), shared) << seed << ": " << to_string(a) << " and " << to_string(b);
   }
+}
+
+TEST(Overlap, IsFoundWhereADataPointerHasWrapped) {
+  std::byte memory[8];
+  constexpr std::int64_t kFar = std::int64_t{1} << 59;  // in front of any memory
+  const Layout plain = parse_layout("u8 (4)");
+  const Layout far{DType::kU8, {{4, 1}}, kFar};
+  const auto at = [&](std::int64_t bytes) { return moved(static_cast<const std::byte*>(memory), bytes - kFar); };
+  EXPECT_TRUE(may_overlap(at(0), far, memory, plain));
+  EXPECT_TRUE(may_overlap(memory, plain, at(3), far));
+  EXPECT_FALSE(may_overlap(at(4), far, memory, plain));
 }
 
 TEST(Overlap, GivesUpOnHostileStridesBeforeLongAndRefuses) {
