@@ -212,3 +212,15 @@ def test_inputs_that_cannot_be_read(restride, tmp_path, array):
     os.mkfifo(tmp_path / "pipe.npy")
     for name, words in (("none.npy", "No such file"), (".", "directory"), ("pipe.npy", "pipe"), ("/dev/zero", "regular file")):
         assert words in restride("copy", name, "out.npy", code=1).err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_an_output_appears_where_there_is_no_proc(tmp_path, array):
+    hidden = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+    if subprocess.run([*hidden, "true"], capture_output=True).returncode != 0:
+        pytest.skip("cannot mount here")
+    for force in ([], ["--force"]):
+        done = subprocess.run([*hidden, RESTRIDE, "copy", "in.npy", "out.npy", *force], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert (np.load(tmp_path / "out.npy") == array).all()
+        assert sorted(os.listdir(tmp_path)) == ["in.npy", "out.npy"]

@@ -74,10 +74,13 @@ OutputFile::OutputFile(const std::string& path, bool overwrite)
   struct stat st {};
   const bool exists = ::stat(target_.c_str(), &st) == 0;
   const mode_t mode = exists ? st.st_mode & 07777 : 0666;  // the umask applies to new files
-  fd_ = Fd(::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
+  // A file without a name gets one through /proc alone, which not every container has.
+  const bool unnamed = ::access("/proc/self/fd", F_OK) == 0;
+  if (unnamed) fd_ = Fd(::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
   if (!fd_) {
-    if (errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == EROFS || errno == ENOSPC || errno == EDQUOT)
-      throw IoError(errno_message("write to directory", directory_));
+    const bool refused =
+        errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == EROFS || errno == ENOSPC || errno == EDQUOT;
+    if (unnamed && refused) throw IoError(errno_message("write to directory", directory_));
     // What replaces a file that few may read is never open to more of them.
     open_named(exists ? 0600 : mode);
   }
