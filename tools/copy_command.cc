@@ -1,6 +1,7 @@
 // `restride copy IN OUT`: an array from one file into another, in another layout and dtype.
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <new>
 #include <string>
@@ -104,6 +105,19 @@ void refuse_streams(const CopyArguments& a) {
     throw UsageError("standard output cannot appear whole or not at all; name a file (one called - is ./-)");
 }
 
+/// Records in place of an array, or an array in place of records, would be the end of either.
+void refuse_shared_measurements(const CopyArguments& a, const std::string& in, const std::string& out) {
+  const std::string& records = a.run.measurements;
+  if (records.empty()) return;
+  std::error_code unknown;  // a file that does not exist is no other's link
+  const auto place = [&](const std::string& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path), unknown);
+  };
+  for (const std::string& array : {in, out})
+    if (place(array) == place(records) || std::filesystem::equivalent(array, records, unknown))
+      throw UsageError("--measurements " + records + " is IN or OUT; name another file");
+}
+
 void run_copy(CopyArguments& a) {
   refuse_streams(a);
   require_family(a.run.family);
@@ -115,6 +129,7 @@ void run_copy(CopyArguments& a) {
   const io::PathAndMember out = from_command_line<ArgumentError>([&] { return io::target_of(a.out); });
   if (in.file.is_same_file(out.path))
     throw ArgumentError(a.out + " is the file that is read; write to another name and rename it");
+  refuse_shared_measurements(a, in.file.path(), out.path);
   Options options = to_options(a.run);
   if (options.device == DeviceKind::kAuto) options.device = DeviceKind::kCpu;  // files lie in host memory
   Options whole = options;

@@ -214,6 +214,17 @@ def test_inputs_that_cannot_be_read(restride, tmp_path, array):
         assert words in restride("copy", name, "out.npy", code=1).err
 
 
+@pytest.mark.parametrize("force", [(), ("--force",)])
+@pytest.mark.parametrize("out, records", [("new.npy", "new.npy"), ("new.npy", "./new.npy"), ("old.npy", "link"), ("new.npy", "in.npy")])
+def test_measurements_share_no_file_with_the_arrays(restride, tmp_path, array, out, records, force):
+    np.save(tmp_path / "old.npy", array)
+    (tmp_path / "link").symlink_to("old.npy")
+    before = {name: (tmp_path / name).read_bytes() for name in sorted(os.listdir(tmp_path))}
+    result = restride("copy", "in.npy", out, *force, "--measure", "--measurements", records, code=2)
+    assert f"--measurements {records} is IN or OUT" in result.err
+    assert {name: (tmp_path / name).read_bytes() for name in sorted(os.listdir(tmp_path))} == before
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 def test_an_output_appears_where_there_is_no_proc(tmp_path, array):
     hidden = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
