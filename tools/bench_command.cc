@@ -78,7 +78,10 @@ void add_bench_command(CLI::App& app) {
   command->add_option("--json", settings->json_path, "Write the results to this file, in place of older ones")
       ->check(result_file())
       ->type_name("OUT");
-  command->add_option("--seed", settings->run.seed, "Of the input bytes")->capture_default_str()->type_name("N");
+  command->add_option("--seed", settings->run.seed, "Of the input bytes")
+      ->check(whole_number(0, INT64_MAX).description(""))
+      ->capture_default_str()
+      ->type_name("N");
   command->add_flag("--huge-pages", settings->huge_pages,
                     "Lay the CPU's tensors in huge pages, as NumPy does from 4 MiB on, instead of small ones");
   command->add_flag("--peers", settings->run.peers, "Time the other libraries found on this machine as well");

@@ -1,6 +1,7 @@
 // The numbers that options take.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <string>
 
@@ -13,7 +14,8 @@ namespace restride::tools {
 inline CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
   const auto check = [least, most](const std::string& text) -> std::string {
     std::int64_t value = 0;
-    if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most) return "";
+    errno = 0;  // numbers beyond 64 bits become the largest there is
+    if (CLI::detail::lexical_cast(text, value) && errno != ERANGE && value >= least && value <= most) return "";
     return fmt::format("'{}' is no whole number from {} to {}", text, least, most);
   };
   return CLI::Validator(check, fmt::format("INT in [{} - {}]", least, most));

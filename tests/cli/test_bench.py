@@ -78,6 +78,8 @@ def test_standard_output_gets_the_table_and_then_the_result(tmp_path, cases):
 @pytest.mark.parametrize("args, words", [
     (["--family", "nope"], "nope"), (["--dtype", "foo"], "foo"), (["--max-mib", "0"], "'0' is no size"), (["--max-mib", "nan"], "no size"),
     (["--threads", "1,1.5"], "'1.5' is no whole number"), (["--reps", "1.5"], "whole number"),
+    (["--seed", "-1"], "'-1' is no whole number"), (["--seed", "99999999999999999999999"], "from 0 to 9223372036854775807"),
+    (["--threads", "99999999999999999999"], "is no whole number"),
 ])
 def test_names_and_sizes_that_do_not_exist_are_refused_before_measuring(restride, cases, args, words):
     result = restride(*cases, *args, code=2)

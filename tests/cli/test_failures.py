@@ -43,6 +43,7 @@ def test_what_does_not_fit_the_array_is_named(restride, tmp_path, array, args, w
     ["copy", "in.npy", "out.npy", "--axes", "2,1,0,"], ["copy", "in.npy", "out.npy", "--flip", ""],
     ["copy", "in.npy", "out.npy", "--flip", "1.5"], ["copy", "in.npy", "out.npy", "--reshape", "99999999999999999999"],
     ["copy", "in.npy", "out.npy", "--in-offset", "8"],
+    ["copy", "in.npy", "out.npy", "--in-layout", "u8 (8)", "--in-offset", "99999999999999999999"],
     ["copy", "in.npy", "out.npy", "--rearrange", "a b c -> c a b", "--size", "b=99999999999999999999"],
     ["completion", "tcsh"], ["explain", "f32 (2,3) -> f16", "--axes", "1,0"],
 ])
