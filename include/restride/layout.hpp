@@ -9,7 +9,7 @@
 //     f32 (8,64,56,56):(200704,1,3584,64)      strides in elements
 //     f32 (4):(6)b                             strides in bytes, where elements cannot say it
 //     f32 (4):(-1)@3                           element (0) lies 3 elements (behind b: bytes) after the data pointer
-//     f32 (8,64,56)                            no strides: contiguous, last mode fastest
+//     f32 (8,64,56)                            no strides: contiguous, last mode fastest; an offset may follow, too
 #pragma once
 
 #include <cstdint>

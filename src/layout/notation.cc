@@ -127,20 +127,26 @@ Layout parse_layout(std::string_view text) {
   const auto extents = in.list("before the extents");
   for (std::int64_t e : extents)
     if (e < 0) in.fail(fmt::format("extent {} is negative", e));
-  if (in.accept(':')) {
-    auto strides = in.list("before the strides");
+  auto strides = extents;
+  std::int64_t unit = element->size_bytes;
+  const bool has_strides = in.accept(':');
+  if (has_strides) {
+    strides = in.list("before the strides");
     if (strides.size() != extents.size()) in.fail(layout::extents_but_strides(extents.size(), strides.size()));
-    const std::int64_t unit = in.accept('b') ? 1 : element->size_bytes;
-    const std::int64_t offset = in.accept('@') ? in.integer() : 0;
+    if (in.accept('b')) unit = 1;
     for (std::int64_t& s : strides)
       if (!checked_mul(s, unit, &s)) in.fail("a stride that does not fit 63 bits in bytes");
-    std::int64_t offset_bytes = 0;
-    if (!checked_mul(offset, unit, &offset_bytes)) in.fail("an offset that does not fit 63 bits in bytes");
-    if (!in.done()) in.fail("text behind the layout");
-    return strided(*element, {extents.data(), extents.size()}, {strides.data(), strides.size()}, offset_bytes);
   }
-  if (!in.done()) in.fail("text behind the extents");
-  return contiguous(*element, {extents.data(), extents.size()});
+  std::int64_t offset_bytes = 0;
+  if (in.accept('@') && !checked_mul(in.integer(), unit, &offset_bytes))
+    in.fail("an offset that does not fit 63 bits in bytes");
+  if (!in.done()) in.fail(has_strides ? "text behind the layout" : "text behind the extents");
+  if (has_strides)
+    return strided(*element, {extents.data(), extents.size()}, {strides.data(), strides.size()}, offset_bytes);
+  Layout out = contiguous(*element, {extents.data(), extents.size()});
+  out.offset_bytes = offset_bytes;
+  validate(out);
+  return out;
 }
 
 }  // namespace restride

@@ -37,6 +37,15 @@ TEST(Notation, ReadsAShapeAloneAsContiguous) {
   EXPECT_EQ(parse_layout("  f16( 2 , 3 ) : ( 3 , 1 ) "), contiguous(DType::kF16, {2, 3}));
 }
 
+TEST(Notation, TakesAnOffsetWithoutStrides) {
+  EXPECT_EQ(parse_layout("f32 (2,3)@5"), parse_layout("f32 (2,3):(3,1)@5"));
+  EXPECT_EQ(parse_layout("u16 () @ -2").offset_bytes, -4);
+  EXPECT_TRUE(holds(message_of<ParseError>([] { parse_layout("f32 (8)@3 x"); }), "column 11", "behind the extents"));
+  EXPECT_TRUE(holds(message_of<ParseError>([] { parse_layout("f32 (8)@"); }), "expected a number"));
+  EXPECT_TRUE(holds(message_of<ParseError>([] { parse_layout("f64 (8)@9223372036854775807"); }), "does not fit"));
+  EXPECT_THROW(parse_layout("u8 (8)@9223372036854775807"), RangeError);
+}
+
 TEST(Notation, NamesEveryElement) {
   for (int i = 0; i < kDTypeCount; ++i) {
     const Element e(static_cast<DType>(i));
