@@ -87,6 +87,7 @@ Layout flip_all(Layout layout, const std::vector<std::int64_t>& modes) {
   std::set<std::int64_t> seen;
   for (const std::int64_t mode : modes) {
     const int rank = layout.rank();
+    if (rank == 0) throw ShapeError(fmt::format("--flip {}: {} has no modes", mode, to_string(layout)));
     if (mode < -rank || mode >= rank)
       throw ShapeError(fmt::format("--flip {}: {} has modes {} to {}", mode, to_string(layout), -rank, rank - 1));
     const std::int64_t m = mode < 0 ? mode + rank : mode;

@@ -7,6 +7,7 @@
 namespace restride::layout {
 
 int checked_mode(const Layout& l, std::int64_t mode, const char* what) {
+  if (l.rank() == 0) throw ShapeError(fmt::format("{}: mode {} of {}, which has no modes", what, mode, to_string(l)));
   const std::int64_t m = mode < 0 ? mode + l.rank() : mode;
   if (m < 0 || m >= l.rank())
     throw ShapeError(fmt::format("{}: mode {} of {}, which has {}; use 0 to {} or -{} to -1", what, mode, to_string(l),

@@ -35,6 +35,12 @@ def test_what_does_not_fit_the_array_is_named(restride, tmp_path, array, args, w
     assert os.listdir(tmp_path) == ["in.npy"]
 
 
+def test_a_scalar_has_no_modes_to_flip(restride, tmp_path):
+    np.save(tmp_path / "scalar.npy", np.float32(3))
+    for mode in ("0", "-1"):
+        assert "has no modes" in restride("copy", "scalar.npy", "out.npy", "--flip", mode, code=1).err
+
+
 @pytest.mark.parametrize("args", [
     [], ["copy"], ["copy", "in.npy"], ["nonsense"], ["copy", "in.npy", "out.npy", "--nonsense"],
     ["copy", "in.npy", "out.npy", "--axes", "a,b"], ["copy", "in.npy", "out.npy", "--axes", "0,1,2", "--rearrange", "a b c -> a b c"],

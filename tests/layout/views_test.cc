@@ -43,6 +43,12 @@ TEST(Views, CountOneModeAsOne) {
   EXPECT_TRUE(holds(message_of<ShapeError>([] { broadcast_to(of("f32 (2)"), Ints{}); }), "has 1 mode but"));
 }
 
+TEST(Views, SayThatAScalarHasNoModes) {
+  const std::string words = message_of<ShapeError>([] { flip(parse_layout("f32 ()"), 0); });
+  EXPECT_TRUE(holds(words, "flip: mode 0 of f32 ():(), which has no modes")) << words;
+  EXPECT_EQ(words.find("use"), std::string::npos);
+}
+
 TEST(Squeeze, RemovesExtentOneOnly) {
   EXPECT_EQ(squeeze(of("f32 (2,1,3)"), 1), of("f32 (2,3)"));
   EXPECT_EQ(unsqueeze(of("f32 (2)"), -1).rank(), 2);
