@@ -1,4 +1,4 @@
-// What one element of each dtype is in C++, and the way from a DType value to that type.
+// What one element of each dtype is in C++.
 //
 // The narrow floats are wrappers around raw bits, not numbers: only convert.h gives them a value, so no
 // compiler's idea of `_Float16` or `__bf16` can slip in.
@@ -6,11 +6,8 @@
 
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 #include <restride/dtype.hpp>
-
-#include "src/base/hd.h"
 
 namespace restride::base {
 
@@ -80,24 +77,6 @@ inline constexpr bool kIsComplex<Complex<Part>> = true;
 template <class T>
 inline constexpr bool kIsSmallFloat =
     std::is_same_v<T, F16> || std::is_same_v<T, BF16> || std::is_same_v<T, F8E4M3> || std::is_same_v<T, F8E5M2>;
-
-/// The storage type of a dtype as an argument: `visit_dtype` hands one to its callable.
-template <class T>
-struct TypeTag {
-  using type = T;
-};
-
-/// Calls `f(TypeTag<Storage<t>>{})` for a `t` known at run time. `t` must not be kBytes: `f` is then not called.
-template <class F>
-RESTRIDE_HD constexpr void visit_dtype(DType t, F&& f) {
-  switch (t) {
-#define RESTRIDE_X(e, name, size, kind) \
-  case DType::e: f(TypeTag<Storage<DType::e>>{}); break;
-    RESTRIDE_DTYPES(RESTRIDE_X)
-#undef RESTRIDE_X
-    case DType::kBytes: break;
-  }
-}
 
 /// One function pointer for each (dst, src) pair; null where the pair is refused.
 template <class Fn>
