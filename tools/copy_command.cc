@@ -29,8 +29,8 @@ namespace {
 constexpr const char* kExamples = R"(
 Files:
   x.npy                 NumPy, versions 1 to 3, both memory orders, both byte orders
-  x.npz:NAME            a member, stored or deflated; written files have one, stored
-  x.safetensors:NAME    a tensor
+  x.npz:NAME            a member, stored or deflated; written files have one, stored (without NAME: arr_0)
+  x.safetensors:NAME    a tensor; written files have one (without NAME: tensor) and no metadata
   x.raw, x.bin          bare elements; reading needs --in-layout
 
 Examples:
