@@ -19,7 +19,7 @@ class LiteralReader {
 
   /// Next character that is no blank, '\0' at the end.
   char peek() {
-    while (at_ < text_.size() && std::string_view(" \t\r\n\0", 5).find(text_[at_]) != std::string_view::npos) ++at_;
+    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
     return at_ < text_.size() ? text_[at_] : '\0';
   }
   bool accept(char c) {

@@ -25,17 +25,19 @@ struct Header {
 
 std::vector<std::int64_t> read_shape(LiteralReader& in) {
   std::vector<std::int64_t> shape;
-  const char close = in.accept('[') ? ']' : ')';
-  if (close == ')') in.expect('(');
-  while (!in.accept(close)) {
+  bool comma = true;  // without one, parentheses around a number are no tuple
+  in.expect('(');
+  while (!in.accept(')')) {
     shape.push_back(in.integer());
     if (shape.back() < 0) in.fail(fmt::format("extent {} is negative", shape.back()));
     if (shape.size() > static_cast<std::size_t>(kMaxRank)) in.fail(fmt::format("more than {} extents", kMaxRank));
-    if (!in.accept(',')) {
-      in.expect(close);
+    comma = in.accept(',');
+    if (!comma) {
+      in.expect(')');
       break;
     }
   }
+  if (shape.size() == 1 && !comma) in.fail("the shape of one extent needs a comma, as in (8,)");
   return shape;
 }
 

@@ -57,7 +57,35 @@ std::uint64_t unsigned_at(const json& value, const std::string& what) {
   return v;
 }
 
-ArrayEntry read_tensor(const std::string& name, const json& value, std::uint64_t data_start, std::uint64_t data_bytes) {
+/// The bytes of one tensor, from the beginning of the data.
+struct Span {
+  std::uint64_t first = 0, last = 0;
+  std::string what;  ///< whose, for messages
+};
+
+/// Tensors lie one behind the other and fill the data, as the format has it: nothing hides in between or behind them,
+/// and no two share bytes.
+void require_filled(std::vector<Span> spans, std::uint64_t data_bytes) {
+  std::sort(spans.begin(), spans.end(),
+            [](const Span& a, const Span& b) { return a.first != b.first ? a.first < b.first : a.last < b.last; });
+  std::uint64_t end = 0;
+  for (const Span& s : spans) {
+    if (s.first != end)
+      fail(fmt::format("{} begins at byte {} of the data, but what lies before it ends at {}", s.what, s.first, end));
+    end = s.last;
+  }
+  if (end != data_bytes) fail(fmt::format("its tensors end at byte {} of the data, the file at {}", end, data_bytes));
+}
+
+/// Metadata names texts by texts.
+void check_metadata(const json& value) {
+  const bool texts =
+      value.is_object() && std::all_of(value.begin(), value.end(), [](const json& v) { return v.is_string(); });
+  if (!texts && !value.is_null()) fail(fmt::format("'{}' is no object of strings", kMetadata));
+}
+
+ArrayEntry read_tensor(const std::string& name, const json& value, std::uint64_t data_start, std::uint64_t data_bytes,
+                       std::vector<Span>* spans) {
   const std::string what = "tensor '" + printable(name) + "'";
   if (!value.is_object()) fail(what + " is no object");
   for (const char* key : {"dtype", "shape", "data_offsets"})
@@ -80,6 +108,7 @@ ArrayEntry read_tensor(const std::string& name, const json& value, std::uint64_t
   if (first > last || last > data_bytes)
     fail(fmt::format("{} lies at bytes {} to {} of {}; the file is truncated or the header is wrong", what, first, last,
                      data_bytes));
+  spans->push_back({first, last, what});
 
   ArrayEntry entry;
   entry.name = name;
@@ -107,9 +136,16 @@ std::vector<ArrayEntry> parse_safetensors(const ByteSource& source) {
   if (!header.is_object()) fail("it is no JSON object");
   const std::uint64_t data_start = 8 + header_bytes;
 
+  const std::uint64_t data_bytes = source.size() - data_start;
   std::vector<ArrayEntry> entries;
-  for (const auto& [name, value] : header.items())
-    if (name != kMetadata) entries.push_back(read_tensor(name, value, data_start, source.size() - data_start));
+  std::vector<Span> spans;
+  for (const auto& [name, value] : header.items()) {
+    if (name == kMetadata)
+      check_metadata(value);
+    else
+      entries.push_back(read_tensor(name, value, data_start, data_bytes, &spans));
+  }
+  require_filled(std::move(spans), data_bytes);
   return entries;
 }
 

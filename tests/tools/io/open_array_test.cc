@@ -51,8 +51,8 @@ TEST(OpenArray, PrefersTheExactNameOfATensor) {
   TemporaryFolder folder;
   const std::string json = R"({"a":{"dtype":"U8","shape":[2,3],"data_offsets":[6,12]},)"
                            R"("a.npy":{"dtype":"U8","shape":[6],"data_offsets":[0,6]},)"
-                           R"("b.npy":{"dtype":"F4","shape":[6],"data_offsets":[0,3]}})";
-  write_file(folder / "f.safetensors", le(json.size(), 8) + json + "ABCDEF" + kData);
+                           R"("b.npy":{"dtype":"F4","shape":[6],"data_offsets":[12,15]}})";
+  write_file(folder / "f.safetensors", le(json.size(), 8) + json + "ABCDEF" + kData + "xyz");
   EXPECT_EQ(data_of(open_array(folder / "f.safetensors:a")), kData);
   EXPECT_EQ(data_of(open_array(folder / "f.safetensors:a.npy")), "ABCDEF");
   // Only .npz adds an ending, and only the tensor that is asked for must have a dtype that is known.

@@ -10,16 +10,16 @@ std::string file_of(const std::string& json, std::size_t data_bytes = 64) {
 }
 
 TEST(Safetensors, ReadsEveryTensorWithItsPlaceInTheFile) {
-  const std::string json = R"({"__metadata__":{"format":"pt"},"b":{"dtype":"F16","shape":[2,3],"data_offsets":[8,20]},)"
+  const std::string json = R"({"__metadata__":{"format":"pt"},"b":{"dtype":"F16","shape":[2,3],"data_offsets":[4,16]},)"
                            R"("a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}})";
-  const std::string file = file_of(json);
+  const std::string file = file_of(json, 16);
   const std::vector<ArrayEntry> entries = parse_safetensors(source_of(file));
   ASSERT_EQ(entries.size(), 2u);
   EXPECT_EQ(entries[0].name, "a");
   EXPECT_EQ(entries[0].layout.rank(), 0);
   EXPECT_EQ(entries[1].name, "b");
   EXPECT_EQ(entries[1].layout.element, Element(DType::kF16));
-  EXPECT_EQ(entries[1].layout.offset_bytes, static_cast<std::int64_t>(8 + json.size() + 8));
+  EXPECT_EQ(entries[1].layout.offset_bytes, static_cast<std::int64_t>(8 + json.size() + 4));
 }
 
 TEST(Safetensors, ReadsBackWhatItWrites) {
@@ -106,8 +106,43 @@ TEST(Safetensors, RefusesHostileHeadersWithAReason) {
 
 TEST(Safetensors, LetsEveryTensorHaveTheSameKeys) {
   const std::string file = file_of(R"({"shape":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
-                                   R"("dtype":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})");
+                                   R"("dtype":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
+                                   2);
   EXPECT_EQ(parse_safetensors(source_of(file)).size(), 2u);
+}
+
+TEST(Safetensors, RefusesDataThatItsTensorsDoNotFill) {
+  const auto message = [](const std::string& header, std::size_t data_bytes) {
+    const std::string file = file_of(header, data_bytes);
+    return message_of<ParseError>([&] { parse_safetensors(source_of(file)); });
+  };
+  const auto u8 = [](const char* name, int first, int last) {
+    return "\"" + std::string(name) + R"(":{"dtype":"U8","shape":[)" + std::to_string(last - first) +
+           R"(],"data_offsets":[)" + std::to_string(first) + "," + std::to_string(last) + "]}";
+  };
+  EXPECT_NE(message("{" + u8("a", 4, 8) + "}", 8).find("'a' begins at byte 4"), std::string::npos);
+  EXPECT_NE(message("{" + u8("b", 6, 8) + "," + u8("a", 0, 4) + "}", 8).find("'b' begins at byte 6"),
+            std::string::npos);
+  EXPECT_NE(message("{" + u8("a", 0, 4) + "," + u8("b", 2, 6) + "}", 6).find("'b' begins at byte 2"),
+            std::string::npos);
+  EXPECT_NE(message("{" + u8("a", 0, 4) + "," + u8("b", 0, 4) + "}", 4).find("ends at 4"), std::string::npos);
+  EXPECT_NE(message("{" + u8("a", 0, 4) + "}", 5).find("end at byte 4 of the data, the file at 5"), std::string::npos);
+  const std::string filled = file_of("{" + u8("b", 4, 8) + "," + u8("none", 4, 4) + "," + u8("a", 0, 4) + "}", 8);
+  EXPECT_EQ(parse_safetensors(source_of(filled)).size(), 3u);
+}
+
+TEST(Safetensors, TakesMetadataOfStringsOnly) {
+  const std::string tensor = R"("a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})";
+  for (const char* wrong : {"[1]", "{\"x\":1}", "{\"x\":null}", "\"text\""}) {
+    const std::string file = file_of(std::string("{\"__metadata__\":") + wrong + "," + tensor, 4);
+    EXPECT_NE(message_of<ParseError>([&] { parse_safetensors(source_of(file)); }).find("object of strings"),
+              std::string::npos)
+        << wrong;
+  }
+  for (const char* right : {"{}", "null", "{\"x\":\"y\"}"}) {
+    const std::string file = file_of(std::string("{\"__metadata__\":") + right + "," + tensor, 4);
+    EXPECT_EQ(parse_safetensors(source_of(file)).size(), 1u) << right;
+  }
 }
 
 TEST(Safetensors, RefusesByteCountsThatOverflow) {
@@ -117,7 +152,8 @@ TEST(Safetensors, RefusesByteCountsThatOverflow) {
 
 TEST(Safetensors, NamesADtypeItDoesNotKnowAndReadsTheOthers) {
   const std::string file = file_of(R"({"new":{"dtype":"F4","shape":[2],"data_offsets":[0,1]},)"
-                                   R"("old":{"dtype":"U8","shape":[3],"data_offsets":[1,4]}})");
+                                   R"("old":{"dtype":"U8","shape":[3],"data_offsets":[1,4]}})",
+                                   4);
   const std::vector<ArrayEntry> entries = parse_safetensors(source_of(file));
   ASSERT_EQ(entries.size(), 2u);
   EXPECT_NE(entries[0].unsupported.find("'F4'"), std::string::npos) << entries[0].unsupported;
