@@ -57,6 +57,7 @@ struct Threads {
 
 Threads default_threads(const Machine& m) {
   if (const int wanted = threads_from_environment(); wanted > 0) return {wanted, "RESTRIDE_NUM_THREADS"};
+  if (m.quota_cores > 0 && m.quota_cores < m.usable_cores) return {m.quota_cores, "the CPU quota of its control group"};
   return {m.usable_cores, "the cores this process may use"};
 }
 
@@ -65,6 +66,8 @@ void print_text(const Machine& m, const Threads& threads, const CudaStatus& cuda
   fmt::print("processor    {}\n", m.processor);
   fmt::print("cores        {} usable of {}, {} NUMA node{}\n", m.usable_cores, m.cores, m.numa_nodes,
              m.numa_nodes == 1 ? "" : "s");
+  if (m.quota_cores > 0)
+    fmt::print("CPU quota    the time of {} core{}\n", m.quota_cores, m.quota_cores == 1 ? "" : "s");
   fmt::print("threads      {} at most, by {}\n", threads.count, threads.from);
   fmt::print("kernels for  {}; this machine runs {}\n", fmt::join(m.built_isas, ", "), m.chosen_isa);
   for (const Cache& c : m.caches)
@@ -80,6 +83,7 @@ void print_json(const Machine& m, const Threads& threads, const CudaStatus& cuda
   out["processor"] = m.processor;
   out["cores"] = m.cores;
   out["usable_cores"] = m.usable_cores;
+  if (m.quota_cores > 0) out["quota_cores"] = m.quota_cores;
   out["numa_nodes"] = m.numa_nodes;
   out["threads"] = threads.count;
   out["isas_built"] = m.built_isas;

@@ -13,6 +13,8 @@
 #include <optional>
 #include <string_view>
 
+#include "src/launch/cpu_quota.h"
+
 namespace restride::tools {
 namespace {
 
@@ -94,13 +96,13 @@ void read_isas(Machine& m) {
 
 int online_cores() { return std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN))); }
 
-}  // namespace
-
 int usable_cores() {
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
   return online_cores();
 }
+
+}  // namespace
 
 std::int64_t last_level_cache_bytes() {
   std::int64_t largest = 0;
@@ -113,6 +115,7 @@ Machine describe_machine() {
   m.processor = processor_name();
   m.cores = online_cores();
   m.usable_cores = usable_cores();
+  m.quota_cores = launch::cores_by_quota();
   m.numa_nodes = count_numa_nodes();
   read_isas(m);
   m.caches = read_caches();

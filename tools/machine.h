@@ -19,15 +19,13 @@ struct Machine {
   std::string processor;
   int cores = 1;         ///< hardware threads that are online
   int usable_cores = 1;  ///< those this process may run on
+  int quota_cores = 0;   ///< those whose time its control groups grant, rounded up; 0: no limit
   int numa_nodes = 1;
   std::vector<std::string> built_isas;  ///< worst first
   std::string chosen_isa;               ///< the one whose kernels run here
   std::vector<Cache> caches;
   std::int64_t memory_bytes = 0;
 };
-
-/// Cores that this process may run on.
-int usable_cores();
 
 /// Bytes of the largest cache that a core sees; 32 MiB where the system does not say.
 std::int64_t last_level_cache_bytes();

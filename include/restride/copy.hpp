@@ -56,7 +56,7 @@ struct Options {
   DeviceKind device = DeviceKind::kAuto;
   int cuda_device = kCurrentDevice;  ///< for a Plan made without pointers; `copy` takes the pointers' device
   /// CPU: 0 takes RESTRIDE_NUM_THREADS (read once; 1 to 4096, anything else is ignored), then the cores this process
-  /// may use; never more than pay.
+  /// may use, no more than its container's CPU quota (cgroups, read once) grants; never more than pay.
   int threads = 0;
   const Executor* executor = nullptr;  ///< CPU: run on the caller's pool instead of ours; must outlive the run
   void* stream = nullptr;              ///< CUDA: a cudaStream_t; null is the legacy default stream

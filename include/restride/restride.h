@@ -106,7 +106,7 @@ typedef struct restride_options {
   size_t struct_size;                /* sizeof(restride_options) */
   int32_t device;                    /* a restride_device */
   int32_t cuda_device;               /* for a plan, which has no pointers: a number, or a RESTRIDE_*_DEVICE below */
-  int32_t threads;                   /* CPU; 0: RESTRIDE_NUM_THREADS, then the cores this process may use */
+  int32_t threads;                   /* CPU; 0: RESTRIDE_NUM_THREADS, then the cores this process is granted */
   int32_t measure;                   /* not 0: time the candidates once and keep the best (allocates scratch) */
   void* stream;                      /* CUDA: a cudaStream_t; NULL: the legacy default stream */
   const char* family;                /* force a family by name, for tests and measurements; NULL: the planner's */

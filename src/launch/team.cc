@@ -14,6 +14,7 @@
 #include <omp.h>
 #endif
 
+#include "src/launch/cpu_quota.h"
 #include "src/launch/new_threads.h"
 #include "src/launch/team_stack.h"
 
@@ -30,7 +31,7 @@ int cores_of_affinity_mask() noexcept {
 int default_threads() noexcept {
   static const int n = [] {
     const int asked = threads_from_environment().value_or(0);
-    return asked > 0 ? asked : cores_of_affinity_mask();
+    return asked > 0 ? asked : cores_granted();
   }();
   return n;
 }
@@ -108,6 +109,11 @@ std::optional<int> threads_from_environment() noexcept {
   const auto [stop, error] = std::from_chars(text, end, n);
   if (error != std::errc() || stop != end || n < 1 || n > kMostThreads) return std::nullopt;
   return n;
+}
+
+int cores_granted() noexcept {
+  const int cores = cores_of_affinity_mask(), quota = cores_by_quota();
+  return quota > 0 ? std::min(cores, quota) : cores;
 }
 
 int threads_allowed(const Options& options) noexcept {

@@ -9,13 +9,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "src/launch/team.h"
 #include "tools/bench/machine.h"
 #include "tools/bench/report.h"
 #include "tools/bench/shipped.h"
 #include "tools/io/json_text.h"
 #include "tools/io/report_file.h"
 #include "tools/io/text.h"
-#include "tools/machine.h"
 
 namespace restride::bench {
 namespace {
@@ -140,7 +140,7 @@ int run(const Settings& settings) {
   const bool to_file = !settings.json_path.empty() && !io::is_stream(settings.json_path);
   if (!settings.json_path.empty()) io::require_report(settings.json_path, is_result_file);
   const std::vector<int> threads = settings.device == "cuda"  ? std::vector<int>{1}
-                                   : settings.threads.empty() ? std::vector<int>{tools::usable_cores()}
+                                   : settings.threads.empty() ? std::vector<int>{launch::cores_granted()}
                                                               : settings.threads;
   std::vector<CaseResult> results;
   nlohmann::json machine;
