@@ -107,6 +107,14 @@ at_least() { [ "$(printf '%s\n' "$@" | sort -V | head -n 1)" = "$2" ]; }  # VERS
 installed_nvcc() { command -v nvcc || find /usr/local/cuda/bin -maxdepth 1 -name nvcc 2>/dev/null | grep .; }
 private_nvcc() { find "$VENV"/lib/python3*/site-packages/nvidia/cu*/bin -maxdepth 1 -name nvcc 2>/dev/null | grep .; }
 
+# What the wheels leave out: where nvcc looks for its libraries, and the name by which CMake looks for the runtime.
+complete_private_cuda() {
+  local runtime
+  ln -sfn lib "$1/lib64"
+  runtime=$(find "$1/lib" -maxdepth 1 -name 'libcudart.so.*' -printf '%f\n' | sort | head -n 1)
+  [ -z "$runtime" ] || ln -sfn "$runtime" "$1/lib/libcudart.so"
+}
+
 # An installed compiler that is new enough is used. Otherwise one is taken from PyPI where it is of use: there is a GPU,
 # or RESTRIDE_CUDA=ON asks for it.
 need_cuda() {
@@ -120,7 +128,7 @@ need_cuda() {
   fi
   if [ "${RESTRIDE_CUDA:-}" = ON ] || has_gpu; then need_python "the GPU kernels" "${CUDA_WHEELS[@]}"; fi
   if nvcc=$(private_nvcc); then
-    ln -sfn lib "$(dirname "$nvcc")/../lib64"  # where nvcc looks for its libraries
+    complete_private_cuda "$(dirname "$nvcc")/.."
     export CUDACXX=$nvcc
   else
     say "no CUDA compiler to use: GPU kernels are not compiled; RESTRIDE_CUDA=ON forces it (a compiler from PyPI)"

@@ -43,6 +43,15 @@ def test_an_nvcc_on_the_path_is_used_when_it_is_new_enough(dev, tmp_path, releas
     assert ("configure dev" in out) or not used
 
 
+def test_a_compiler_from_pypi_gets_the_names_that_its_wheels_leave_out(tmp_path):
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/libcudart.so.13").touch()
+    for _ in range(2):  # again where it is done already
+        subprocess.run(["bash", "-ec", f". scripts/setup.sh; complete_private_cuda {tmp_path}"], cwd=ROOT, check=True)
+    for name in ("libcudart.so", "libcudart.so.13"):
+        assert (tmp_path / "lib64" / name).exists()
+
+
 def test_paths_behind_run_and_bench_are_the_callers(dev, tmp_path):
     elsewhere = tmp_path / "else where"
     elsewhere.mkdir()
