@@ -88,8 +88,8 @@ constexpr Rated kShapes[] = {
 
 /// Those for units of so many bytes.
 std::span<const Rated> shapes_of(int unit) {
-  const auto [first, last] = std::ranges::equal_range(kShapes, unit, {}, &Rated::unit);
-  return {first, last};
+  const Rated* const first = std::ranges::lower_bound(kShapes, unit, {}, &Rated::unit);
+  return {first, std::ranges::upper_bound(kShapes, unit, {}, &Rated::unit)};
 }
 constexpr std::size_t kMostShapes = 5;
 static_assert(std::ranges::is_sorted(kShapes, {}, &Rated::unit));
