@@ -233,6 +233,7 @@ def test_measurements_share_no_file_with_the_arrays(restride, tmp_path, array, o
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+@pytest.mark.skipif(bool({"ASAN_OPTIONS", "TSAN_OPTIONS"} & set(os.environ)), reason="the sanitizers themselves need /proc")
 def test_an_output_appears_where_there_is_no_proc(tmp_path, array):
     hidden = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
     if subprocess.run([*hidden, "true"], capture_output=True).returncode != 0:
