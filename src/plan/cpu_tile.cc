@@ -85,8 +85,9 @@ double ragged_ns(const Canonical& c, const TileSets& sets, const CpuMachine& m) 
   return static_cast<double>(c.units) / static_cast<double>(sets.rows.points) * m.ragged_column_ns;
 }
 
-/// The same for records: whole lines of a column, 384 bytes of it where 64 rows have them, 512 bytes of a row, and 2 KiB
-/// of each in a band: longer runs of src are read faster, up to what fits the first cache beside what was asked for.
+/// The same for records: whole lines of a column, 384 bytes of it where 64 rows have them, 512 bytes of a row, and 2
+/// KiB of each in a band: longer runs of src are read faster, up to what fits the first cache beside what was asked
+/// for.
 void record_tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
   const std::int64_t record = c.dst_unit;
   std::int64_t rows = 64 / std::gcd(record, std::int64_t{64});

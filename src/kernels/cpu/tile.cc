@@ -28,20 +28,12 @@ void run_tiles_from(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src
   Source source(a);
   Columns columns;
   Sink sink(a, columns);
-  TilePlace places[2];
-  TileWalk walk(a, dst, src, begin, end);
-
   constexpr std::int64_t kBlockSteps = 6;
-  int now = 0;
-  bool more = walk.next(&places[0]);
-  while (more) {
-    const TilePlace& t = places[now];
-    TilePlace& ahead = places[now ^ 1];
-    more = walk.next(&ahead);
-
+  for (TileQueue queue(a, dst, src, begin, end); !queue.empty(); queue.pop()) {
+    const TilePlace& t = queue.front();
     if (t.opens_band) columns.open(a, t, Sink::kByLine);
     const std::int64_t blocks = ceil_div(t.cols, kCols) * ceil_div(t.rows, kRows);
-    TileAsker asker(a, ahead, more, blocks * kBlockSteps + t.rows * source.row_steps());
+    TileAsker asker(a, queue, blocks * kBlockSteps + t.rows * source.row_steps());
     source.open(t, asker);
     for (std::int64_t c = 0; c < t.cols; c += kCols) {
       const std::int64_t cols = std::min(kCols, t.cols - c);
@@ -61,7 +53,6 @@ void run_tiles_from(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src
       }
       sink.close(pen, t.first_col + c, cols, t.last_rows);
     }
-    now ^= 1;
   }
   sink.finish();
 }

@@ -259,17 +259,14 @@ class RecordRows {
 /// Compiled once for all movers.
 HWY_NOINLINE void move_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin,
                              std::int64_t end, RecordMover* mover, Columns* columns) {
-  TilePlace places[2];
-  TileWalk walk(a, dst, src, begin, end);
-  bool more = walk.next(&places[0]);
-  RecordRows rows(a, *mover, places[0]);
-  for (int now = 0; more; now ^= 1) {
-    const TilePlace& t = places[now];
-    TilePlace& ahead = places[now ^ 1];
-    more = walk.next(&ahead);
+  TileQueue queue(a, dst, src, begin, end);
+  if (queue.empty()) return;
+  RecordRows rows(a, *mover, queue.front());
+  for (; !queue.empty(); queue.pop()) {
+    const TilePlace& t = queue.front();
     if (t.opens_band) columns->open(a, t, a.stream);
     rows.open(t);
-    TileAsker asker(a, ahead, more, t.cols * t.rows);
+    TileAsker asker(a, queue, t.cols * t.rows);
     for (std::int64_t c = 0; c < t.cols; c += mover->group_cols) {
       const std::int64_t cols = std::min(mover->group_cols, t.cols - c);
       const std::uint8_t* const* from = rows.at(c, cols);

@@ -138,18 +138,6 @@ class RowsInPlace {
   const std::uint8_t* rows_[kMaxTileRows + B::kRows];
 };
 
-/// True where t's rows spread over the sets of the first cache by themselves.
-inline bool spread_over_sets(const TilePlace& t) {
-  constexpr int kSets = 64;
-  constexpr int kMostLines = 8;  // of the 12 that a set holds
-  int lines[kSets] = {};
-  for (std::int64_t r = 0; r < t.rows; ++r) {
-    const auto row = reinterpret_cast<std::uintptr_t>(t.src + t.row_offsets[r]);
-    if (++lines[row / kLine % kSets] > kMostLines) return false;
-  }
-  return true;
-}
-
 /// True where tiles like t are best read in place, with CpuArgs::near.
 template <class B>
 bool reads_in_place(const CpuArgs& a, const TilePlace& t) {

@@ -104,6 +104,54 @@ class TileWalk {
   NestCursor outer_;
 };
 
+/// True where t's rows spread over the sets of the first cache by themselves.
+inline bool spread_over_sets(const TilePlace& t) {
+  constexpr int kSets = 64;
+  constexpr int kMostLines = 8;  // of the 12 that a set holds
+  int lines[kSets] = {};
+  for (std::int64_t r = 0; r < t.rows; ++r) {
+    const auto row = reinterpret_cast<std::uintptr_t>(t.src + t.row_offsets[r]);
+    if (++lines[row / kLine % kSets] > kMostLines) return false;
+  }
+  return true;
+}
+
+/// The tiles of a TileWalk in turn, and the two that follow each.
+class TileQueue {
+ public:
+  TileQueue(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) noexcept
+      : walk_(a, dst, src, begin, end) {
+    fill();
+    shares_sets_ = !empty() && a.near && !spread_over_sets(front());
+  }
+  bool empty() const noexcept { return first_ == end_; }
+  const TilePlace& front() const noexcept { return places_[first_ % kPlaces]; }
+  void pop() noexcept {
+    ++first_;
+    fill();
+  }
+  /// The k-th tile after the front, up to kAhead; null behind the last.
+  const TilePlace* ahead(unsigned k) const noexcept {
+    return k < end_ - first_ ? &places_[(first_ + k) % kPlaces] : nullptr;
+  }
+  /// True where rows of a tile share sets of the first cache, with CpuArgs::near.
+  bool shares_sets() const noexcept { return shares_sets_; }
+
+ private:
+  static constexpr unsigned kAhead = 2;
+  static constexpr unsigned kPlaces = 4;  // a power of two
+
+  void fill() noexcept {
+    while (end_ - first_ <= kAhead && walk_.next(&places_[end_ % kPlaces])) ++end_;
+  }
+
+  TileWalk walk_;
+  unsigned first_ = 0;
+  unsigned end_ = 0;
+  bool shares_sets_ = false;
+  TilePlace places_[kPlaces];
+};
+
 /// Rows that are asked for side by side.
 inline constexpr std::int64_t kSideBySide = 8;
 
@@ -119,14 +167,24 @@ inline bool asked_side_by_side(const CpuArgs& a, const TilePlace& t) noexcept {
 }
 
 /// Asks for the next tile's rows while this one is worked on, evenly over the `steps` that its work is counted in: row
-/// by row where the prefetcher runs ahead on each, else line by line of several rows.
+/// by row where the prefetcher runs ahead on each, else line by line of several rows. Where rows share sets of the
+/// first cache, odd ones are asked for a tile further ahead, so that half as many lie in the same sets at a time: a
+/// tenth faster on Zen 5 at pitches of whole pages, and as much slower where rows spread over the sets anyway.
 class TileAsker {
  public:
-  TileAsker(const CpuArgs& a, const TilePlace& ahead, bool more, std::int64_t steps) noexcept
-      : a_(a), ahead_(ahead), rows_(more ? ahead.rows : 0), row_bytes_(ahead.cols * a.src_unit), steps_(steps) {
-    if (more && asked_side_by_side(a, ahead)) {
-      lines_ = row_bytes_ / kLineBytes + (ahead.first_col == 0 || row_bytes_ % kLineBytes != 0 ? 1 : 0);
-      pieces_ = ceil_div(rows_, kSideBySide) * lines_;
+  TileAsker(const CpuArgs& a, const TileQueue& queue, std::int64_t steps) noexcept : a_(a), steps_(steps) {
+    const TilePlace* even = queue.ahead(1);
+    if (even == nullptr) return;
+    const TilePlace* odd = queue.shares_sets() ? queue.ahead(2) : even;
+    if (odd == nullptr || odd->rows != even->rows) odd = even;
+    rows_ = even->rows;
+    row_bytes_ = even->cols * a.src_unit;
+    even_ = start_of(*even);
+    odd_ = start_of(*odd);
+    if (asked_side_by_side(a, *even)) {
+      const bool whole = even->first_col == 0 || odd->first_col == 0 || row_bytes_ % kLineBytes != 0;
+      last_line_ = row_bytes_ / kLineBytes * kLineBytes - (whole ? 0 : kLineBytes);
+      pieces_ = ceil_div(rows_, kSideBySide) * (last_line_ / kLineBytes + 1);
     } else {
       pieces_ = rows_;
     }
@@ -139,37 +197,50 @@ class TileAsker {
  private:
   static constexpr auto kLineBytes = static_cast<std::int64_t>(kLine);
 
+  /// Where the rows of a tile are asked for from.
+  struct Start {
+    const std::uint8_t* src = nullptr;
+    const std::int64_t* offsets = nullptr;
+  };
+  /// The line that a row starts in the middle of is the last of the tile before it, unless that is in another band.
+  static Start start_of(const TilePlace& t) noexcept {
+    return {t.src + (t.first_col == 0 ? 0 : kLine - 1), t.row_offsets};
+  }
+
   /// Not inlined: the blocks' vectors need the registers.
   HWY_NOINLINE void ask() noexcept {
-    for (; owed_ >= steps_ && asked_ < pieces_; owed_ -= steps_, ++asked_) {
-      if (lines_ == 0) {
-        ask_for_row();
+    do {
+      if (last_line_ < 0) {
+        const Start& from = asked_ % 2 != 0 ? odd_ : even_;
+        const std::uint8_t* row = from.src + from.offsets[asked_];
+        for (std::int64_t i = 0; i < row_bytes_; i += kLineBytes) ask_for(a_, row + i);
       } else {
-        const std::int64_t first = asked_ / lines_ * kSideBySide;
-        const std::int64_t line = asked_ % lines_ * kLineBytes;
-        ask_side_by_side<0, kSideBySide>(rows_ - first,
-                                         [&](std::int64_t i) { return first_line(row(first + i)) + line; });
+        const std::uint8_t* even = even_.src + line_;
+        const std::uint8_t* odd = odd_.src + line_;
+        ask_side_by_side<0, kSideBySide>(rows_ - row_, [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA {
+          return i % 2 != 0 ? odd + odd_.offsets[row_ + i] : even + even_.offsets[row_ + i];
+        });
+        line_ += kLineBytes;
+        if (line_ > last_line_) {
+          line_ = 0;
+          row_ += kSideBySide;
+        }
       }
-    }
-  }
-  HWY_INLINE void ask_for_row() const noexcept {
-    const std::uint8_t* end = row(asked_) + row_bytes_;
-    for (const std::uint8_t* line = first_line(row(asked_)); line < end; line += kLine) ask_for(a_, line);
-  }
-  HWY_INLINE const std::uint8_t* row(std::int64_t r) const noexcept { return ahead_.src + ahead_.row_offsets[r]; }
-  /// The line that a row starts in the middle of is the last of the tile before it, unless that is in another band.
-  HWY_INLINE const std::uint8_t* first_line(const std::uint8_t* row) const noexcept {
-    const std::size_t into = reinterpret_cast<std::uintptr_t>(row) % kLine;
-    return into == 0 || ahead_.first_col == 0 ? row : row + (kLine - into);
+      owed_ -= steps_;
+      ++asked_;
+    } while (owed_ >= steps_ && asked_ < pieces_);
   }
 
   const CpuArgs& a_;
-  const TilePlace& ahead_;
-  std::int64_t rows_;
-  std::int64_t row_bytes_;
+  Start even_;
+  Start odd_;
+  std::int64_t rows_ = 0;
+  std::int64_t row_bytes_ = 0;
   std::int64_t steps_;
-  std::int64_t lines_ = 0;  ///< of a row; 0: it is asked for as a whole
-  std::int64_t pieces_;     ///< that it is asked for in
+  std::int64_t last_line_ = -1;  ///< of a row, in bytes; -1: it is asked for as a whole
+  std::int64_t row_ = 0;
+  std::int64_t line_ = 0;
+  std::int64_t pieces_ = 0;  ///< that it is asked for in
   std::int64_t asked_ = 0;
   std::int64_t owed_ = 0;
 };
