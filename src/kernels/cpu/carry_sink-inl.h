@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
@@ -39,11 +38,6 @@ struct JoinTable {
       for (std::size_t i = 0; i < kLanes; ++i) index[f][i] = static_cast<Lane>(kLanes - f + i);
   }
 };
-
-/// A quarter of the loads of narrow blocks where units are 4 or 8 bytes: rows of src start inside lines here as a rule,
-/// and then some of a narrow block's loads are two.
-template <std::size_t kUnit>
-using CarriedBlock = std::conditional_t<(kUnit == 4 || kUnit == 8), SquareBlock<kUnit>, Block<kUnit>>;
 
 /// Any alignment that is whole units, in registers: a line is the end of one vector and the start of the next, put
 /// together by a two-register permute; the last vector of a column waits for the next tile. It lives in memory even

@@ -65,7 +65,7 @@ class DirectSink {
 template <std::size_t kUnit>
 class LineSink {
  public:
-  using B = Block<kUnit>;
+  using B = LineBlock<kUnit>;
   using D = typename B::D;
   using V = typename B::V;
   static constexpr bool kByLine = false;
