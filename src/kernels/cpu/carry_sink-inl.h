@@ -42,10 +42,12 @@ struct JoinTable {
 /// Any alignment that is whole units, in registers: a line is the end of one vector and the start of the next, put
 /// together by a two-register permute; the last vector of a column waits for the next tile. It lives in memory even
 /// between the vectors of a tile, because a block's columns and what they wait for do not fit into the registers.
-template <std::size_t kUnit>
+template <class Blocks>
 class CarrySink {
+  static constexpr std::size_t kUnit = Blocks::kUnitBytes;
+
  public:
-  using B = CarriedBlock<kUnit>;
+  using B = Blocks;
   using D = typename B::D;
   using V = typename B::V;
   using Lane = typename B::Lane;

@@ -33,14 +33,14 @@ namespace restride::kernels::cpu {
 namespace HWY_NAMESPACE {
 
 /// Ordinary stores, wherever the columns lie.
-template <std::size_t kUnit>
+template <class Blocks>
 class DirectSink {
  public:
-  using B = Block<kUnit>;
+  using B = Blocks;
   static constexpr bool kByLine = false;
 
   struct Pen {
-    OpenColumns<kUnit> columns;
+    OpenColumns<B::kUnitBytes> columns;
     HWY_INLINE void advance() { columns.advance(); }
     HWY_INLINE void put(std::size_t j, typename B::V v) const { store(v, typename B::D(), columns.to(j)); }
     HWY_INLINE void put_part(std::size_t j, typename B::V v, std::int64_t bytes) const {
@@ -51,7 +51,7 @@ class DirectSink {
   DirectSink(const CpuArgs&, const Columns& all) : all_(all) {}
   template <class Place>
   HWY_INLINE Pen open(const Place& t, std::int64_t c) {
-    return {OpenColumns<kUnit>(all_, t, c)};
+    return {OpenColumns<B::kUnitBytes>(all_, t, c)};
   }
   HWY_INLINE void close(const Pen&, std::int64_t, std::int64_t, bool) {}
   HWY_INLINE void finish() {}
@@ -62,10 +62,12 @@ class DirectSink {
 
 /// Stores past the caches; every column of every tile starts on a line (see lines_align). The line of a late column
 /// waits in a buffer that stays in the caches.
-template <std::size_t kUnit>
+template <class Blocks>
 class LineSink {
+  static constexpr std::size_t kUnit = Blocks::kUnitBytes;
+
  public:
-  using B = LineBlock<kUnit>;
+  using B = Blocks;
   using D = typename B::D;
   using V = typename B::V;
   static constexpr bool kByLine = false;
@@ -114,12 +116,13 @@ class LineSink {
 
 /// Any alignment, on any instruction set: the open columns collect in a buffer that starts on their line; whole lines
 /// leave it past the caches, the rest waits in one line a column for the next tile.
-template <std::size_t kUnit>
+template <class Blocks>
 class BufferSink {
+  static constexpr std::size_t kUnit = Blocks::kUnitBytes;
   using Buffer = std::uint8_t[kMaxColumnBytes + 2 * kLine];
 
  public:
-  using B = Block<kUnit>;
+  using B = Blocks;
   static constexpr bool kByLine = true;
 
   struct Pen {

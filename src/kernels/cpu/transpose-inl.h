@@ -304,18 +304,6 @@ struct HalfBlock {
     }
   }
 };
-
-/// The block for columns that start on lines, and the one for columns that do not. What limits a transpose past the
-/// caches is how far a core's window of instructions reaches ahead, so fewer loads count as long as a block's vectors
-/// fit the registers; where columns start inside lines, so do rows as a rule, and some of a narrow block's loads are
-/// two. Measured on Zen 5: up to a quarter faster with 4-byte units and wider, a seventh with 2-byte ones.
-template <std::size_t kUnit>
-using LineBlock = std::conditional_t<(kUnit >= 2), HalfBlock<kUnit>, Block<kUnit>>;
-template <std::size_t kUnit>
-using CarriedBlock = std::conditional_t<(kUnit >= 4), SquareBlock<kUnit>, LineBlock<kUnit>>;
-#else
-template <std::size_t kUnit>
-using LineBlock = Block<kUnit>;
 #endif
 
 /// Cuts rows, at least as many as a vector of 16 bytes has, into blocks: full vectors, then what is left by the
