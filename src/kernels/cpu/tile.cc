@@ -58,29 +58,31 @@ void run_tiles_from(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src
   sink.finish();
 }
 
-/// Rows are read in place or staged, as suits them, by the blocks of either.
-template <template <class> class Sink, class InPlace, class Staged>
+/// Rows are read in place or staged, as suits them, by the blocks of either; the last are those without CpuArgs::near.
+template <template <class> class Sink, class InPlace, class Staged, class StagedFar = Staged>
 void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
 #if HWY_TARGET <= HWY_AVX3
   TilePlace first;
   if (a.near && TileWalk(a, dst, src, begin, end).next(&first) && reads_in_place<InPlace>(a, first))
     return run_tiles_from<Sink<InPlace>, RowsInPlace<InPlace>>(a, dst, src, begin, end);
+  if (a.near) return run_tiles_from<Sink<Staged>, StagedRows<Staged>>(a, dst, src, begin, end);
 #endif
-  run_tiles_from<Sink<Staged>, StagedRows<Staged>>(a, dst, src, begin, end);
+  run_tiles_from<Sink<StagedFar>, StagedRows<StagedFar>>(a, dst, src, begin, end);
 }
 
 /// With stores past the caches. What limits them is how far a core's window of instructions reaches ahead, so blocks
 /// with fewer loads are faster while their vectors fit the registers; where columns start inside lines, so do rows as a
-/// rule, and some of a narrow block's loads are two. Measured on Zen 5: a tenth to a quarter faster than narrow blocks;
-/// a tenth slower for 4-byte units read in place.
+/// rule, and some of a narrow block's loads are two. Measured on Zen 5: a tenth to a quarter faster than narrow blocks,
+/// but a tenth slower for 4-byte units read in place; on Sapphire Rapids as fast or up to a seventh faster, but a
+/// twentieth slower for 4-byte units.
 template <std::size_t kUnit>
 void stream_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
   using Narrow = Block<kUnit>;
 #if HWY_TARGET <= HWY_AVX3
   using Line = std::conditional_t<kUnit == 1, Narrow, HalfBlock<kUnit>>;
-  using LineInPlace = std::conditional_t<kUnit == 1 || kUnit == 4, Narrow, HalfBlock<kUnit>>;
+  using LineNarrow = std::conditional_t<kUnit == 1 || kUnit == 4, Narrow, HalfBlock<kUnit>>;
   using Carried = std::conditional_t<kUnit <= 2, Line, SquareBlock<kUnit>>;
-  if (lines_align(a, dst)) return run_tiles<LineSink, LineInPlace, Line>(a, dst, src, begin, end);
+  if (lines_align(a, dst)) return run_tiles<LineSink, LineNarrow, Line, LineNarrow>(a, dst, src, begin, end);
   if constexpr (kCarries<kUnit>) return run_tiles<CarrySink, Carried, Carried>(a, dst, src, begin, end);
 #else
   if (lines_align(a, dst)) return run_tiles<LineSink, Narrow, Narrow>(a, dst, src, begin, end);
