@@ -35,13 +35,14 @@ void run_tiles_from(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src
     if (t.opens_band) columns.open(a, t, Sink::kByLine);
     const std::int64_t blocks = ceil_div(t.cols, kCols) * ceil_div(t.rows, kRows);
     TileAsker asker(a, queue, blocks * kBlockSteps + t.rows * source.row_steps());
-    source.open(t, asker);
+    source.open(t, queue.ahead(1), asker);
     for (std::int64_t c = 0; c < t.cols; c += kCols) {
       const std::int64_t cols = std::min(kCols, t.cols - c);
       source.reach(t, c);
       auto pen = sink.open(t, t.first_col + c);
       for (std::int64_t r = 0; r < t.rows; r += kRows) {
         asker.advance(kBlockSteps);
+        source.step();
         const std::int64_t bytes = std::min(kRows, t.rows - r) * static_cast<std::int64_t>(B::kUnitBytes);
         if (bytes == static_cast<std::int64_t>(B::kVectorBytes) && cols == kCols) {
           source.transpose(r, c, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA { pen.put(j, v); });
@@ -58,10 +59,11 @@ void run_tiles_from(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src
   sink.finish();
 }
 
-/// Rows are read in place or staged, as suits them, by the blocks of either; the last are those without CpuArgs::near.
+/// Rows are read in place or staged, as suits them, by the blocks of either; the last are those without CpuArgs::near,
+/// which is for AMD's processors: those with AVX-512 have all of AVX3_DL.
 template <template <class> class Sink, class InPlace, class Staged, class StagedFar = Staged>
 void run_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
-#if HWY_TARGET <= HWY_AVX3
+#if HWY_TARGET <= HWY_AVX3_DL
   TilePlace first;
   if (a.near && TileWalk(a, dst, src, begin, end).next(&first) && reads_in_place<InPlace>(a, first))
     return run_tiles_from<Sink<InPlace>, RowsInPlace<InPlace>>(a, dst, src, begin, end);

@@ -1,8 +1,8 @@
 // Where the blocks of a tile read its rows from. Included once per instruction set.
 //
-// Both have open(tile, asker) before a tile and reach(tile, c) before each column of blocks; transpose(r, c, emit) is
-// Block::transpose of the block there, and ragged(tile, r, c, out) the same into memory, for ends. row_steps() is the
-// part of a TileAsker's steps that open takes for each row.
+// Both have open(tile, the next, asker) before a tile, reach(tile, c) before each column of blocks and step() before
+// each block; transpose(r, c, emit) is Block::transpose of the block there, and ragged(tile, r, c, out) the same into
+// memory, for ends. row_steps() is the part of a TileAsker's steps that open takes for each row.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -34,11 +34,14 @@ struct alignas(64) BlockColumns {
   typename B::V column(std::size_t j) const { return load(typename B::D(), bytes + j * B::kVectorBytes); }
 };
 
-/// A stage of rows at one pitch: all of them at once, or a piece of each before the blocks that read it; that one stays
-/// in the first cache beside what was asked for.
+/// A stage of rows at one pitch: all of them at once, or piece by piece, each row of a piece while the blocks of the
+/// piece before it are worked on, so that reading and writing go on side by side: up to a fifth faster on Zen 5 than a
+/// piece at a time. Pieces stay in the first cache beside what was asked for.
 template <class B>
 class StagedRows {
   static constexpr auto kUnitBytes = static_cast<std::int64_t>(B::kUnitBytes);
+  static constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
+  static constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
 
  public:
   /// A cast that narrows reads most and shuffles least: some of the next tile is asked for while this one is converted.
@@ -46,29 +49,27 @@ class StagedRows {
 
   std::int64_t row_steps() const { return row_steps_; }
 
-  HWY_INLINE void open(const TilePlace& t, TileAsker& asker) {
-    const bool pieces = a_.cast_run == nullptr && asked_side_by_side(a_, t);
-    piece_cols_ = pieces ? kPieceBytes / kUnitBytes : t.cols;
-    next_ = 0;
-    if (a_.cast_run == nullptr) return;
-    for (std::int64_t r = 0; r < t.rows; ++r) {
-      asker.advance(row_steps_);
-      a_.cast_run(stage_ + r * kStagePitch, t.src + t.row_offsets[r], static_cast<std::size_t>(t.cols));
+  HWY_INLINE void open(const TilePlace& t, const TilePlace* next, TileAsker& asker) {
+    if (a_.cast_run != nullptr) {
+      for (std::int64_t r = 0; r < t.rows; ++r) {
+        asker.advance(row_steps_);
+        a_.cast_run(stage_ + r * kStagePitch, t.src + t.row_offsets[r], static_cast<std::size_t>(t.cols));
+      }
+      end_ = INT64_MAX;
+      return;
     }
-    next_ = INT64_MAX;
-    first_ = 0;
+    end_ = 0;
+    if (coming_.tile != &t) coming_ = Piece(t, 0, piece_cols(t));
+    next_ = next != nullptr && piece_cols(*next) < next->cols ? next : nullptr;
   }
   HWY_INLINE void reach(const TilePlace& t, std::int64_t c) {
-    if (c != next_) return;
-    first_ = c;
-    next_ = c + piece_cols_;
-    const std::uint8_t* from = t.src + c * kUnitBytes;
-    const auto bytes = static_cast<std::size_t>(std::min(piece_cols_, t.cols - c)) * B::kUnitBytes;
-    if (bytes == kPieceBytes)
-      for (std::int64_t r = 0; r < t.rows; ++r)
-        std::memcpy(stage_ + r * kStagePitch, from + t.row_offsets[r], kPieceBytes);
-    else
-      for (std::int64_t r = 0; r < t.rows; ++r) copy_bytes(stage_ + r * kStagePitch, from + t.row_offsets[r], bytes);
+    if (c == end_) take_piece(t, c);
+  }
+  /// Before each block.
+  HWY_INLINE void step() {
+    if (!kPieces || coming_.each == 0) return;
+    const std::int64_t end = std::min(coming_.tile->rows, coming_.row + coming_.each);
+    for (; coming_.row < end; ++coming_.row) stage_row(coming_.row);
   }
   template <class Emit>
   HWY_INLINE void transpose(std::int64_t r, std::int64_t c, const Emit& emit) const {
@@ -80,9 +81,55 @@ class StagedRows {
 
  private:
   static constexpr std::int64_t kPieceBytes = 128;
+  static constexpr bool kPieces = HWY_TARGET <= HWY_AVX3_DL;  ///< where CpuArgs::near was measured
 
+  /// Some columns of a tile.
+  struct Piece {
+    Piece() = default;
+    Piece(const TilePlace& t, std::int64_t c, std::int64_t most)
+        : tile(&t), from(t.src + c * kUnitBytes), cols(std::min(most, t.cols - c)) {}
+    const TilePlace* tile = nullptr;
+    const std::uint8_t* from = nullptr;
+    std::int64_t cols = 0;
+    std::int64_t row = 0;   ///< that is staged next
+    std::int64_t each = 0;  ///< rows a step; 0 where it has no kPieceBytes
+    std::int64_t slot = 0;  ///< where in a staged row it starts
+  };
+
+  std::int64_t piece_cols(const TilePlace& t) const {
+    return kPieces && asked_side_by_side(a_, t) ? kPieceBytes / kUnitBytes : t.cols;
+  }
+  /// The piece that comes is the one in use from column c on; the one behind it comes.
+  HWY_NOINLINE void take_piece(const TilePlace& t, std::int64_t c) {
+    stage_rest();
+    shift_ = coming_.slot - c * kUnitBytes;
+    end_ = c + coming_.cols;
+    const std::int64_t steps = ceil_div(coming_.cols, kCols) * ceil_div(t.rows, kRows);
+    const std::int64_t slot = kPieceBytes - coming_.slot;
+    if (end_ < t.cols)
+      coming_ = Piece(t, end_, piece_cols(t));
+    else if (next_ != nullptr && coming_.cols * kUnitBytes <= kPieceBytes)  // not where the slot of the next is in use
+      coming_ = Piece(*next_, 0, piece_cols(*next_));
+    else
+      coming_ = Piece();
+    coming_.slot = slot;
+    coming_.each = coming_.cols * kUnitBytes == kPieceBytes ? ceil_div(coming_.tile->rows, steps) : 0;
+  }
+  HWY_INLINE void stage_row(std::int64_t r) {
+    std::memcpy(stage_ + r * kStagePitch + coming_.slot, coming_.from + coming_.tile->row_offsets[r], kPieceBytes);
+  }
+  /// What step has left.
+  void stage_rest() {
+    const TilePlace& t = *coming_.tile;
+    const auto bytes = static_cast<std::size_t>(coming_.cols) * B::kUnitBytes;
+    if (bytes == kPieceBytes)
+      for (; coming_.row < t.rows; ++coming_.row) stage_row(coming_.row);
+    else
+      for (std::int64_t r = 0; r < t.rows; ++r)
+        copy_bytes(stage_ + r * kStagePitch + coming_.slot, coming_.from + t.row_offsets[r], bytes);
+  }
   HWY_INLINE const std::uint8_t* at(std::int64_t r, std::int64_t c) const {
-    return stage_ + r * kStagePitch + (c - first_) * kUnitBytes;
+    return stage_ + (shift_ + r * kStagePitch + c * kUnitBytes);
   }
   /// Not inlined: ragged ends take it, for every sink.
   static HWY_NOINLINE void to_memory(const std::uint8_t* HWY_RESTRICT in, BlockColumns<B>* out) {
@@ -93,9 +140,10 @@ class StagedRows {
 
   const CpuArgs& a_;
   std::int64_t row_steps_;
-  std::int64_t piece_cols_ = 0;
-  std::int64_t first_ = 0;  ///< column that the stage starts with
-  std::int64_t next_ = 0;   ///< column that it ends before
+  std::int64_t end_ = 0;  ///< column that the piece in use ends before
+  Piece coming_;
+  const TilePlace* next_ = nullptr;  ///< whose first piece follows the last of this tile
+  std::int64_t shift_ = 0;           ///< from the stage to where column 0 of the tile's first row would be
   alignas(64) std::uint8_t stage_[kMaxTileRows * kStagePitch];
 };
 
@@ -111,11 +159,12 @@ class RowsInPlace {
 
   static constexpr std::int64_t row_steps() { return 0; }
 
-  HWY_INLINE void open(const TilePlace& t, TileAsker&) {
+  HWY_INLINE void open(const TilePlace& t, const TilePlace*, TileAsker&) {
     const std::int64_t rows = ceil_div(t.rows, kRows) * kRows;
     for (std::int64_t r = 0; r < rows; ++r) rows_[r] = t.src + t.row_offsets[std::min(r, t.rows - 1)];
   }
   HWY_INLINE void reach(const TilePlace&, std::int64_t) {}
+  HWY_INLINE void step() {}
   template <class Emit>
   HWY_INLINE void transpose(std::int64_t r, std::int64_t c, const Emit& emit) const {
     const std::uint8_t* const* rows = rows_ + r;
