@@ -71,9 +71,16 @@ class LineSink {
   using D = typename B::D;
   using V = typename B::V;
   static constexpr bool kByLine = false;
+  /// Two lines of a column leave in turn, which memory takes better than lines of columns an even number of lines
+  /// apart.
+  static constexpr bool kTwoLines = B::kVectorBytes == kLine && !kLateLines<kUnit>;
 
   struct Pen {
     HWY_INLINE bool late(std::size_t j) const { return is_late<kUnit>(j, in_step); }
+    HWY_INLINE void put_two(std::size_t j, V v, V below) const {
+      stream(v, D(), columns.to(j));
+      stream(below, D(), columns.to(j) + kLine);
+    }
     HWY_INLINE void put(std::size_t j, V v) const {
       if (!late(j)) return stream(v, D(), columns.to(j));
       if (HWY_LIKELY(!columns.at_top())) leave(j);

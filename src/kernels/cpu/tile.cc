@@ -40,7 +40,21 @@ void run_tiles_from(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src
       const std::int64_t cols = std::min(kCols, t.cols - c);
       source.reach(t, c);
       auto pen = sink.open(t, t.first_col + c);
-      for (std::int64_t r = 0; r < t.rows; r += kRows) {
+      std::int64_t r = 0;
+      if constexpr (requires { requires Sink::kTwoLines; }) {
+        for (; cols == kCols && r + 2 * kRows <= t.rows; r += 2 * kRows) {
+          asker.advance(2 * kBlockSteps);
+          source.step();
+          source.step();
+          typename B::V above[B::kCols];
+          source.transpose(r, c, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA { above[j] = v; });
+          source.transpose(r + kRows, c,
+                           [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA { pen.put_two(j, above[j], v); });
+          pen.advance();
+          pen.advance();
+        }
+      }
+      for (; r < t.rows; r += kRows) {
         asker.advance(kBlockSteps);
         source.step();
         const std::int64_t bytes = std::min(kRows, t.rows - r) * static_cast<std::int64_t>(B::kUnitBytes);
