@@ -194,36 +194,49 @@ struct Block {
 #endif
 
 #if HWY_TARGET <= HWY_AVX3
-/// As many rows as columns, a line of each: every line of src is loaded once, so it need not stay in the first cache.
-/// The same interface as Block's, of rows' 64 bytes.
-template <std::size_t kUnit>
-struct SquareBlock {
+/// What blocks of kRowBytes of a row, and of a line of each column, share: the interface is Block's, and Self has
+/// transpose_rows(row, emit).
+template <class Self, std::size_t kUnit, std::size_t kRowBytes>
+struct LinesBlock {
   using Lane = typename LaneOf<kUnit>::type;
   using D = hn::CappedTag<Lane, 64 / sizeof(Lane)>;
   using V = hn::Vec<D>;
   static constexpr std::size_t kUnitBytes = kUnit;
   static constexpr std::size_t kVectorBytes = 64;
-  static constexpr std::size_t kCols = 64 / kUnit;
+  static constexpr std::size_t kCols = kRowBytes / kUnit;
   static constexpr std::size_t kRows = 64 / kUnit;
 
   template <class Emit>
   static HWY_INLINE void transpose(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Emit& emit) {
-    transpose_rows([=](std::size_t i) RESTRIDE_INLINE_LAMBDA { return in + static_cast<std::ptrdiff_t>(i) * pitch; },
-                   emit);
+    Self::transpose_rows(
+        [=](std::size_t i) RESTRIDE_INLINE_LAMBDA { return in + static_cast<std::ptrdiff_t>(i) * pitch; }, emit);
   }
+
+ protected:
+  static constexpr std::size_t kPieces = 16 / kUnit;  ///< units of 16 bytes
+};
+
+/// As many rows as columns, a line of each: every line of src is loaded once, so it need not stay in the first cache.
+template <std::size_t kUnit>
+struct SquareBlock : LinesBlock<SquareBlock<kUnit>, kUnit, 64> {
+  using Base = LinesBlock<SquareBlock<kUnit>, kUnit, 64>;
+  using typename Base::D;
+  using typename Base::Lane;
+  using typename Base::V;
+
   template <class Row, class Emit>
   static HWY_INLINE void transpose_rows(const Row& row, const Emit& emit) {
-    load_shuffle_emit(row, emit, std::make_index_sequence<kRows>());
+    load_shuffle_emit(row, emit, std::make_index_sequence<Base::kRows>());
   }
 
  private:
-  static constexpr std::size_t kPieces = 16 / kUnit;  ///< units of 16 bytes
+  static constexpr std::size_t kPieces = Base::kPieces;
 
   template <class Row, class Emit, std::size_t... I>
   static HWY_INLINE void load_shuffle_emit(const Row& row, const Emit& emit, std::index_sequence<I...>) {
-    V v[kRows] = {hn::LoadU(D(), reinterpret_cast<const Lane*>(row(I)))...};
+    V v[Base::kRows] = {hn::LoadU(D(), reinterpret_cast<const Lane*>(row(I)))...};
     // Inside each 16 bytes, among the rows whose units end up in the same 16 bytes of a column ...
-    for (std::size_t g = 0; g < kRows; g += kPieces) {
+    for (std::size_t g = 0; g < Base::kRows; g += kPieces) {
       if constexpr (kPieces == 2) interleave(v[g], v[g + 1]);
       if constexpr (kPieces == 4) {
         interleave(v[g], v[g + 2]);
@@ -258,22 +271,14 @@ struct SquareBlock {
 };
 
 /// Between the two: 32 bytes of each of as many rows as a line of dst has units. Half a Block's loads, and one shuffle
-/// more for a line. The same interface as Block's, of rows' 32 bytes.
+/// more for a line.
 template <std::size_t kUnit>
-struct HalfBlock {
-  using Lane = typename LaneOf<kUnit>::type;
-  using D = hn::CappedTag<Lane, 64 / sizeof(Lane)>;
-  using V = hn::Vec<D>;
-  static constexpr std::size_t kUnitBytes = kUnit;
-  static constexpr std::size_t kVectorBytes = 64;
-  static constexpr std::size_t kCols = 32 / kUnit;
-  static constexpr std::size_t kRows = 64 / kUnit;
+struct HalfBlock : LinesBlock<HalfBlock<kUnit>, kUnit, 32> {
+  using Base = LinesBlock<HalfBlock<kUnit>, kUnit, 32>;
+  using typename Base::D;
+  using typename Base::Lane;
+  using typename Base::V;
 
-  template <class Emit>
-  static HWY_INLINE void transpose(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Emit& emit) {
-    transpose_rows([=](std::size_t i) RESTRIDE_INLINE_LAMBDA { return in + static_cast<std::ptrdiff_t>(i) * pitch; },
-                   emit);
-  }
   template <class Row, class Emit>
   static HWY_INLINE void transpose_rows(const Row& row, const Emit& emit) {
     V upper[kPieces];
@@ -288,7 +293,7 @@ struct HalfBlock {
   }
 
  private:
-  static constexpr std::size_t kPieces = 16 / kUnit;  ///< units of 16 bytes
+  static constexpr std::size_t kPieces = Base::kPieces;
 
   /// Row i beside row i + kPieces for i from r on; then column c beside column c + kPieces of these rows' halves.
   template <class Row, std::size_t... I>
