@@ -102,6 +102,8 @@ RESTRIDE_HD constexpr Dst convert(Src src) {
     using Part = decltype(Dst::re);
     if constexpr (kIsComplex<Src>)
       return {convert<Part>(src.re), convert<Part>(src.im)};
+    else if constexpr (std::is_same_v<Part, Src>)
+      return {quiet(src), Part{0}};
     else
       return {convert<Part>(src), Part{0}};
   } else if constexpr (std::is_same_v<Dst, Bool>) {

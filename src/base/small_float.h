@@ -60,6 +60,17 @@ RESTRIDE_HD constexpr bool is_nan(T v) {
   return v != v;
 }
 
+/// `value`; a NaN becomes quiet, as it does wherever a conversion changes the type.
+RESTRIDE_HD constexpr float quiet(float value) {
+  const std::uint32_t bits = bit_cast<std::uint32_t>(value);
+  return (bits & ~kSign32) > kInf32 ? bit_cast<float>(bits | kQuiet32) : value;
+}
+RESTRIDE_HD constexpr double quiet(double value) {
+  const std::uint64_t bits = bit_cast<std::uint64_t>(value);
+  const bool nan = (bits & 0x7fff'ffff'ffff'ffffu) > 0x7ff0'0000'0000'0000u;
+  return nan ? bit_cast<double>(bits | 0x0008'0000'0000'0000u) : value;
+}
+
 /// The float of the same value.
 template <class Small>
 RESTRIDE_HD constexpr float widen(Small value) {

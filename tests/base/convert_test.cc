@@ -154,6 +154,17 @@ TEST(Convert, KeepsSignAndUpperPayloadOfNansAndMakesThemQuiet) {
   EXPECT_EQ(to_bits(convert<float>(F16{0x7c01})), 0x7fc0'2000u);
 }
 
+TEST(Convert, MakesANanQuietThatBecomesAComplexNumberOfItsOwnWidth) {
+  const auto single = convert<Complex<float>>(std::bit_cast<float>(0xff80'0001u));
+  EXPECT_EQ(to_bits(single.re), 0xffc0'0001u);
+  EXPECT_EQ(to_bits(single.im), 0u);
+  const auto twice = convert<Complex<double>>(std::bit_cast<double>(0x7ff0'0000'0000'0001u));
+  EXPECT_EQ(to_bits(twice.re), 0x7ff8'0000'0000'0001u);
+  EXPECT_EQ(to_bits(twice.im), 0u);
+  EXPECT_EQ(to_bits(convert<Complex<float>>(-std::numeric_limits<float>::infinity()).re), 0xff80'0000u);
+  EXPECT_EQ(to_bits(convert<Complex<double>>(-0.0).re), 0x8000'0000'0000'0000u);
+}
+
 TEST(Convert, KeepsNegativeZero) {
   EXPECT_EQ(convert<F16>(-0.0f).bits, 0x8000);
   EXPECT_EQ(convert<F8E4M3>(-0.0).bits, 0x80);

@@ -1,6 +1,7 @@
 // Every conversion on the GPU gives the CPU's bits, over runs, rows and transposes.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
 
 #include "tests/gpu/gpu_case.h"
@@ -68,6 +69,33 @@ TEST(GpuCast, EdgesOfFloatsGiveTheCpusBits) {
           ASSERT_EQ(on_gpu[at], on_cpu[at])
               << edges[static_cast<std::size_t>(i)] << " as " << name(middle) << " to " << name(to);
         }
+    }
+}
+
+TEST(GpuCast, SignallingNansGiveTheCpusBits) {
+  Stream stream;
+  const std::vector<std::uint32_t> singles = {0x7f80'0001u, 0xff80'0001u, 0x7fa0'0000u, 0xffbf'ffffu, 0x7fc0'0001u};
+  const std::vector<std::uint64_t> doubles = {0x7ff0'0000'0000'0001u, 0xfff0'0000'2000'0000u, 0x7ff4'0000'0000'0000u,
+                                              0xfff7'ffff'ffff'ffffu, 0x7ff8'0000'0000'0001u};
+  const auto n = static_cast<std::int64_t>(singles.size());
+  const auto check = [&](DType from, const void* bits, DType to, const char* family) {
+    std::vector<std::uint8_t> in(static_cast<std::size_t>(n * size_bytes(from)));
+    std::memcpy(in.data(), bits, in.size());
+    std::vector<std::uint8_t> on_cpu(static_cast<std::size_t>(n * size_bytes(to))), on_gpu(on_cpu.size(), 0xa5);
+    copy(Tensor{on_cpu.data(), contiguous(to, {n})}, ConstTensor{in.data(), contiguous(from, {n})});
+    DeviceBuffer src(in.size()), dst(on_gpu.size());
+    upload(src.data(), in, stream);
+    Options options;
+    options.stream = static_cast<cudaStream_t>(stream);
+    options.family = family;
+    copy(Tensor{dst.data(), contiguous(to, {n})}, ConstTensor{src.data(), contiguous(from, {n})}, options);
+    download(on_gpu, dst.data(), stream);
+    EXPECT_EQ(on_gpu, on_cpu) << name(from) << " to " << name(to) << " by " << family;
+  };
+  for (const char* family : {"run", "gather"})
+    for (const DType to : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64, DType::kC64, DType::kC128}) {
+      if (to != DType::kF32) check(DType::kF32, singles.data(), to, family);
+      if (to != DType::kF64) check(DType::kF64, doubles.data(), to, family);
     }
 }
 

@@ -117,16 +117,38 @@ void cast_complex(void* dst, const void* src, std::size_t n) {
   find_run<DstPart, SrcPart>()(dst, src, 2 * n);
 }
 
-/// Real parts with zeros between them.
+/// Floats, NaNs made quiet, with zeros between them.
+template <class Dst, class Src>
+struct RealParts {
+  using Spaced = hn::ScalableTag<std::uint64_t>;
+  static constexpr std::size_t kMaxLanes = HWY_MAX_BYTES / sizeof(std::uint64_t);
+  static constexpr std::size_t kVectors = 1;
+  static HWY_INLINE std::size_t lanes() { return hn::Lanes(Spaced()); }
+
+  template <std::size_t>
+  static HWY_INLINE void block(std::byte* dst, const std::byte* src) {
+    const hn::Rebind<std::int32_t, Spaced> d;
+    const auto bits = hn::LoadU(d, reinterpret_cast<const std::int32_t*>(src));
+    const auto nan = hn::Gt(hn::And(bits, hn::Set(d, 0x7fff'ffff)), hn::Set(d, 0x7f80'0000));
+    const auto quiet = hn::Or(bits, hn::IfThenElseZero(nan, hn::Set(d, 0x0040'0000)));
+    // Little-endian: the zeros go in front.
+    const auto spaced = hn::PromoteTo(Spaced(), hn::BitCast(hn::RebindToUnsigned<decltype(d)>(), quiet));
+    hn::StoreU(spaced, Spaced(), reinterpret_cast<std::uint64_t*>(dst));
+  }
+};
+
+/// Real parts, NaNs made quiet, with zeros between them.
 template <class Part>
 void space_out(void* dst, const void* src, std::size_t n) {
   if constexpr (sizeof(Part) == 4) {
-    cast_by<Integers, std::uint64_t, std::uint32_t>(dst, src, n);  // little-endian: the zeros go in front
+    cast_by<RealParts, std::uint64_t, std::uint32_t>(dst, src, n);
   } else {
     auto* to = static_cast<std::byte*>(dst);
     for (std::size_t i = 0; i < n; ++i) {
-      std::memcpy(to + i * 16, static_cast<const std::byte*>(src) + i * 8, 8);
-      std::memset(to + i * 16 + 8, 0, 8);
+      std::uint64_t part[2] = {};
+      std::memcpy(part, static_cast<const std::byte*>(src) + i * 8, 8);
+      if ((part[0] & 0x7fff'ffff'ffff'ffff) > 0x7ff0'0000'0000'0000) part[0] |= 0x0008'0000'0000'0000;
+      std::memcpy(to + i * 16, part, 16);
     }
   }
 }

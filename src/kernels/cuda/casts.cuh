@@ -58,11 +58,6 @@ __device__ __noinline__ void store_as(DType dtype, char* to, Wide value) {
 
 /// Converts one element between any two dtypes that `castable` allows, at any address.
 __device__ inline void convert_any(DType dst_dtype, char* to, DType src_dtype, const char* from) {
-  // By way of double a signalling NaN would become a quiet one, but a part of the same type is not converted at all.
-  if (src_dtype == DType::kF32 && dst_dtype == DType::kC64) {
-    store_bytes(to, base::convert<base::Complex<float>>(load_bytes<float>(from)));
-    return;
-  }
   switch (src_dtype) {
 #define RESTRIDE_X(e, name, size, kind)                                                                  \
   case DType::e:                                                                                         \
