@@ -4,11 +4,12 @@
 Usage: bench/peers_torch.py RESULT.json [--cases FILE ...] [--only PATTERN ...] [--libraries eager,compile,jax]
                             [--device cuda] [--reps N]
 
-RESULT.json is what `restride bench --device cuda --json RESULT.json` wrote; only its cases are run, at their full
-size. Every output is compared before it is timed. Each ratio is this run's own device-to-device copy of the same
-bytes, the mean of one just before and one just after, over the library's time: CUDA events around batches for PyTorch,
-the clock around batches for JAX, buffers rotated past the L2 cache for both. A library that cannot do a case (PyTorch: more than 25 modes, steps below
-zero other than flips, opaque elements) has no entry for it; `peer_notes` says why.
+RESULT.json is what `restride bench --device cuda --json RESULT.json` wrote; only its runs on
+that device are taken, and of their cases those at full size. Every output is compared before it is timed. Each ratio is
+this run's own device-to-device copy of the same bytes, the mean of one just before and one just after, over the
+library's time: CUDA events around batches for PyTorch, the clock around batches for JAX, buffers rotated past the L2
+cache for both. A library that cannot do a case (PyTorch: more than 25 modes, steps below zero other than flips, opaque
+elements) has no entry for it; `peer_notes` says why.
 """
 
 import argparse
@@ -23,6 +24,9 @@ import time
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # both libraries share the device
 
 ROOT = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT.parent / "scripts"))
+import result_file  # noqa: E402
+
 CASES = [ROOT / "cases" / name for name in ("field.json", "ttc57.json", "extra.json")]
 BATCH_SECONDS = 2e-3  # a timed batch lasts at least this long
 L2_BYTES = 60 << 20
@@ -281,6 +285,11 @@ def selected(row, patterns):
     return not patterns or any(p in t or fnmatch.fnmatchcase(t, p) for p in patterns for t in texts)
 
 
+def rows_on(result, device):
+    """(run, row) for every case of the runs on a device."""
+    return [(run, row) for run in result["runs"] if run["device"] == device for row in run["cases"]]
+
+
 def versions(libraries):
     out = {"PyTorch": torch.__version__}
     if "jax" in libraries:
@@ -301,11 +310,12 @@ def main():
     libraries = arguments.libraries.split(",")
     if unknown := set(libraries) - set(LIBRARIES):
         parser.error(f"no such library: {', '.join(sorted(unknown))}; there are {', '.join(LIBRARIES)}")
-    result = json.loads(arguments.result.read_text())
+    result = result_file.load(arguments.result)
     cases = load_cases(arguments.cases or CASES)
-    result["machine"].setdefault("library_versions", {}).update(versions(libraries))
+    found = versions(libraries)
     warm_up(arguments.device)
-    for row in result["cases"]:
+    for run, row in rows_on(result, arguments.device):
+        run["machine"].setdefault("library_versions", {}).update(found)
         case = cases.get(row["name"].partition("@")[0])
         if case is None or not selected(row, arguments.only):
             continue
@@ -317,12 +327,8 @@ def main():
             torch.cuda.empty_cache()
         shown = "  ".join(f"{name} {ratio:.3f}" for name, ratio in sorted(row.get("peers", {}).items()))
         print(f"{row['name']:<30} restride {row['ratio']:.3f}  {shown}", flush=True)
-        temporary = arguments.result.with_suffix(".tmp")
-        temporary.write_text(json.dumps(result, indent=1) + "\n")
-        temporary.replace(arguments.result)
-    names = {name for row in result["cases"] for name in row.get("peers", {})}
-    result["machine"]["peers"] = sorted(names | set(result["machine"].get("peers", [])))
-    arguments.result.write_text(json.dumps(result, indent=1) + "\n")
+        run["machine"]["peers"] = sorted(set(row.get("peers", {})) | set(run["machine"].get("peers", [])))
+        result_file.save(arguments.result, result)
     return 0
 
 

@@ -17,6 +17,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "scripts"))
+import result_file  # noqa: E402
+
 # Name here -> ncu's metric. Counters that this ncu lacks are left out, and so are the figures made of them.
 METRICS = {
     "load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
@@ -144,7 +147,7 @@ def main() -> None:
         version = subprocess.run(["ncu", "--version"], capture_output=True, text=True, check=True).stdout
         numbers = [word for word in version.split() if word[0].isdigit() and word.count(".") >= 2]
         result["profiler"] = f"ncu {numbers[0] if numbers else ''} --clock-control none".replace("  ", " ")
-        options.result.write_text(json.dumps(result, indent=1) + "\n")
+        options.result.write_text(result_file.text(result) + "\n")
 
 
 if __name__ == "__main__":

@@ -66,17 +66,17 @@ std::string to_text(const std::vector<Row>& rows) {
   return out;
 }
 
-nlohmann::json to_json(const std::vector<Row>& rows) {
-  nlohmann::json out = nlohmann::json::array();
+nlohmann::ordered_json to_json(const std::vector<Row>& rows) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
   for (const Row& row : rows) {
     const Matrix& m = row.task.shape;
-    nlohmann::json item{{"rung", row.task.rung->name},
-                        {"size", row.size},
-                        {"rows", m.rows},
-                        {"cols", m.cols},
-                        {"batch", m.batch},
-                        {"bytes", row.bytes()},
-                        {"element_bytes", row.element_bytes}};
+    nlohmann::ordered_json item{{"rung", row.task.rung->name},
+                                {"size", row.size},
+                                {"rows", m.rows},
+                                {"cols", m.cols},
+                                {"batch", m.batch},
+                                {"bytes", row.bytes()},
+                                {"element_bytes", row.element_bytes}};
     if (row.timing) {
       item["median_ns"] = row.timing->median_ns;
       item["gbps"] = gbps(row);
@@ -84,7 +84,7 @@ nlohmann::json to_json(const std::vector<Row>& rows) {
       item["checked"] = row.timing->wrong == 0;
     }
     if (row.ratio) item["ratio"] = *row.ratio;
-    nlohmann::json map = nlohmann::json::object();
+    nlohmann::ordered_json map = nlohmann::ordered_json::object();
     const auto put = [&map](const char* name, const std::optional<double>& value) {
       if (value) map[name] = *value;
     };
@@ -100,7 +100,7 @@ nlohmann::json to_json(const std::vector<Row>& rows) {
   return out;
 }
 
-nlohmann::json to_json(const Device& device) {
+nlohmann::ordered_json to_json(const Device& device) {
   if (!device.present) return {{"device", nullptr}, {"why_not", device.why_not}};
   return {{"device", device.name},
           {"driver", device.driver},
@@ -109,10 +109,10 @@ nlohmann::json to_json(const Device& device) {
           {"l2_bytes", device.l2_bytes}};
 }
 
-bool is_result_file(const nlohmann::json& file) {
+bool is_result_file(const nlohmann::ordered_json& file) {
   if (!file.is_object() || !file.contains("machine") || !file.contains("rows") || !file["rows"].is_array())
     return false;
-  return std::all_of(file["rows"].begin(), file["rows"].end(), [](const nlohmann::json& row) {
+  return std::all_of(file["rows"].begin(), file["rows"].end(), [](const nlohmann::ordered_json& row) {
     return row.is_object() && row.contains("rung") && row.contains("map");
   });
 }

@@ -35,11 +35,11 @@ std::string to_text(const std::vector<Row>& rows);
 
 /// {"rung", "size", "rows", "cols", "batch", "element_bytes", "bytes", "median_ns", "gbps", "ratio", "noise",
 ///  "checked", "map": {"load_sectors", ...}} a row.
-nlohmann::json to_json(const std::vector<Row>& rows);
+nlohmann::ordered_json to_json(const std::vector<Row>& rows);
 
-nlohmann::json to_json(const Device& device);
+nlohmann::ordered_json to_json(const Device& device);
 
 /// True for the file that `restride lab --json` makes of these: {"machine", ..., "rows": [...]}.
-bool is_result_file(const nlohmann::json& file);
+bool is_result_file(const nlohmann::ordered_json& file);
 
 }  // namespace restride::lab

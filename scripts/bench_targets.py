@@ -4,7 +4,7 @@ row by row.
 
 Usage: scripts/bench_targets.py RESULT.json [RESULT.json ...] [--worst N]
 
-Several files of cases are read as one result; a case that appears twice counts as it was measured last. Exit code 1
+Several files of runs are read as one result; of a case that appears twice the last one counts. Exit code 1
 when a row falls short, a case failed or a GPU's test did, 2 when a file cannot be read.
 """
 
@@ -15,18 +15,20 @@ import math
 import pathlib
 import sys
 
+import result_file
+
 TARGETS = pathlib.Path(__file__).resolve().parent.parent / "bench" / "targets.json"
 
 
 def load(paths):
-    """The cases of all files, the later ones replacing the earlier, and the results of tests on GPUs."""
+    """The cases of all runs, the later ones replacing the earlier, and the results of tests on GPUs."""
     cases, gpu_tests = {}, []
     for path in paths:
         result = json.loads(pathlib.Path(path).read_text())
         if "sanitizers" in result:
             gpu_tests.append(result)
             continue
-        for case in result["cases"]:
+        for case in result_file.cases(result_file.load(path)):
             cases[case["device"], case["threads"], case["name"]] = case
     return list(cases.values()), gpu_tests
 

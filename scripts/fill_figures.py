@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Fills the figures of README.md and docs/ from committed result files, so that no number is typed by hand.
 
-A marked block names what it shows and the files it comes from (globs; a case that two files hold counts as in the
-last by name; of files named peers-* only the peers count, where the others lack them); its content is replaced:
+A marked block names what it shows and the result files it comes from; its content is replaced:
 
-    <!-- figures: headline bench/results/cpu*.json -->
+    <!-- figures: headline bench/results/cpu-xeon-avx512.json -->
     ...
     <!-- /figures -->
+
+Of a case that two runs hold the last one counts. Of files named *-peers.json only the peers count, where the others
+lack them.
 
 headline  one sentence: geometric mean and worst ratio, machine, commits
 classes   a table: each class of cases with geometric mean / worst case; the best peer of the same run, bold where ahead
@@ -21,7 +23,6 @@ build/dev/bin/restride. Without FILEs: README.md, bench/README.md and docs/*.md.
 """
 import argparse
 import json
-import math
 import pathlib
 import re
 import shlex
@@ -29,32 +30,31 @@ import subprocess
 import sys
 
 import lab_figures
+import result_file
+from result_file import geometric_mean
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESTRIDE = ROOT / "build/dev/bin/restride"
+PEERS = "-peers.json"
 BLOCK = re.compile(r"(<!-- figures: (\w+) (.*?) -->\n)(.*?)(<!-- /figures -->)", re.S)
 
 
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
-
-
-def load(patterns: str):
-    """The files' cases as one result, or None when there is no such file."""
-    paths = [p for pattern in patterns.split() for p in sorted(ROOT.glob(pattern))]
-    if not paths:
+def load(paths: str):
+    """The files' cases as one result, {"cases": [...], "files": {path: result}}, or None where a file is missing."""
+    files = {path: ROOT / path for path in paths.split()}
+    if not all(file.exists() for file in files.values()):
         return None
-    peer_paths = [p for p in paths if p.name.startswith("peers-")]
-    paths = [p for p in paths if p not in peer_paths]
-    results = [json.loads(p.read_text()) for p in paths]
-    cases = {(c["device"], c["threads"], c["name"], c["src"]): c | {"machine": r["machine"]}
-             for r in results for c in r["cases"]}
-    for path in peer_paths:
-        for c in json.loads(path.read_text())["cases"]:
-            case = cases.get((c["device"], c["threads"], c["name"], c["src"]), {})
+    files = {path: result_file.load(file) for path, file in files.items()}
+
+    def key(case):
+        return case["device"], case["threads"], case["name"], case["src"]
+
+    cases = {key(c): c for path, result in files.items() if not path.endswith(PEERS) for c in result_file.cases(result)}
+    for path, result in files.items():
+        for c in result_file.cases(result) if path.endswith(PEERS) else []:
+            case = cases.get(key(c), {})
             case["peers"] = c.get("peers", {}) | case.get("peers", {})
-    return results[-1] | {"cases": list(cases.values()), "paths": [str(p.relative_to(ROOT)) for p in paths],
-                         "commits": [r["commit"] for r in results], "peer_paths": peer_paths}
+    return {"cases": list(cases.values()), "files": files}
 
 
 def measured(result):
@@ -77,13 +77,19 @@ def headline(result) -> str:
         where = f"{threads} thread{'s' if threads != 1 else ''} of " if device == "cpu" else ""
         lines.append(f"- **{mean:.2f}** of a plain copy's speed (geometric mean of {len(cases)} layouts; worst "
                      f"{worst['ratio']:.2f}, `{worst['name']}`) on {where}{device_name(worst['machine'], device)}")
-    files = {}  # of each commit
-    for path, commit in zip(result["paths"], result["commits"]):
-        files.setdefault(commit[:12], []).append(path)
-    sources = [f"From {', '.join(paths)}: commit `{commit}`." for commit, paths in files.items()]
-    for path in result["peer_paths"]:
-        sources.append(f"Peers that these lack: from {path.relative_to(ROOT)}, commit `{json.loads(path.read_text())['commit'][:12]}`.")
+    sources = [("Peers that these lack: from " if path.endswith(PEERS) else "From ") + f"{path}: {commits(result)}."
+               for path, result in result["files"].items()]
     return "\n".join(lines + [""] + sources) + "\n"
+
+
+def commits(result) -> str:
+    """The commit of most runs, and which runs are of another."""
+    runs = {}
+    for run in result["runs"]:
+        what = f"{' and '.join(run['case_files'])} on {run['threads']} thread{'s' if run['threads'] != 1 else ''}"
+        runs.setdefault(run["commit"][:12], []).append(what)
+    most, *others = sorted(runs, key=lambda commit: -len(runs[commit]))
+    return ", ".join([f"commit `{most}`"] + [f"{' and '.join(runs[c])} of `{c}`" for c in others])
 
 
 def class_cell(cases) -> str:

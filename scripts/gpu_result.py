@@ -7,6 +7,8 @@ import pathlib
 import re
 import subprocess
 
+import result_file
+
 
 def tests_of(path: pathlib.Path) -> list:
     """One row a test: name, outcome, seconds, and the counts that the test recorded."""
@@ -57,7 +59,7 @@ def main() -> None:
     a.out.mkdir(parents=True, exist_ok=True)
     name = re.sub(r"[^a-z0-9]+", "-", first[1].lower()).strip("-")
     path = a.out / f"gpu-test-{name}.json"
-    path.write_text(json.dumps(result, indent=1) + "\n")
+    path.write_text(result_file.text(result) + "\n")
     print(f"wrote {path}")
 
 

@@ -75,7 +75,7 @@ void add_bench_command(CLI::App& app) {
       ->type_name("DEVICE");
   command->add_option("--family", settings->run.family, "Force a family; cases it does not apply to are skipped")
       ->type_name("FAMILY");
-  command->add_option("--json", settings->json_path, "Write the results to this file, in place of older ones")
+  command->add_option("--json", settings->json_path, "Write the results to this file, in the place of the same run's older ones")
       ->check(result_file())
       ->type_name("OUT");
   command->add_option("--seed", settings->run.seed, "Of the input bytes")

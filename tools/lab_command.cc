@@ -89,7 +89,7 @@ void run_lab(const LabOptions& options) {
   } else {
     fmt::print("No device is here ({}): only the figures that follow from the maps.\n\n", device.why_not);
   }
-  nlohmann::json all = nlohmann::json::array();
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
   bool right = true;
   for (const int bytes : options.elements)
     for (const int size : options.sizes) {
@@ -101,12 +101,12 @@ void run_lab(const LabOptions& options) {
       for (auto& item : lab::to_json(rows)) all.push_back(std::move(item));
     }
   if (!options.json.empty()) {
-    const nlohmann::json result = {{"machine", lab::to_json(device)},
-                                   {"version", version()},
-                                   {"commit", bench::commit()},
-                                   {"command", bench::command_line()},
-                                   {"rows", std::move(all)}};
-    io::write_report(options.json, io::json_text(result, 1) + '\n');
+    nlohmann::ordered_json result = {{"machine", lab::to_json(device)},
+                                     {"version", version()},
+                                     {"commit", bench::commit()},
+                                     {"command", bench::command_line()},
+                                     {"rows", std::move(all)}};
+    io::write_report(options.json, io::json_rows(result) + '\n');
   }
   if (!right) throw Exit{kFailure};
 }

@@ -11,6 +11,12 @@ import pytest
 RESTRIDE = os.environ["RESTRIDE"]
 
 
+def only_run(path):
+    """The one run of a result file."""
+    run, = json.loads(path.read_text())["runs"]
+    return run
+
+
 @pytest.fixture
 def cases(tmp_path):
     """A file of two small cases, the second without elements."""
@@ -21,7 +27,7 @@ def cases(tmp_path):
 
 def test_a_case_without_elements_has_no_ratio(restride, tmp_path, cases):
     assert "an extent is 0" in restride(*cases, "--json", "out.json").out
-    small, empty = json.loads((tmp_path / "out.json").read_text())["cases"]
+    small, empty = only_run(tmp_path / "out.json")["cases"]
     assert small["ratio"] > 0 and "skipped" not in small
     assert empty["ratio"] == 0 and "an extent is 0" in empty["skipped"]
     assert sorted(os.listdir(tmp_path)) == ["cases.json", "out.json"]
@@ -30,7 +36,8 @@ def test_a_case_without_elements_has_no_ratio(restride, tmp_path, cases):
 @pytest.mark.parametrize("args, pages", [((), "declined (madvise)"), (("--huge-pages",), "asked for (madvise)")])
 def test_the_result_says_what_pages_the_tensors_lie_in(restride, tmp_path, cases, args, pages):
     restride(*cases, *args, "--json", "out.json")
-    assert json.loads((tmp_path / "out.json").read_text())["machine"]["huge_pages"] == pages
+    run = only_run(tmp_path / "out.json")
+    assert run["machine"]["huge_pages"] == pages and run["options"] == ({"huge_pages": True} if args else {})
 
 
 def test_huge_pages_are_no_matter_of_a_gpu(restride, cases):
@@ -42,7 +49,7 @@ def test_the_result_goes_through_links(restride, tmp_path, cases):
     (tmp_path / "link.json").symlink_to("real.json")
     restride(*cases, "--json", "link.json")
     assert (tmp_path / "link.json").is_symlink()
-    assert len(json.loads((tmp_path / "real.json").read_text())["cases"]) == 2
+    assert len(only_run(tmp_path / "real.json")["cases"]) == 2
 
 
 def test_a_pipe_gets_one_whole_result_and_stays_a_pipe(restride, tmp_path, cases):
@@ -52,7 +59,7 @@ def test_a_pipe_gets_one_whole_result_and_stays_a_pipe(restride, tmp_path, cases
     reader.start()
     restride(*cases, "--json", "pipe")
     reader.join(20)
-    assert len(json.loads(seen[0])["cases"]) == 2
+    assert len(json.loads(seen[0])["runs"][0]["cases"]) == 2
     assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
 
 
@@ -72,7 +79,7 @@ def test_standard_output_gets_the_table_and_then_the_result(tmp_path, cases):
     with open(tmp_path / "both.txt", "w") as out:
         subprocess.run([RESTRIDE, *cases, "--json", "/dev/stdout"], cwd=tmp_path, stdout=out, check=True)
     table, result = (tmp_path / "both.txt").read_text().split("\n{", 1)
-    assert table.startswith("name ") and len(json.loads("{" + result)["cases"]) == 2
+    assert table.startswith("name ") and len(json.loads("{" + result)["runs"][0]["cases"]) == 2
 
 
 @pytest.mark.parametrize("args, words", [
@@ -101,7 +108,7 @@ def test_a_case_that_cannot_be_run_is_a_row_and_the_others_are_run(restride, tmp
     listed = restride(*bench, "--list", code=1).out
     assert "f32 (64,32):(32,1)" in listed and listed.count("FAILED") == 3 and "cannot be made smaller" in listed
     run = restride(*bench, "--reps", "1", "--threads", "1", "--json", "out.json", code=1)
-    rows = {case["name"]: case for case in json.loads((tmp_path / "out.json").read_text())["cases"]}
+    rows = {case["name"]: case for case in only_run(tmp_path / "out.json")["cases"]}
     assert rows["good"]["checked"] and rows["good"]["ratio"] > 0
     assert "cannot be made smaller" in rows["rigid"]["error"] and rows["rigid"]["error"].count("case rigid") == 1
     assert '"shape"' in rows["unreadable"]["error"] and "permute" in rows["wrong"]["error"]
@@ -130,7 +137,7 @@ def test_names_of_cases_cannot_command_the_terminal(restride, tmp_path):
 
 def test_the_machine_and_the_command_are_told_as_info_and_a_shell_tell_them(restride, tmp_path, cases):
     restride(*cases, "--only", "sm*ll", "--json", "out.json")
-    result = json.loads((tmp_path / "out.json").read_text())
+    result = only_run(tmp_path / "out.json")
     assert result["machine"]["isa"] == restride("info", "--json").json()["isa"]
     assert shlex.split(result["command"])[1:] == [*cases, "--only", "sm*ll", "--json", "out.json"]
     assert "'sm*ll'" in result["command"]
@@ -154,7 +161,28 @@ def test_a_result_replaces_a_result_and_nothing_else(restride, tmp_path, cases):
     assert (tmp_path / "notes.md").read_text() == "precious"
     for _ in range(2):
         restride(*cases, "--only", "empty", "--json", "out.json")
-    assert len(json.loads((tmp_path / "out.json").read_text())["cases"]) == 1
+    assert len(only_run(tmp_path / "out.json")["cases"]) == 1
+
+
+def test_runs_of_a_machine_share_a_file_and_each_takes_its_own_place(restride, tmp_path, cases):
+    restride(*cases[:-1], "1,2", "--json", "out.json")
+    before = (tmp_path / "out.json").read_text()
+    restride(*cases, "--only", "small", "--json", "out.json")
+    restride(*cases[:-1], "2", "--json", "out.json")
+    runs = json.loads((tmp_path / "out.json").read_text())["runs"]
+    assert [(run["threads"], run["options"]) for run in runs] == [(1, {}), (2, {}), (1, {"only": ["small"]})]
+    assert all(run["case_files"] == ["cases"] and run["device"] == "cpu" for run in runs)
+    assert runs[0] == json.loads(before)["runs"][0] and runs[1]["command"].endswith("--threads 2 --json out.json")
+    assert [line.split(",")[0].strip() for line in before.splitlines() if '"name"' in line] == ['{"name": "small"', '{"name": "empty"'] * 2
+
+
+def test_runs_of_two_machines_share_no_file(restride, tmp_path, cases):
+    restride(*cases, "--json", "out.json")
+    other = (tmp_path / "out.json").read_text().replace('"cpu": "', '"cpu": "Other ')
+    (tmp_path / "out.json").write_text(other)
+    result = restride(*cases, "--json", "out.json", code=1)
+    assert "another machine" in result.err and "name another file" in result.err and result.out == ""
+    assert (tmp_path / "out.json").read_text() == other
 
 
 @pytest.mark.parametrize("text", ['{"cases":[{"name":"mine","shape":[4]}]}', '{"name":"a package"}', "[]"])

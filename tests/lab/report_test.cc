@@ -38,7 +38,7 @@ TEST(TasksFor, GivesBatchedRungsAsManyElementsInSmallMatrices) {
 TEST(Measure, WithoutADeviceGivesTheMapsFiguresAndNoTimes) {
   const std::vector<Row> rows = measure(tasks_for(512, 4, {"memcpy", "naive"}), 512, 4, false, 1);
   ASSERT_EQ(rows.size(), 2u);
-  const nlohmann::json json = to_json(rows);
+  const nlohmann::ordered_json json = to_json(rows);
   EXPECT_EQ(json[1]["rung"], "naive");
   EXPECT_EQ(json[1]["bytes"], 2 * 512 * 512 * 4);
   EXPECT_EQ(json[1]["map"]["store_sectors"], 32.0);
@@ -48,10 +48,10 @@ TEST(Measure, WithoutADeviceGivesTheMapsFiguresAndNoTimes) {
 }
 
 TEST(ResultFile, IsToldFromOtherJson) {
-  const nlohmann::json rows = to_json(measure(tasks_for(64, 4, {"naive"}), 64, 4, false, 1));
+  const nlohmann::ordered_json rows = to_json(measure(tasks_for(64, 4, {"naive"}), 64, 4, false, 1));
   EXPECT_TRUE(is_result_file({{"machine", to_json(Device{})}, {"rows", rows}}));
   for (const char* other : {R"([])", R"({"rows":[]})", R"({"machine":{},"cases":[]})", R"({"machine":{},"rows":[1]})"})
-    EXPECT_FALSE(is_result_file(nlohmann::json::parse(other))) << other;
+    EXPECT_FALSE(is_result_file(nlohmann::ordered_json::parse(other))) << other;
 }
 
 TEST(Row, CountsReadAndWrittenBytesOfACast) {

@@ -36,7 +36,7 @@ TEST(CudaTilePlan, TransposesOfWholeWordsGoByPacked) {
 }
 
 TEST(CudaTilePlan, TakesTheMeasuredFamilyForWholeWordsAndRowsOfOneLine) {
-  // bench/results/cuda-nvidia-h200-*: a matrix of words that packed's tiles cut unevenly, and 128-byte rows.
+  // bench/results/cuda-nvidia-h200.json: a matrix of words that packed's tiles cut unevenly, and 128-byte rows.
   const auto family = [](const char* dst, const char* src) {
     const auto c = layout::canonicalize(parse_layout(dst), parse_layout(src), 128, 128, layout::UnitRule::kAligned);
     return name(plan::plan_cuda(c, {}).chosen.family);

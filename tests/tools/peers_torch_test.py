@@ -41,6 +41,13 @@ class Ratios(unittest.TestCase):
         self.assertEqual(row["peer_notes"], {"A": "Unsupported: no such case"})
 
 
+class Rows(unittest.TestCase):
+    def test_are_those_of_the_runs_on_the_device(self):
+        runs = [{"device": device, "cases": [{"name": device + name} for name in "ab"]} for device in ("cpu", "cuda")]
+        self.assertEqual([(run["device"], row["name"]) for run, row in peers.rows_on({"runs": runs}, "cuda")],
+                         [("cuda", "cudaa"), ("cuda", "cudab")])
+
+
 class Dtypes(unittest.TestCase):
     def test_all_have_the_name_that_pytorch_and_jax_share(self):
         rows = (ROOT / "include/restride/dtype.hpp").read_text().partition("RESTRIDE_DTYPES(X)")[2].partition("\n\n")[0]

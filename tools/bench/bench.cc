@@ -12,9 +12,8 @@
 #include "src/launch/team.h"
 #include "tools/bench/machine.h"
 #include "tools/bench/report.h"
+#include "tools/bench/results.h"
 #include "tools/bench/shipped.h"
-#include "tools/io/json_text.h"
-#include "tools/io/report_file.h"
 #include "tools/io/text.h"
 
 namespace restride::bench {
@@ -105,8 +104,24 @@ int list(const std::vector<Case>& cases) {
   return std::any_of(cases.begin(), cases.end(), [](const Case& c) { return !c.error.empty(); }) ? 1 : 0;
 }
 
-void write_results(const Settings& settings, const std::vector<CaseResult>& results, const nlohmann::json& machine) {
-  io::write_report(settings.json_path, io::json_text(to_json(results, machine, commit(), command_line()), 1) + "\n");
+std::vector<int> thread_counts(const Settings& settings) {
+  if (settings.device == "cuda") return {1};
+  return settings.threads.empty() ? std::vector<int>{launch::cores_granted()} : settings.threads;
+}
+
+RunInfo describe(const Settings& settings, const Device& device, int threads) {
+  RunInfo info{files_of(settings), settings.device, threads, {}, commit(), command_line(), {}};
+  info.options = nlohmann::ordered_json::object();
+  if (!settings.only.empty()) info.options["only"] = settings.only;
+  if (!settings.dtypes.empty()) info.options["dtypes"] = settings.dtypes;
+  if (settings.max_mib > 0) info.options["max_mib"] = settings.max_mib;
+  if (!settings.run.family.empty()) info.options["family"] = settings.run.family;
+  if (settings.huge_pages) info.options["huge_pages"] = true;
+  nlohmann::json machine = device.describe();
+  machine.update(describe_run());
+  machine["peers"] = settings.run.peers ? device.peer_names() : std::vector<std::string>{};
+  info.machine = machine;
+  return info;
 }
 
 }  // namespace
@@ -137,28 +152,24 @@ int run(const Settings& settings) {
   for (const std::string& warning : warnings) fmt::print(stderr, "restride bench: {}\n", warning);
   if (settings.list) return list(cases);
 
-  const bool to_file = !settings.json_path.empty() && !io::is_stream(settings.json_path);
-  if (!settings.json_path.empty()) io::require_report(settings.json_path, is_result_file);
-  const std::vector<int> threads = settings.device == "cuda"  ? std::vector<int>{1}
-                                   : settings.threads.empty() ? std::vector<int>{launch::cores_granted()}
-                                                              : settings.threads;
+  ResultFile file(settings.json_path);
   std::vector<CaseResult> results;
-  nlohmann::json machine;
-  for (const int count : threads) {
+  for (const int count : thread_counts(settings)) {
     const std::unique_ptr<Device> device = make_device(settings, count);
+    const RunInfo info = describe(settings, *device, count);
+    file.require_machine(info.machine);
     if (results.empty()) fmt::print("{}\n", table_heading());
-    machine = device->describe();
-    machine.update(describe_run());
-    machine["peers"] = settings.run.peers ? device->peer_names() : std::vector<std::string>{};
+    std::vector<CaseResult> measured;
     for (const Case& c : cases) {
-      results.push_back(run_case(c, *device, settings.run));
-      fmt::print("{}\n", table_row(results.back()));
+      measured.push_back(run_case(c, *device, settings.run));
+      fmt::print("{}\n", table_row(measured.back()));
       std::fflush(stdout);
-      if (to_file) write_results(settings, results, machine);  // a long run that is stopped keeps what it has
+      file.put(run_json(info, measured));
     }
+    results.insert(results.end(), measured.begin(), measured.end());
   }
   fmt::print("\n{}\n", summary_table(summarize_classes(results)));
-  if (!settings.json_path.empty() && !to_file) write_results(settings, results, machine);
+  file.finish();
   const bool failed =
       std::any_of(results.begin(), results.end(), [](const CaseResult& r) { return !r.error.empty() && !r.skipped; });
   return failed ? 1 : 0;

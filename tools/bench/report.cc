@@ -8,49 +8,11 @@
 namespace restride::bench {
 namespace {
 
-using nlohmann::json;
-
 std::string time_text(double ns) {
   if (ns <= 0) return "-";
   if (ns < 1e4) return fmt::format("{:.0f} ns", ns);
   if (ns < 1e7) return fmt::format("{:.1f} us", ns / 1e3);
   return fmt::format("{:.2f} ms", ns / 1e6);
-}
-
-double rounded(double value, int decimals) {
-  const double scale = std::pow(10.0, decimals);
-  return std::round(value * scale) / scale;
-}
-
-json case_json(const CaseResult& r) {
-  json out = {{"name", r.name},
-              {"class", r.case_class},
-              {"src", r.src},
-              {"dst", r.dst},
-              {"device", r.device},
-              {"threads", r.threads},
-              {"plan_threads", r.plan_threads},
-              {"family", r.family},
-              {"bytes", r.bytes},
-              {"useful_bytes", r.useful_bytes},
-              {"median_ns", rounded(r.time.median_ns, 1)},
-              {"gbps", rounded(r.gbps(), 3)},
-              {"ceiling_gbps", rounded(r.ceiling_gbps(), 3)},
-              {"ceiling_by", r.ceiling_by},
-              {"ratio", rounded(r.ratio(), 4)},
-              {"noise", rounded(r.time.noise, 4)},
-              {"ceiling_noise", rounded(r.ceiling.noise, 4)},
-              {"plan_ns", rounded(r.plan_ns, 0)},
-              {"checked", r.checked}};
-  if (r.copy_ns > 0) out["copy_ns"] = rounded(r.copy_ns, 1);
-  if (r.floor_ns > 0) out["floor_ns"] = rounded(r.floor_ns, 1);
-  if (r.scaled) out["scaled"] = true;
-  if (!r.error.empty()) out[r.skipped ? "skipped" : "error"] = r.error;
-  json peers = json::object();
-  for (const auto& [name, ratio] : r.peers) peers[name] = rounded(ratio, 4);
-  out["peers"] = std::move(peers);
-  if (!r.peer_notes.empty()) out["peer_notes"] = r.peer_notes;
-  return out;
 }
 
 }  // namespace
@@ -115,33 +77,6 @@ std::string summary_table(const std::vector<ClassSummary>& summaries) {
     if (s.failed > 0) out += fmt::format("  ({} FAILED)", s.failed);
   }
   return out;
-}
-
-json to_json(const std::vector<CaseResult>& results, const json& machine, const std::string& commit,
-             const std::string& command) {
-  json out = {{"machine", machine},
-              {"commit", commit},
-              {"command", command},
-              {"cases", json::array()},
-              {"summary", json::array()}};
-  for (const CaseResult& r : results) out["cases"].push_back(case_json(r));
-  for (const ClassSummary& s : summarize_classes(results))
-    out["summary"].push_back({{"class", s.case_class},
-                              {"threads", s.threads},
-                              {"cases", s.cases},
-                              {"failed", s.failed},
-                              {"geometric_mean", rounded(s.geometric_mean, 4)},
-                              {"worst", rounded(s.worst, 4)},
-                              {"worst_case", s.worst_case}});
-  return out;
-}
-
-bool is_result_file(const json& file) {
-  if (!file.is_object() || !file.contains("machine") || !file.contains("cases") || !file["cases"].is_array())
-    return false;
-  return std::all_of(file["cases"].begin(), file["cases"].end(), [](const json& c) {
-    return c.is_object() && (c.contains("median_ns") || c.contains("error") || c.contains("skipped"));
-  });
 }
 
 }  // namespace restride::bench

@@ -1,10 +1,8 @@
-// What a run prints and what it writes: a table while it goes, a summary by class, one JSON file.
+// What a run prints: a table while it goes, a summary by class.
 #pragma once
 
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "tools/bench/runner.h"
 
@@ -28,12 +26,5 @@ struct ClassSummary {
 /// One entry a (class, threads), in the order of their first case; the last ones, called "all", are over all.
 std::vector<ClassSummary> summarize_classes(const std::vector<CaseResult>& results);
 std::string summary_table(const std::vector<ClassSummary>& summaries);
-
-/// The result file: {"machine", "commit", "command", "cases": [...], "summary": [...]}; bench/README.md explains it.
-nlohmann::json to_json(const std::vector<CaseResult>& results, const nlohmann::json& machine, const std::string& commit,
-                       const std::string& command);
-
-/// True for what `to_json` made, now or in an older version; a case file, which has a list "cases" too, is none.
-bool is_result_file(const nlohmann::json& file);
 
 }  // namespace restride::bench

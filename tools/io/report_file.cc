@@ -8,8 +8,6 @@
 #include <cstdio>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include "tools/io/file.h"
 #include "tools/io/output_file.h"
 
@@ -46,14 +44,16 @@ void write_stream(const std::string& path, const std::string& text) {
   write_all(fd.get(), text, path);
 }
 
-/// Throws unless the file at `path`, if there is one, may go.
-void require_older_report(const std::string& path, const std::function<bool(const nlohmann::json&)>& is_report) {
+using Json = nlohmann::ordered_json;
+
+/// What the file at `path` holds, null where there is none or an empty one. Throws unless it may go.
+Json older_report(const std::string& path, const std::function<bool(const Json&)>& is_report) {
   struct stat st {};
-  if (::stat(path.c_str(), &st) != 0) return;
+  if (::stat(path.c_str(), &st) != 0) return {};
   const std::string text = read_text(path, path);
-  if (text.empty()) return;
-  const nlohmann::json found = nlohmann::json::parse(text, nullptr, false);
-  if (!found.is_discarded() && is_report(found)) return;
+  if (text.empty()) return {};
+  Json found = Json::parse(text, nullptr, false);
+  if (!found.is_discarded() && is_report(found)) return found;
   throw IoError(path + " exists and holds " + (found.is_discarded() ? "no JSON" : "other JSON than this command's") +
                 ", so it is no older report; remove it or name another file");
 }
@@ -66,13 +66,13 @@ bool is_stream(const std::string& path) {
   return !S_ISREG(st.st_mode) || standard_stream(st) >= 0;
 }
 
-void require_report(const std::string& path, const std::function<bool(const nlohmann::json&)>& is_report) {
+Json require_report(const std::string& path, const std::function<bool(const Json&)>& is_report) {
   if (!is_stream(path)) {
     OutputFile(path, true);  // what is not committed leaves nothing behind
-    require_older_report(path, is_report);
-  } else if (::access(path.c_str(), W_OK) != 0) {
-    throw IoError(errno_message("write", path));
+    return older_report(path, is_report);
   }
+  if (::access(path.c_str(), W_OK) != 0) throw IoError(errno_message("write", path));
+  return {};
 }
 
 void write_report(const std::string& path, const std::string& text) {

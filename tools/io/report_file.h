@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 namespace restride::io {
 
@@ -13,9 +13,11 @@ namespace restride::io {
 bool is_stream(const std::string& path);
 
 /// Finds out before the work whether `write_report` will be able to, and that it replaces an older report at most: an
-/// empty file, or one that `is_report` takes for the command's own among all that is JSON.
+/// empty file, or one that `is_report` takes for the command's own among all that is JSON. Returns the older report, or
+/// null where there is none.
 /// Errors: IoError: it cannot, or the file holds something else.
-void require_report(const std::string& path, const std::function<bool(const nlohmann::json&)>& is_report);
+nlohmann::ordered_json require_report(const std::string& path,
+                                      const std::function<bool(const nlohmann::ordered_json&)>& is_report);
 
 /// Replaces a file whole or not at all, symbolic links followed; writes into a stream as it stands.
 /// Errors: IoError: a directory, no permission, no room.

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 
 #include <restride/error.hpp>
@@ -59,50 +58,6 @@ TEST(ClassSummary, HasNoRatioWhereNothingWasMeasured) {
   const std::string table = summary_table(summarize_classes({r}));
   EXPECT_EQ(table.find("0.000"), std::string::npos) << table;
   EXPECT_NE(table.find(" - "), std::string::npos) << table;
-}
-
-TEST(ResultFile, HasTheFieldsThatItsReadersRelyOn) {
-  CaseResult r = result_of("a", "x", 0.5);
-  r.src = "f32 (4):(1)";
-  r.dst = "f32 (4):(1)";
-  r.family = "run";
-  r.plan_ns = 612.4;
-  r.checked = true;
-  r.peers["numpy"] = 0.25;
-  const auto json = to_json({r}, {{"cpu", "some"}}, "abc", "restride bench");
-  EXPECT_EQ(json["machine"]["cpu"], "some");
-  EXPECT_EQ(json["commit"], "abc");
-  EXPECT_EQ(json["command"], "restride bench");
-  const auto& row = json["cases"][0];
-  for (const char* key : {"name", "src", "dst", "device", "threads", "family", "bytes", "median_ns", "gbps",
-                          "ceiling_gbps", "ratio", "noise", "plan_ns", "checked", "peers"})
-    EXPECT_TRUE(row.contains(key)) << key;
-  EXPECT_DOUBLE_EQ(row["ratio"], 0.5);
-  EXPECT_DOUBLE_EQ(row["gbps"], 5);
-  EXPECT_DOUBLE_EQ(row["ceiling_gbps"], 10);
-  EXPECT_DOUBLE_EQ(row["plan_ns"], 612);
-  EXPECT_EQ(row["checked"], true);
-  EXPECT_DOUBLE_EQ(row["peers"]["numpy"], 0.25);
-}
-
-TEST(ResultFile, IsToldFromACaseFileAndOtherJson) {
-  CaseResult wrong = result_of("b", "x", 0.5);
-  wrong.error = "wrong";
-  EXPECT_TRUE(is_result_file(to_json({result_of("a", "x", 0.5), wrong}, {{"cpu", "some"}}, "abc", "restride bench")));
-  for (const char* other :
-       {R"([])", R"({"name":"package"})", R"({"cases":[{"name":"a","shape":[4]}]})", R"({"machine":{},"rows":[]})",
-        R"({"machine":{},"cases":[{"name":"a","shape":[4]}]})", R"({"machine":{},"cases":{}})"})
-    EXPECT_FALSE(is_result_file(nlohmann::json::parse(other))) << other;
-}
-
-TEST(ResultFile, OfEveryCommittedRunIsTakenForOne) {
-  int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(RESTRIDE_TEST_DATA "/../bench/results")) {
-    if (!entry.path().filename().string().starts_with("cpu-")) continue;
-    EXPECT_TRUE(is_result_file(nlohmann::json::parse(std::ifstream(entry.path())))) << entry.path();
-    ++files;
-  }
-  EXPECT_GT(files, 0);
 }
 
 TEST(SelectCases, FiltersByNameClassAndGlobAndRunsElementsSideBySide) {

@@ -14,7 +14,7 @@
 namespace restride::io {
 namespace {
 
-bool is_object(const nlohmann::json& file) { return file.is_object(); }
+bool is_object(const nlohmann::ordered_json& file) { return file.is_object(); }
 
 TEST(ReportFile, ReplacesAFileWholeAndLeavesNothingBesideIt) {
   TemporaryFolder folder;
