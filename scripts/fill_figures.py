@@ -150,7 +150,7 @@ def explain(arguments: str) -> str:
 
 def families_in(explained: str) -> set:
     """The families that a text of `restride explain` has a line for; their order may differ from machine to machine."""
-    return set(re.findall(r"^(?:chosen|others|      ) {5}(\w+) ", explained, re.M))
+    return set(re.findall(r"^(?:chosen|others|      ) {5}(\S+) ", explained, re.M))
 
 
 def checked_explain(arguments: str, old: str) -> str:

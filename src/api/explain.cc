@@ -1,15 +1,55 @@
 // Plans in words.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "src/api/plan_impl.h"
+#include "src/layout/describe.h"
 
 namespace restride {
 namespace {
 
 using plan::Candidate;
+
+constexpr std::size_t kColumns = 100;
+constexpr std::size_t kLabel = 11;   // the width of "canonical  "
+constexpr std::size_t kKernel = 16;  // of a kernel's name behind it
+
+/// Where a line that may have `room` columns ends: behind its last space, else its last comma, else where it must.
+std::size_t break_of(std::string_view text, std::size_t room) {
+  if (text.size() <= room) return text.size();
+  for (const char mark : {' ', ','})
+    if (const std::size_t at = text.rfind(mark, mark == ' ' ? room : room - 1); at != std::string_view::npos && at > 0)
+      return at + 1;
+  return room;
+}
+
+/// `start`, and behind it `text` in lines of 100 columns that begin at column `indent`.
+std::string lines_of(std::string start, std::size_t indent, std::string_view text) {
+  std::string out;
+  start.resize(std::max(start.size(), indent), ' ');
+  do {
+    const std::size_t end = break_of(text, kColumns - start.size());
+    out += start;
+    out += text.substr(0, end);
+    out.erase(out.find_last_not_of(' ') + 1);
+    out += '\n';
+    text.remove_prefix(end);
+    start.assign(indent, ' ');
+  } while (!text.empty());
+  return out;
+}
+
+std::string labelled(std::string_view label, std::string_view text) {
+  return lines_of(std::string(label), kLabel, text);
+}
+
+/// A line about a kernel: text behind its name.
+std::string of_kernel(std::string_view label, const Candidate& k, std::string_view text) {
+  return lines_of(fmt::format("{:<{}}{:<{}}", label, kLabel, plan::name(k.family), kKernel), kLabel + kKernel, text);
+}
 
 std::string params_of(const Candidate& k) {
   std::string out;
@@ -22,70 +62,157 @@ std::string params_of(const Candidate& k) {
 std::string in_time_units(double ns) {
   constexpr const char* kUnits[] = {"ns", "us", "ms", "s"};
   int unit = 0;
-  for (; unit < 3 && ns >= 999.95; ++unit) ns /= 1000;
+  for (; unit < 3 && std::abs(ns) >= 999.95; ++unit) ns /= 1000;
   return fmt::format("{:.4g} {}", ns, kUnits[unit]);
-}
-
-std::string line_of(const Candidate& k, std::string_view reason, const char* sector) {
-  if (!k.applies) return fmt::format("{:<8} does not apply: {}", plan::name(k.family), k.reason);
-  std::string out = fmt::format("{:<8} {:>8}", plan::name(k.family), in_time_units(k.predicted.time_ns));
-  if (k.measured_ns > 0) out += fmt::format(", measured {}", in_time_units(k.measured_ns));
-  if (!k.params.empty()) out += fmt::format("  [{}]", params_of(k));
-  out += fmt::format("  {} + {} {} for {} + {} bytes", k.predicted.read_sectors, k.predicted.written_sectors, sector,
-                     k.predicted.read_bytes, k.predicted.written_bytes);
-  if (!reason.empty()) out += fmt::format("  ({})", reason);
-  return out;
 }
 
 /// What follows "cuda" in the device line.
 std::string gpu_of(const Plan::Impl& p) {
   const plan::CudaMachine m = api::cuda_machine(p.cuda_device);
   const std::string chip = fmt::format("sm_{}{}, {} multiprocessors", m.cc_major, m.cc_minor, m.sm_count);
-  if (p.cuda_device == kModelDevice) return fmt::format(", no GPU here: planned for a model of an H200 ({})\n", chip);
-  return fmt::format(":{}, {}\n", p.cuda_device, chip);
+  if (p.cuda_device == kModelDevice) return fmt::format(", no GPU here: planned for a model of an H200 ({})", chip);
+  return fmt::format(":{}, {}", p.cuda_device, chip);
 }
 
-/// What the sectors of a device are called.
-const char* sectors_of(const plan::Decision& d) { return d.device == DeviceKind::kCpu ? "lines" : "sectors"; }
+/// What a sector of a device is called.
+const char* sector_of(const plan::Decision& d) { return d.device == DeviceKind::kCpu ? "line" : "sector"; }
+
+/// How far a candidate is behind the chosen one, and the parts that this is made of.
+struct Gap {
+  bool measured = false;  ///< by what was measured; then the parts, which are predicted, are not of it
+  double behind_ns = 0;
+  double sectors_ns = 0;
+  double starts_ns = 0;
+  double units_ns = 0;
+};
+
+Gap gap_of(const plan::Decision& d, const Candidate& k) {
+  const plan::Prediction &a = d.chosen.predicted, &b = k.predicted;
+  if (k.measured_ns > 0 && d.chosen.measured_ns > 0) return {true, k.measured_ns - d.chosen.measured_ns, 0, 0, 0};
+  const double behind = b.time_ns - a.time_ns;
+  const double sectors = b.sectors_ns - a.sectors_ns, starts = b.starts_ns - a.starts_ns;
+  return {false, behind, sectors, starts, behind - sectors - starts};
+}
+
+std::string traffic_of(const plan::Prediction& p, const char* sector) {
+  return fmt::format("reads {} in {}, writes {} in {}", layout::counted(p.read_bytes, "byte"),
+                     layout::counted(p.read_sectors, sector), layout::counted(p.written_bytes, "byte"),
+                     layout::counted(p.written_sectors, sector));
+}
+
+/// The candidates' times in columns; behind them what else is to be said of a candidate.
+class TimeTable {
+ public:
+  explicit TimeTable(const plan::Decision& d) : d_(d), measured_(d.chosen.measured_ns > 0) {
+    for (const Candidate& k : d.others) {
+      if (!k.applies) continue;
+      const Gap gap = gap_of(d, k);
+      measured_ = measured_ || k.measured_ns > 0;
+      in_parts_ = in_parts_ || !gap.measured;
+      asked_for_ = asked_for_ || (!gap.measured && gap.behind_ns < 0);
+    }
+  }
+
+  std::string heading() const {
+    std::string out = fmt::format("{:{}}{:>9}", "", kLabel + kKernel, "time");
+    if (measured_) out += "  measured";
+    out += fmt::format("{:>10}", "behind");
+    if (in_parts_) out += fmt::format(" ={:>8}s +{:>8} +{:>8}", sector_of(d_), "starts", "units");
+    return out + '\n';
+  }
+
+  std::string chosen() const {
+    const std::string_view why = d_.chosen.reason.empty() && asked_for_ ? "asked for" : d_.chosen.reason;
+    return of_kernel("chosen", d_.chosen, fmt::format("{}  {}", times(d_.chosen), why));
+  }
+
+  std::string loser(std::string_view label, const Candidate& k) const {
+    const Gap gap = gap_of(d_, k);
+    const auto part = [&](double ns) {
+      return std::abs(ns) < 5e-4 * std::abs(gap.behind_ns) ? std::string("-") : in_time_units(ns);
+    };
+    std::string out = times(k) + fmt::format(" {:>9}", gap.behind_ns == 0 ? "-" : in_time_units(gap.behind_ns));
+    if (!gap.measured && gap.behind_ns > 0)
+      out += fmt::format(" {:>10} {:>9} {:>9}", part(gap.sectors_ns), part(gap.starts_ns), part(gap.units_ns));
+    return of_kernel(label, k, out + "  " + remarks(k, gap));
+  }
+
+ private:
+  std::string times(const Candidate& k) const {
+    std::string out = fmt::format("{:>9}", in_time_units(k.predicted.time_ns));
+    if (measured_) out += fmt::format(" {:>9}", k.measured_ns > 0 ? in_time_units(k.measured_ns) : "-");
+    return out;
+  }
+
+  std::string remarks(const Candidate& k, const Gap& gap) const {
+    std::string out;
+    const auto add = [&](std::string_view words) { out += fmt::format("{}{}", out.empty() ? "" : ", ", words); };
+    if (gap.behind_ns == 0) add("as fast, but not the first of such");
+    if (gap.behind_ns < 0 && gap.measured) add("too little to leave the prediction");
+    const plan::Prediction &a = d_.chosen.predicted, &b = k.predicted;
+    if (a.read_sectors != b.read_sectors) add("reads " + layout::counted(b.read_sectors, sector_of(d_)));
+    if (a.written_sectors != b.written_sectors) add("writes " + layout::counted(b.written_sectors, sector_of(d_)));
+    return out;
+  }
+
+  const plan::Decision& d_;
+  bool measured_;           ///< some were
+  bool in_parts_ = false;   ///< some are behind by prediction, which tells the parts
+  bool asked_for_ = false;  ///< the chosen one is not the fastest
+};
 
 }  // namespace
 
 std::string api::why_lost(const plan::Decision& d, const Candidate& k) {
-  const bool measured = k.measured_ns > 0 && d.chosen.measured_ns > 0;
-  const plan::Prediction &a = d.chosen.predicted, &b = k.predicted;
-  const double behind = measured ? k.measured_ns - d.chosen.measured_ns : b.time_ns - a.time_ns;
-  if (behind == 0) return "as fast, but not the first of such";
-  std::string out = fmt::format("{} {}", in_time_units(std::abs(behind)), behind > 0 ? "behind" : "ahead");
-  if (measured) return out + (behind > 0 ? " when measured" : " when measured, too little to leave the prediction");
-  if (behind < 0) return out + ", but another was asked for";
-  const double sectors_ns = b.sectors_ns - a.sectors_ns, starts_ns = b.starts_ns - a.starts_ns;
+  const Gap gap = gap_of(d, k);
+  if (gap.behind_ns == 0) return "as fast, but not the first of such";
+  const bool slower = gap.behind_ns > 0;
+  std::string out = fmt::format("{} {}", in_time_units(std::abs(gap.behind_ns)), slower ? "behind" : "ahead");
+  if (gap.measured) return out + (slower ? " when measured" : " when measured, too little to leave the prediction");
+  if (!slower) return out + ", but another was asked for";
   const char* before = ":";
   const auto add = [&](double part_ns, std::string_view what) {
-    if (part_ns < 0.1 * behind) return;
+    if (part_ns < 0.1 * gap.behind_ns) return;
     out += fmt::format("{} +{} for {}", before, in_time_units(part_ns), what);
     before = ",";
   };
+  const plan::Prediction &a = d.chosen.predicted, &b = k.predicted;
   const std::int64_t more = b.read_sectors + b.written_sectors - a.read_sectors - a.written_sectors;
-  add(sectors_ns, more > 0 ? fmt::format("{} more {}", more, sectors_of(d))
-                           : fmt::format("{} again or out of order", sectors_of(d)));
-  add(starts_ns, "starts");
-  add(behind - sectors_ns - starts_ns, "moving units");
+  add(gap.sectors_ns, more > 0 ? fmt::format("{} more {}s", more, sector_of(d))
+                               : fmt::format("{}s again or out of order", sector_of(d)));
+  add(gap.starts_ns, "starts");
+  add(gap.units_ns, "moving units");
   return out;
 }
 
 std::string Plan::explain() const {
   const Impl& p = *impl_;
-  const bool cpu = p.decision.device == DeviceKind::kCpu;
-  const char* sector = sectors_of(p.decision);
-  std::string out = fmt::format("src        {}\ndst        {}\n", to_string(p.src), to_string(p.dst));
-  out += fmt::format("canonical  {}\n", layout::to_string(p.canonical));
-  out += fmt::format("device     {}", name(p.decision.device));
-  out += cpu ? fmt::format(", {} thread{}\n", p.threads, p.threads == 1 ? "" : "s") : gpu_of(p);
-  out += fmt::format("chosen     {}\n", line_of(p.decision.chosen, p.decision.chosen.reason, sector));
-  const char* others = "others";
-  for (const Candidate& k : p.decision.others)
-    out += fmt::format("{:<10} {}\n", std::exchange(others, ""), line_of(k, api::why_lost(p.decision, k), sector));
-  return out;
+  const plan::Decision& d = p.decision;
+  const bool cpu = d.device == DeviceKind::kCpu;
+  std::string out = labelled("src", to_string(p.src)) + labelled("dst", to_string(p.dst));
+  out += labelled("canonical", layout::to_string(p.canonical));
+  const std::string where = cpu ? fmt::format(", {} thread{}", p.threads, p.threads == 1 ? "" : "s") : gpu_of(p);
+  out += labelled("device", std::string(name(d.device)) + where);
+  out += labelled("traffic", traffic_of(d.chosen.predicted, sector_of(d)));
+
+  const TimeTable table(d);
+  std::string losers, unfit, params;
+  const auto add_params = [&params](const Candidate& k) {
+    if (!k.params.empty()) params += of_kernel(params.empty() ? "parameters" : "", k, params_of(k));
+  };
+  add_params(d.chosen);
+  for (const Candidate& k : d.others) {
+    if (!k.applies) {
+      unfit += of_kernel("", k, k.reason);
+      continue;
+    }
+    losers += table.loser(losers.empty() ? "others" : "", k);
+    add_params(k);
+  }
+  if (!losers.empty()) out += table.heading();
+  out += table.chosen() + losers;
+  if (!unfit.empty()) out += "do not apply\n" + unfit;
+  return out + params;
 }
 
 }  // namespace restride

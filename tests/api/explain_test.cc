@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "src/api/plan_impl.h"
 #include "src/plan/cpu_planner.h"
@@ -17,8 +20,9 @@ TEST(Explain, ShowsTheCanonicalFormTheChoiceAndWhatLost) {
   EXPECT_TRUE(holds(made("f32 (64,96)", "f32 (64,96):(1,64)").explain(), "src        f32 (64,96):(1,64)",
                     "dst        f32 (64,96):(96,1)",
                     "canonical  unit 4: (96,64) dst (4,384)b src (256,4)b, innermost first", "device     cpu, 1 thread",
-                    "chosen     ", "tile_rows=", "others     ",
-                    "run      does not apply: the copy is not one run contiguous on both sides"));
+                    "traffic    reads 24576 bytes in 385 lines, writes 24576 bytes in 385 lines", "chosen     ",
+                    "tile_rows=", "others     ",
+                    "do not apply\n           run             the copy is not one run contiguous on both sides"));
 }
 
 /// Why a family lost, on the machine that CpuMachine's defaults describe.
@@ -44,21 +48,98 @@ TEST(Explain, SaysWhereTheTimeOfEveryLoserGoes) {
   EXPECT_EQ(reason(converted, Family::kGather), "1 ms behind: +1 ms for moving units");
 }
 
-TEST(Explain, GivesEveryLoserThatAppliesItsReason) {
-  const Plan plan = made("f32 (128,128)", "f32 (128,128):(1,128)");
-  std::istringstream lines(plan.explain());
-  int losers = 0;
-  for (std::string line; std::getline(lines, line);)
-    if (line.find(" lines for ") != std::string::npos && line.rfind("chosen", 0) != 0) {
-      ++losers;
-      EXPECT_NE(line.find(" behind: +"), std::string::npos) << line;
+/// Nanoseconds of a table's cell: "12.08 ms", "-".
+double ns_of(const std::string& cell) {
+  std::istringstream in(cell);
+  double value = 0;
+  std::string unit;
+  if (!(in >> value >> unit)) return 0;
+  return value * (unit == "s" ? 1e9 : unit == "ms" ? 1e6 : unit == "us" ? 1e3 : 1);
+}
+
+struct Loser {
+  std::string kernel, line;
+  double behind_ns = 0;
+  std::vector<double> parts_ns;  ///< lines, starts, units
+};
+
+std::vector<Loser> losers_in(const std::string& explained) {
+  std::vector<Loser> out;
+  std::istringstream lines(explained);
+  bool in_table = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("others ", 0) == 0) in_table = true;
+    if (line.rfind("do not apply", 0) == 0 || line.rfind("parameters", 0) == 0) in_table = false;
+    if (!in_table) continue;
+    line.resize(100, ' ');
+    Loser loser{line.substr(11, 16), line, ns_of(line.substr(36, 10)), {}};
+    for (const std::size_t end : {57, 67, 77}) loser.parts_ns.push_back(ns_of(line.substr(end - 10, 10)));
+    out.push_back(loser);
+  }
+  return out;
+}
+
+TEST(Explain, SaysOfEveryLoserThatAppliesHowItsTimeIsMadeUp) {
+  for (const char* src : {"f32 (128,128):(1,128)", "f32 (128,128):(-128,1)@16256", "u8 (128,128):(3,384)"}) {
+    const std::string text = made("f32 (128,128)", src).explain();
+    const std::vector<Loser> losers = losers_in(text);
+    EXPECT_GE(losers.size(), 2u) << text;
+    for (const Loser& loser : losers) {
+      const double sum = loser.parts_ns[0] + loser.parts_ns[1] + loser.parts_ns[2];
+      EXPECT_GT(loser.behind_ns, 0) << loser.line;
+      EXPECT_NEAR(sum, loser.behind_ns, 2e-3 * loser.behind_ns) << loser.line;
     }
-  EXPECT_GE(losers, 3);
+  }
+}
+
+TEST(Explain, SaysWhichLosersTouchMoreMemory) {
+  const std::string text = made("f32 (4096,4096)", "f32 (4096,4096):(1,4096)").explain();
+  for (const Loser& loser : losers_in(text))
+    EXPECT_EQ(loser.line.find("reads 16777216 lines") != std::string::npos,
+              loser.kernel.starts_with("rows") || loser.kernel.starts_with("gather"))
+        << text;
+}
+
+TEST(Explain, GivesTheParametersOfEveryCandidateThatHasSome) {
+  const Plan plan = made("f32 (4096,4096)", "f32 (4096,4096):(1,4096)");
+  const plan::Decision& d = plan.impl().decision;
+  const std::string text = plan.explain();
+  const auto told = [&](const plan::Candidate& k) {
+    for (const plan::Param& p : k.params)
+      EXPECT_TRUE(holds(text, std::string(plan::name(p.id)) + "=" + std::to_string(p.value)));
+  };
+  told(d.chosen);
+  for (const plan::Candidate& k : d.others) told(k);
+}
+
+TEST(Explain, FitsAHundredColumnsAndSaysNothingOverAndOver) {
+  Options model;
+  model.device = DeviceKind::kCuda;
+  model.cuda_device = kModelDevice;
+  for (const Options& options : {Options{}, model}) {
+    for (const auto& [dst, src] :
+         {std::pair{"f32 (4093,4097)", "f32 (4093,4097):(1,4093)"},
+          {"f32 (27,27,27,27,27)", "f32 (27,27,27,27,27):(1,27,729,19683,531441)"},
+          {"u8 (3,480,640)", "u8 (3,480,640):(1,1920,3)"},
+          {"f16 (2,3,2,3,2,3,2,3,2,3,2,3,2,3,2,3,2,3,2,3)",
+           "f16 (2,3,2,3,2,3,2,3,2,3,2,3,2,3,2,3,2,3,2,3):(1,2,6,12,36,72,216,432,1296,2592,7776,"
+           "15552,46656,93312,279936,559872,1679616,3359232,10077696,20155392)"}}) {
+      const std::string text = Plan(parse_layout(dst), parse_layout(src), options).explain();
+      std::istringstream lines(text);
+      for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+      for (const char* phrase : {" bytes in ", "behind", "starts", "apply"}) {
+        std::size_t count = 0;
+        for (std::size_t at = text.find(phrase); at != std::string::npos; at = text.find(phrase, at + 1)) ++count;
+        EXPECT_LE(count, 2u) << phrase << " in\n" << text;
+      }
+    }
+  }
 }
 
 TEST(Explain, SaysThatAnotherWasAskedForWhereALoserIsFaster) {
   const auto forced = decided("f32 (1000,1000)", "f32 (1000,1000):(1,1000)", "rows");
   EXPECT_TRUE(holds(reason(forced, plan::Family::kTile), " ahead, but another was asked for"));
+  EXPECT_TRUE(holds(made("f32 (1000,1000)", "f32 (1000,1000):(1,1000)", "rows").explain(), "ms  asked for\n"));
 }
 
 TEST(Explain, GoesByWhatWasMeasured) {
