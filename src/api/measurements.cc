@@ -1,22 +1,17 @@
 // Measurements as text: one JSON object, one record a copy.
 #include <restride/measurements.hpp>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <atomic>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include <restride/error.hpp>
 
 #include "src/api/measure.h"
 #include "src/base/text_file.h"
+#include "src/base/whole_file.h"
 
 namespace restride {
 namespace {
@@ -43,53 +38,6 @@ MeasuredCandidate candidate_from(const json& in) {
     out.params[name] = value.get<std::int64_t>();
   }
   return out;
-}
-
-namespace fs = std::filesystem;
-
-[[noreturn]] void cannot_write(const fs::path& path, const std::string& why) {
-  throw IoError(fmt::format("cannot write {}: {}; name a file in a folder that you may write to", path.string(), why));
-}
-
-/// The file behind `path`, links followed, also when it does not exist yet. Errors: IoError: it is no regular file.
-fs::path target_of(fs::path path) {
-  constexpr int kMaxLinks = 40;  // as Linux
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (fs::exists(status) && !fs::is_regular_file(status)) cannot_write(path, "it is no regular file");
-  for (int links = 0; fs::is_symlink(fs::symlink_status(path, error)); ++links) {
-    const fs::path to = fs::read_symlink(path, error);
-    if (error || links == kMaxLinks) cannot_write(path, error ? error.message() : std::strerror(ELOOP));
-    path = path.parent_path() / to;
-  }
-  return path;
-}
-
-/// Written beside and renamed, so that a reader sees the old file or the new one, never half of one.
-void replace_file(const fs::path& path, const std::string& text) {
-  static std::atomic<unsigned> serial{0};  // threads may save at once
-  std::string beside;
-  int fd = -1;
-  for (int attempt = 0; fd < 0 && attempt < 100; ++attempt) {
-    beside = fmt::format("{}.restride-{}-{}", path.string(), ::getpid(), serial++);
-    fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 && errno != EEXIST) break;
-  }
-  if (fd < 0) cannot_write(path, std::strerror(errno));
-  struct stat old {};
-  if (::stat(path.c_str(), &old) == 0) (void)::fchmod(fd, old.st_mode & 07777);
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const ssize_t n = ::write(fd, text.data() + at, text.size() - at);
-    if (n < 0 && errno != EINTR) break;
-    at += n < 0 ? 0 : static_cast<std::size_t>(n);
-  }
-  int reason = at < text.size() ? errno : 0;
-  if (::close(fd) != 0 && reason == 0) reason = errno;
-  if (reason == 0 && ::rename(beside.c_str(), path.c_str()) == 0) return;
-  if (reason == 0) reason = errno;
-  (void)::unlink(beside.c_str());
-  cannot_write(path, std::strerror(reason));
 }
 
 }  // namespace
@@ -130,7 +78,12 @@ Measurements Measurements::from_json(std::string_view text) {
   return out;
 }
 
-void Measurements::save(const std::string& path) const { replace_file(target_of(path), to_json()); }
+void Measurements::save(const std::string& path) const {
+  const std::string text = to_json();
+  base::WholeFile file(path, true);
+  file.write(0, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+  (void)file.commit(false);  // nobody's file is in the way of one that replaces
+}
 
 Measurements Measurements::load(const std::string& path) {
   std::string why;

@@ -12,24 +12,21 @@
 #include <string>
 #include <utility>
 
+#include "src/base/fd.h"
+
 namespace restride::base {
 
 /// All of a regular file of up to 64 MiB; nothing, and `why`, where it cannot be had. Opening a pipe would wait for its
 /// writer (O_NONBLOCK does not), and a device may have no end.
 inline std::optional<std::string> read_text_file(const std::string& path, std::string* why) {
   constexpr std::int64_t kMostBytes = 64 << 20;
-  struct Open {
-    int fd;
-    ~Open() {
-      if (fd >= 0) (void)::close(fd);
-    }
-  } const file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   const auto refuse = [why](std::string words) {
     *why = std::move(words);
     return std::nullopt;
   };
   struct stat st {};
-  if (file.fd < 0 || ::fstat(file.fd, &st) != 0) return refuse(std::strerror(errno));
+  if (!file || ::fstat(file.get(), &st) != 0) return refuse(std::strerror(errno));
   if (S_ISDIR(st.st_mode)) return refuse("it is no regular file but a directory");
   if (!S_ISREG(st.st_mode)) return refuse("it is no regular file");
   if (st.st_size > kMostBytes)
@@ -37,7 +34,7 @@ inline std::optional<std::string> read_text_file(const std::string& path, std::s
                   " are refused");
   std::string text(static_cast<std::size_t>(st.st_size), '\0');
   for (std::size_t at = 0; at < text.size();) {
-    const ssize_t n = ::read(file.fd, text.data() + at, text.size() - at);
+    const ssize_t n = ::read(file.get(), text.data() + at, text.size() - at);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return refuse(std::strerror(errno));
     if (n == 0) text.resize(at);  // it has become shorter

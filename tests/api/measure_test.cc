@@ -132,6 +132,13 @@ TEST_F(MeasurementsFile, IsWrittenThroughLinks) {
   EXPECT_EQ(files(), 3);
 }
 
+TEST_F(MeasurementsFile, MayHaveTheLongestNameThereIs) {
+  const std::filesystem::path path = folder_ / std::string(255, 'm');
+  for (int round = 0; round < 2; ++round) kept_.save(path);
+  EXPECT_EQ(Measurements::load(path).to_json(), kept_.to_json());
+  EXPECT_EQ(files(), 1);
+}
+
 TEST_F(MeasurementsFile, NeverTakesThePlaceOfWhatIsNoFile) {
   ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
   EXPECT_THROW(kept_.save(folder_ / "pipe"), IoError);

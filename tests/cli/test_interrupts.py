@@ -8,10 +8,12 @@ import time
 import numpy as np
 import pytest
 
+from conftest import poor_file_system
+
 RESTRIDE = os.environ["RESTRIDE"]
 
 
-def start_slow_copy(tmp_path, *options):
+def start_slow_copy(tmp_path, *options, before=lambda: None):
     """A copy that is still running when this returns, its output open but without a name."""
     if not (tmp_path / "slow.npy").exists():
         with open(tmp_path / "slow.npy", "wb") as f:
@@ -20,7 +22,7 @@ def start_slow_copy(tmp_path, *options):
             f.truncate(f.tell() + 60_000 * 60_000)
     child = subprocess.Popen([RESTRIDE, "copy", "slow.npy", "out.npy", "--axes", "1,0", "--threads", "1", "--family", "gather", *options],
                              cwd=tmp_path, stderr=subprocess.PIPE, text=True,
-                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))  # SIGQUIT would leave one
+                             preexec_fn=lambda: (before(), resource.setrlimit(resource.RLIMIT_CORE, (0, 0))))  # SIGQUIT would leave one
     for _ in range(1000):  # until the output is open
         names = []
         for fd in os.listdir(f"/proc/{child.pid}/fd"):
@@ -42,6 +44,18 @@ def test_a_signal_in_the_middle_leaves_nothing(tmp_path, number):
     child.send_signal(number)
     # ThreadSanitizer holds signals back until the program next calls into the system.
     assert child.wait(120 if os.environ.get("RESTRIDE_SANITIZE") else 20) == -number, "a shell sees 128 + the signal's number"
+    assert os.listdir(tmp_path) == ["slow.npy"]
+
+
+def test_a_signal_takes_the_claim_of_a_name_with_it(tmp_path):
+    child = start_slow_copy(tmp_path, before=poor_file_system())
+    for _ in range(1000):
+        if (tmp_path / "out.npy").exists():
+            break
+        time.sleep(0.01)
+    assert (tmp_path / "out.npy").stat().st_size == 0 and len(os.listdir(tmp_path)) == 3
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(120 if os.environ.get("RESTRIDE_SANITIZE") else 20) == -signal.SIGTERM
     assert os.listdir(tmp_path) == ["slow.npy"]
 
 

@@ -7,6 +7,8 @@ import subprocess
 import numpy as np
 import pytest
 
+from conftest import poor_file_system
+
 
 def test_nothing_is_overwritten_without_force(restride, tmp_path, array):
     (tmp_path / "out.npy").write_text("precious")
@@ -85,6 +87,23 @@ def test_a_link_is_written_through_whether_its_file_exists_or_not(restride, tmp_
     restride("copy", "in.npy", "link.npy", "--force")
     assert (tmp_path / "link.npy").is_symlink()
     np.testing.assert_array_equal(np.load(tmp_path / "real.npy"), array)
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_an_output_appears_where_files_have_neither_links_nor_renames_that_replace_nothing(restride, tmp_path, array, force):
+    before = poor_file_system()
+    restride("copy", "in.npy", "out.npy", *force, before=before)
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), array)
+    assert "--force" in restride("copy", "in.npy", "out.npy", before=before, code=1).err
+    restride("copy", "in.npy", "out.npy", "--force", "--axes", "2,1,0", before=before)
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), array.T)
+    assert sorted(os.listdir(tmp_path)) == ["in.npy", "out.npy"]
+
+
+def test_a_failed_copy_takes_the_claim_of_its_name_with_it(restride, tmp_path, numbered):
+    np.save(tmp_path / "in.npy", numbered((1024, 1024)))
+    restride("copy", "in.npy", "out.npy", file_bytes=1 << 20, before=poor_file_system(), code=1)
+    assert os.listdir(tmp_path) == ["in.npy"]
 
 
 @pytest.mark.parametrize("path", ["no/such/m.json", "pipe"])

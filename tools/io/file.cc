@@ -16,19 +16,6 @@
 
 namespace restride::io {
 
-Fd& Fd::operator=(Fd&& o) noexcept {
-  std::swap(fd_, o.fd_);
-  return *this;
-}
-
-Fd::~Fd() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-std::string errno_message(const std::string& doing, const std::string& path) {
-  return "cannot " + doing + " " + path + ": " + std::strerror(errno);
-}
-
 InputFile::InputFile(const std::string& path)
     // Opening a pipe would wait for its writer; O_NONBLOCK lets the check below refuse it instead.
     : InputFile(Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), path) {}
@@ -106,19 +93,6 @@ Fd nameless_file() {
     return named;
   }
   throw IoError(errno_message("make a temporary file in", dirs.back()) + "; set TMPDIR to a directory with room");
-}
-
-void write_fully(int fd, std::uint64_t offset, Bytes bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      const bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
-      throw IoError(errno_message("write", path) + (full ? "; free some space or name a target elsewhere" : ""));
-    }
-    bytes = bytes.subspan(static_cast<std::size_t>(n));
-    offset += static_cast<std::uint64_t>(n);
-  }
 }
 
 }  // namespace restride::io

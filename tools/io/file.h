@@ -7,27 +7,14 @@
 #include <string>
 #include <utility>
 
+#include "src/base/fd.h"
 #include "tools/io/byte_source.h"
 
 namespace restride::io {
 
-/// Owns a file descriptor.
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
-  Fd& operator=(Fd&& o) noexcept;
-  ~Fd();
-  int get() const noexcept { return fd_; }
-  explicit operator bool() const noexcept { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
-
-/// "cannot read x.npy: Permission denied", from errno.
-[[nodiscard]] std::string errno_message(const std::string& doing, const std::string& path);
+using base::errno_message;
+using base::Fd;
+using base::write_fully;
 
 /// A regular file. Its size is taken once, when it is opened.
 class InputFile final : public ByteSource {
@@ -80,8 +67,5 @@ std::string read_text(const std::string& path, const std::string& shown);
 /// A file without a name in $TMPDIR or, where that is unset or empty, in /var/tmp, else /tmp; gone when closed.
 /// Errors: IoError.
 Fd nameless_file();
-
-/// Writes all of `bytes` at `offset`. Errors: IoError, with the remedy when the disk is full.
-void write_fully(int fd, std::uint64_t offset, Bytes bytes, const std::string& path);
 
 }  // namespace restride::io

@@ -1,6 +1,7 @@
 #include "tools/io/signals.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,23 +21,34 @@ namespace {
 constexpr int kEndingSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2};
 
 // Handlers may touch nothing else: plain memory written before the flag is set.
-char temporary[PATH_MAX];
-std::atomic<bool> has_temporary{false};
+struct Temporary {
+  std::atomic<bool> used{false};
+  bool claim = false;
+  char path[PATH_MAX];
+};
+Temporary temporaries[4];  // an output has its own name, now and then another that it tries, and the one it claims
 char lost_pages_message[3 * PATH_MAX] =
     "restride: error: a file became shorter or unreadable while it was read; nothing was written\n";
 
-void remove_temporary() noexcept {
-  if (has_temporary.exchange(false)) ::unlink(temporary);
+/// True unless there is a file at `path` that holds something.
+bool is_empty(const char* path) noexcept {
+  struct stat st {};
+  return ::lstat(path, &st) != 0 || (S_ISREG(st.st_mode) && st.st_size == 0);
+}
+
+void remove_temporaries() noexcept {
+  for (Temporary& t : temporaries)
+    if (t.used.exchange(false) && (!t.claim || is_empty(t.path))) ::unlink(t.path);
 }
 
 void end_by_signal(int signal) {
-  remove_temporary();
+  remove_temporaries();
   ::signal(signal, SIG_DFL);
   ::raise(signal);  // delivered when this handler returns: the shell sees who ended us
 }
 
 void lost_pages(int) {
-  remove_temporary();
+  remove_temporaries();
   [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, lost_pages_message, std::strlen(lost_pages_message));
   ::_exit(1);
 }
@@ -59,10 +71,21 @@ void install_signal_handlers() {
   ::signal(SIGXFSZ, SIG_IGN);
 }
 
-void set_temporary(const std::string& path) {
-  if (path.size() >= sizeof(temporary)) throw IoError("the output's path is too long: " + path);
-  std::memcpy(temporary, path.c_str(), path.size() + 1);
-  has_temporary.store(true);
+void add_temporary(const std::string& path, bool claim) {
+  if (path.size() >= PATH_MAX) throw IoError("the output's path is too long: " + path);
+  for (Temporary& t : temporaries) {
+    if (t.used.load()) continue;
+    t.claim = claim;
+    std::memcpy(t.path, path.c_str(), path.size() + 1);
+    t.used.store(true);
+    return;
+  }
+  throw InternalError("more temporary files at a time than signals know of; please report it");
+}
+
+void forget_temporary(const std::string& path) noexcept {
+  for (Temporary& t : temporaries)
+    if (t.used.load() && path == t.path) t.used.store(false);
 }
 
 void name_mapped_file(const std::string& path) {
@@ -71,7 +94,5 @@ void name_mapped_file(const std::string& path) {
   message.resize(std::min(message.size(), sizeof(lost_pages_message) - 1));
   std::memcpy(lost_pages_message, message.c_str(), message.size() + 1);
 }
-
-void clear_temporary() noexcept { has_temporary.store(false); }
 
 }  // namespace restride::io

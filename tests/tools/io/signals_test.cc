@@ -4,9 +4,12 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <cerrno>
 #include <cstring>
+#include <exception>
 
 #include "tests/tools/io/support.h"
+#include "tools/io/output_file.h"
 
 namespace restride::io {
 namespace {
@@ -21,7 +24,7 @@ int status_after(int number, const std::string& temporary, void (*before)(int)) 
     ::signal(number, before);
     write_file(temporary, "half");
     install_signal_handlers();
-    set_temporary(temporary);
+    add_temporary(temporary, false);
     ::raise(number);
     ::_exit(0);
   }
@@ -47,6 +50,61 @@ TEST(Signals, ThatTheCallerIgnoresStayIgnored) {
     EXPECT_TRUE(WIFEXITED(status)) << ::strsignal(number);
     EXPECT_EQ(folder.files(), 1u) << ::strsignal(number);
   }
+}
+
+/// Runs `work` in a child, which SIGTERM then ends.
+template <class Work>
+void end_by_signal_after(Work&& work) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    install_signal_handlers();
+    try {
+      work();
+      ::raise(SIGTERM);
+    } catch (const std::exception&) {
+    }
+    ::_exit(1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status));
+}
+
+TEST(Signals, RemoveEveryTemporaryFileThatIsThereAndNoOther) {
+  TemporaryFolder folder;
+  end_by_signal_after([&] {
+    for (const char* name : {"first", "second", "third", "fourth"}) write_file(folder / name, "half");
+    for (const char* name : {"first", "second", "third"}) add_temporary(folder / name, false);
+    forget_temporary(folder / "second");
+    add_temporary(folder / "fourth", false);
+  });
+  EXPECT_EQ(folder.files(), 1u);
+  EXPECT_TRUE(std::filesystem::exists(folder / "second"));
+}
+
+TEST(Signals, RemoveAClaimOnlyWhileItIsEmpty) {
+  TemporaryFolder folder;
+  end_by_signal_after([&] {
+    write_file(folder / "empty", "");
+    write_file(folder / "taken", "somebody else's");
+    add_temporary(folder / "empty", true);
+    add_temporary(folder / "taken", true);
+  });
+  EXPECT_EQ(folder.files(), 1u);
+  EXPECT_EQ(read_file(folder / "taken"), "somebody else's");
+}
+
+TEST(Signals, RemoveTheClaimAndTheFileBesideItOfAnOutput) {
+  TemporaryFolder folder;
+  end_by_signal_after([&] {
+    static base::NamingCalls calls = naming_for_signals();
+    calls.open_nameless = [](const char*, mode_t) { return errno = EOPNOTSUPP, -1; };
+    calls.link = calls.rename_new = [](const char*, const char*) { return errno = EINVAL, -1; };
+    new base::WholeFile(folder / "out", false, calls);  // never destroyed
+    if (folder.files() != 2) ::_exit(1);
+  });
+  EXPECT_EQ(folder.files(), 0u);
 }
 
 }  // namespace
