@@ -119,8 +119,9 @@ WholeFile::WholeFile(const std::string& path, bool replace, const NamingCalls& n
   require_regular(target_);
   struct stat st {};
   const bool exists = ::stat(target_.c_str(), &st) == 0;
-  // The umask applies to new files.
-  const mode_t mode = exists ? st.st_mode & 07777 : 0666;
+  // Permissions alone: with the bits above them, a file of somebody else's would lend its rights to ours. The umask
+  // applies to new files.
+  const mode_t mode = exists ? st.st_mode & 0777 : 0666;
   if (!open_nameless(mode)) open_beside(exists ? 0600 : mode);  // never open to more than may read the old file
   if (exists) ::fchmod(fd_.get(), mode);
   if (replace_)

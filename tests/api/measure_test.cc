@@ -132,6 +132,14 @@ TEST_F(MeasurementsFile, IsWrittenThroughLinks) {
   EXPECT_EQ(files(), 3);
 }
 
+TEST_F(MeasurementsFile, TakesNoRightsOverFromTheFileItReplaces) {
+  const std::filesystem::path path = folder_ / "m.json";
+  std::ofstream(path).close();
+  ASSERT_EQ(::chmod(path.c_str(), 06755), 0);
+  kept_.save(path);
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0755));
+}
+
 TEST_F(MeasurementsFile, MayHaveTheLongestNameThereIs) {
   const std::filesystem::path path = folder_ / std::string(255, 'm');
   for (int round = 0; round < 2; ++round) kept_.save(path);

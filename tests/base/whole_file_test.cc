@@ -150,5 +150,16 @@ TEST(WholeFile, LeavesWhatTookThePlaceOfItsClaimAlsoWithoutCommit) {
   EXPECT_EQ(folder.files(), 1u);
 }
 
+TEST(WholeFile, TakesNoRightsOverFromTheFileItReplaces) {
+  TemporaryFolder folder;
+  for (const FileSystem& system : all_file_systems()) {
+    SCOPED_TRACE(system.lacks);
+    write_file(folder / "out", "old");
+    ASSERT_EQ(::chmod((folder / "out").c_str(), 07751), 0);
+    EXPECT_TRUE(WholeFile(folder / "out", true, system.calls).commit(false));
+    EXPECT_EQ(std::filesystem::status(folder / "out").permissions(), std::filesystem::perms(0751));
+  }
+}
+
 }  // namespace
 }  // namespace restride::base

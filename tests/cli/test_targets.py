@@ -106,6 +106,14 @@ def test_a_failed_copy_takes_the_claim_of_its_name_with_it(restride, tmp_path, n
     assert os.listdir(tmp_path) == ["in.npy"]
 
 
+@pytest.mark.parametrize("bits", [0o4755, 0o2755, 0o1755, 0o6777])
+def test_a_replaced_file_leaves_permissions_alone_behind(restride, tmp_path, array, bits):
+    (tmp_path / "out.npy").write_text("old")
+    (tmp_path / "out.npy").chmod(bits)
+    restride("copy", "in.npy", "out.npy", "--force")
+    assert (tmp_path / "out.npy").stat().st_mode & 0o7777 == bits & 0o777, "no right to run as somebody else"
+
+
 @pytest.mark.parametrize("path", ["no/such/m.json", "pipe"])
 def test_measurements_that_cannot_be_kept_leave_no_output(restride, tmp_path, array, path):
     os.mkfifo(tmp_path / "pipe")
