@@ -23,8 +23,17 @@ std::string directory_of(const std::string& path) {
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// Where the bytes go: links followed, also one whose file does not exist yet.
-std::string follow_links(const std::string& shown) {
+/// A link that another user placed where all may: the kernel refuses to open a file through it (protected_symlinks),
+/// and what replaces files must be no way around that.
+bool is_planted(const std::string& path, const struct stat& link) {
+  struct stat folder {};
+  if (::stat(directory_of(path).c_str(), &folder) != 0) return false;
+  const bool open_to_all = (folder.st_mode & S_ISVTX) != 0 && (folder.st_mode & S_IWOTH) != 0;
+  return open_to_all && link.st_uid != ::geteuid() && link.st_uid != folder.st_uid;
+}
+
+/// Where the bytes go: links followed, with `replace` also one whose file does not exist yet.
+std::string follow_links(const std::string& shown, bool replace) {
   namespace fs = std::filesystem;
   constexpr int kMaxLinks = 40;  // as the kernel
   std::string path = shown;
@@ -37,6 +46,16 @@ std::string follow_links(const std::string& shown) {
     std::error_code error;
     const fs::path to = fs::read_symlink(path, error);
     if (error) throw IoError(fmt::format("cannot write {}: {}", shown, error.message()));
+    if (is_planted(path, link))
+      throw IoError(
+          fmt::format("cannot write {}: the symbolic link {} to {} is another user's, in a folder open to all; "
+                      "name that file itself",
+                      shown, path, to.string()));
+    if (dangling && !replace)
+      throw IoError(
+          fmt::format("cannot write {}: it is a symbolic link to {}, which does not exist; remove the link or "
+                      "name that file itself",
+                      shown, to.string()));
     std::string next = fs::path(path).parent_path() / to;
     if (!dangling && ::lstat(next.c_str(), &link) != 0) return path;  // it has no path, as /dev/stdout of a pipe
     path = std::move(next);
@@ -115,7 +134,11 @@ void WholeFile::OwnName::let_go() noexcept {
 }
 
 WholeFile::WholeFile(const std::string& path, bool replace, const NamingCalls& naming)
-    : naming_(naming), path_(path), target_(follow_links(path)), directory_(directory_of(target_)), replace_(replace) {
+    : naming_(naming),
+      path_(path),
+      target_(follow_links(path, replace)),
+      directory_(directory_of(target_)),
+      replace_(replace) {
   require_regular(target_);
   struct stat st {};
   const bool exists = ::stat(target_.c_str(), &st) == 0;

@@ -37,8 +37,8 @@ void require_regular(const std::string& path);
 /// ends the process, a crash and SIGKILL where files have names aside.
 class WholeFile {
  public:
-  /// Symbolic links are followed, also one whose file does not exist.
-  /// Errors: IoError: the target is no regular file, or cannot be written.
+  /// Symbolic links are followed, one whose file does not exist only with `replace`.
+  /// Errors: IoError: the target is no regular file, cannot be written, or lies behind a link that is not followed.
   WholeFile(const std::string& path, bool replace, const NamingCalls& naming = system_naming());
   ~WholeFile();
   WholeFile(const WholeFile&) = delete;

@@ -161,5 +161,32 @@ TEST(WholeFile, TakesNoRightsOverFromTheFileItReplaces) {
   }
 }
 
+TEST(WholeFile, FollowsADanglingLinkOnlyToReplace) {
+  TemporaryFolder folder;
+  std::filesystem::create_symlink("real", folder / "link");
+  EXPECT_TRUE(holds(message_of<IoError>([&] { WholeFile(folder / "link", false); }),
+                    "link to real, which does not exist", "remove the link", "name that file"));
+  EXPECT_EQ(folder.files(), 1u);
+  EXPECT_TRUE(WholeFile(folder / "link", true).commit(false));
+  EXPECT_TRUE(std::filesystem::is_regular_file(folder / "real"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+}
+
+TEST(WholeFile, FollowsNoLinkThatAnotherUserPlacedInAFolderOpenToAll) {
+  if (::geteuid() != 0) GTEST_SKIP() << "giving a link to another user needs root";
+  TemporaryFolder folder;
+  constexpr uid_t kNobody = 65534;
+  write_file(folder / "precious", "precious");
+  for (const char* to : {"precious", "missing"}) {
+    const std::string link = folder / (std::string("to-") + to);
+    std::filesystem::create_symlink(to, link);
+    ASSERT_EQ(::lchown(link.c_str(), kNobody, kNobody), 0);
+    ASSERT_EQ(::chmod((folder / "").c_str(), 01777), 0);
+    EXPECT_TRUE(holds(message_of<IoError>([&] { WholeFile(link, true); }), "another user's", "name that file"));
+    ASSERT_EQ(::chmod((folder / "").c_str(), 0755), 0);
+    EXPECT_TRUE(WholeFile(link, true).commit(false)) << "where only we may place links it is ours to follow";
+  }
+}
+
 }  // namespace
 }  // namespace restride::base

@@ -89,6 +89,13 @@ def test_a_link_is_written_through_whether_its_file_exists_or_not(restride, tmp_
     np.testing.assert_array_equal(np.load(tmp_path / "real.npy"), array)
 
 
+def test_a_dangling_link_is_written_through_with_force_alone(restride, tmp_path, array):
+    (tmp_path / "link.npy").symlink_to("real.npy")
+    err = restride("copy", "in.npy", "link.npy", code=1).err
+    assert "link.npy: it is a symbolic link to real.npy, which does not exist" in err and "remove the link" in err
+    assert sorted(os.listdir(tmp_path)) == ["in.npy", "link.npy"]
+
+
 @pytest.mark.parametrize("force", [(), ("--force",)])
 def test_an_output_appears_where_files_have_neither_links_nor_renames_that_replace_nothing(restride, tmp_path, array, force):
     before = poor_file_system()
