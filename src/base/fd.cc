@@ -1,5 +1,7 @@
 #include "src/base/fd.h"
 
+#include <sys/resource.h>
+
 #include <cerrno>
 #include <cstring>
 
@@ -15,8 +17,15 @@ std::string errno_message(const std::string& doing, const std::string& path) {
 std::string write_message(const std::string& path, std::uint64_t bytes) {
   const int reason = errno;
   const std::string message = errno_message("write", path);
-  if (reason != ENOSPC && reason != EDQUOT && reason != EFBIG) return message;
-  return fmt::format("{} (at least {} bytes are needed); free some space or name a target elsewhere", message, bytes);
+  if (reason == ENOSPC || reason == EDQUOT)
+    return fmt::format("{} (at least {} bytes are needed); free some space or name a target elsewhere", message, bytes);
+  if (reason != EFBIG) return message;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur)
+    return fmt::format("{} (at least {} bytes are needed); files are limited to {} bytes: raise the limit (ulimit -f)",
+                       message, bytes, limit.rlim_cur);
+  return fmt::format("{} (at least {} bytes are needed); its file system holds no such file: name a target elsewhere",
+                     message, bytes);
 }
 
 void write_fully(int fd, std::uint64_t offset, std::span<const std::uint8_t> bytes, const std::string& path) {

@@ -33,7 +33,9 @@ class Fd {
 /// "cannot read x.npy: Permission denied", from errno.
 [[nodiscard]] std::string errno_message(const std::string& doing, const std::string& path);
 
-/// "cannot write x.npy: ...", from errno, with the remedy where there is no room for a file of `bytes` bytes.
+/// "cannot write x.npy: ...", from errno, with the remedy where there is no room for a file of `bytes` bytes: the
+/// disk's is one thing, the limit on the size of files (`ulimit -f`) another, and what the file system counts to a
+/// third.
 [[nodiscard]] std::string write_message(const std::string& path, std::uint64_t bytes);
 
 /// Writes all of `bytes` at `offset`. Errors: IoError, with the remedy when there is no room.
