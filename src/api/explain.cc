@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "src/api/plan_impl.h"
 #include "src/layout/describe.h"
@@ -56,6 +57,12 @@ std::string params_of(const Candidate& k) {
   for (const plan::Param& p : k.params)
     out += fmt::format("{}{}={}", out.empty() ? "" : " ", plan::name(p.id), p.value);
   return out;
+}
+
+/// Those that say something, with commas between them.
+std::string joined(std::vector<std::string> parts) {
+  std::erase(parts, "");
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 /// Four digits and the unit that keeps them in front of the point: 38.15 ms.
@@ -123,7 +130,7 @@ class TimeTable {
 
   std::string chosen() const {
     const std::string_view why = d_.chosen.reason.empty() && asked_for_ ? "asked for" : d_.chosen.reason;
-    return of_kernel("chosen", d_.chosen, fmt::format("{}  {}", times(d_.chosen), why));
+    return of_kernel("chosen", d_.chosen, times(d_.chosen) + "  " + joined({std::string(why), params_of(d_.chosen)}));
   }
 
   std::string loser(std::string_view label, const Candidate& k) const {
@@ -145,14 +152,21 @@ class TimeTable {
   }
 
   std::string remarks(const Candidate& k, const Gap& gap) const {
-    std::string out;
-    const auto add = [&](std::string_view words) { out += fmt::format("{}{}", out.empty() ? "" : ", ", words); };
-    if (gap.behind_ns == 0) add("as fast, but not the first of such");
-    if (gap.behind_ns < 0 && gap.measured) add("too little to leave the prediction");
+    std::vector<std::string> out;
+    if (gap.behind_ns == 0) out.emplace_back("as fast, but not the first of such");
+    if (gap.behind_ns < 0 && gap.measured) out.emplace_back("too little to leave the prediction");
     const plan::Prediction &a = d_.chosen.predicted, &b = k.predicted;
-    if (a.read_sectors != b.read_sectors) add("reads " + layout::counted(b.read_sectors, sector_of(d_)));
-    if (a.written_sectors != b.written_sectors) add("writes " + layout::counted(b.written_sectors, sector_of(d_)));
-    return out;
+    if (a.read_sectors != b.read_sectors) out.push_back("reads " + layout::counted(b.read_sectors, sector_of(d_)));
+    if (a.written_sectors != b.written_sectors)
+      out.push_back("writes " + layout::counted(b.written_sectors, sector_of(d_)));
+    if (has_namesake(k)) out.push_back(params_of(k));
+    return joined(out);
+  }
+
+  /// True when the name alone does not tell a candidate from the others that apply.
+  bool has_namesake(const Candidate& k) const {
+    const auto same = [&](const Candidate& other) { return &other != &k && other.applies && other.family == k.family; };
+    return same(d_.chosen) || std::any_of(d_.others.begin(), d_.others.end(), same);
   }
 
   const plan::Decision& d_;
@@ -196,23 +210,16 @@ std::string Plan::explain() const {
   out += labelled("traffic", traffic_of(d.chosen.predicted, sector_of(d)));
 
   const TimeTable table(d);
-  std::string losers, unfit, params;
-  const auto add_params = [&params](const Candidate& k) {
-    if (!k.params.empty()) params += of_kernel(params.empty() ? "parameters" : "", k, params_of(k));
-  };
-  add_params(d.chosen);
+  std::string losers, unfit;
   for (const Candidate& k : d.others) {
-    if (!k.applies) {
+    if (k.applies)
+      losers += table.loser(losers.empty() ? "others" : "", k);
+    else
       unfit += of_kernel("", k, k.reason);
-      continue;
-    }
-    losers += table.loser(losers.empty() ? "others" : "", k);
-    add_params(k);
   }
   if (!losers.empty()) out += table.heading();
   out += table.chosen() + losers;
-  if (!unfit.empty()) out += "do not apply\n" + unfit;
-  return out + params;
+  return unfit.empty() ? out : out + "do not apply\n" + unfit;
 }
 
 }  // namespace restride

@@ -100,16 +100,29 @@ TEST(Explain, SaysWhichLosersTouchMoreMemory) {
         << text;
 }
 
-TEST(Explain, GivesTheParametersOfEveryCandidateThatHasSome) {
-  const Plan plan = made("f32 (4096,4096)", "f32 (4096,4096):(1,4096)");
+TEST(Explain, GivesTheParametersOfTheChosenAndWhereTheyTellTwoOfOneNameApart) {
+  Options model;
+  model.device = DeviceKind::kCuda;
+  model.cuda_device = kModelDevice;
+  const Plan plan(parse_layout("f32 (4096,4096)"), parse_layout("f32 (4096,4096):(1,4096)"), model, 128, 128);
   const plan::Decision& d = plan.impl().decision;
-  const std::string text = plan.explain();
+  std::istringstream explained(plan.explain());
+  std::string text;  // one space between words, however the lines are broken
+  for (std::string word; explained >> word;) text.append(word).append(" ");
   const auto told = [&](const plan::Candidate& k) {
+    std::string params;
     for (const plan::Param& p : k.params)
-      EXPECT_TRUE(holds(text, std::string(plan::name(p.id)) + "=" + std::to_string(p.value)));
+      params.append(plan::name(p.id)).append("=").append(std::to_string(p.value)).append(" ");
+    return text.find(params) != std::string::npos;
   };
-  told(d.chosen);
-  for (const plan::Candidate& k : d.others) told(k);
+  EXPECT_TRUE(told(d.chosen)) << text;
+  int namesakes = 0;
+  for (const plan::Candidate& k : d.others) {
+    if (!k.applies) continue;
+    EXPECT_EQ(told(k), k.family == d.chosen.family) << text;
+    namesakes += k.family == d.chosen.family;
+  }
+  EXPECT_GE(namesakes, 1);
 }
 
 TEST(Explain, FitsAHundredColumnsAndSaysNothingOverAndOver) {
