@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Checks that includes point one way: base <- layout <- maps <- plan <- kernels <- launch <- api.
+"""Checks that includes point one way: base <- layout <- plan <- cpu, cuda <- api.
 
-A file may include its own folder and those before it. Public headers include public headers only.
-Only kernels/cuda, launch and the lab may include CUDA's headers. Prints each breach; exit status 1 when there is one.
+A file may include its own folder and those before it; the two engines know nothing of each other. Public headers include
+public headers only. In src/ CUDA's headers are included by *.cu, *.cuh and cuda/runtime alone, so that all else builds
+without a CUDA compiler. Prints each breach; exit status 1 when there is one.
 """
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ORDER = ["base", "layout", "maps", "plan", "kernels", "launch", "api"]
+RANK = {"base": 0, "layout": 1, "plan": 2, "cpu": 3, "cuda": 3, "api": 4}
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.M)
 CUDA_HEADERS = re.compile(r"^(cuda|cooperative_groups|cub/|thrust/|nv/)")
 SOURCES = {".h", ".hpp", ".cc", ".cu", ".cuh", ".c"}
@@ -31,11 +32,14 @@ def breaches(file: pathlib.Path):
             yield f"{own}:{line}: a public header includes {target}; it may include only <restride/...>"
         if area is None:
             continue
-        if CUDA_HEADERS.match(target) and not (area == "launch" or own.parts[1:3] == ("kernels", "cuda")):
-            yield f"{own}:{line}: {target} outside kernels/cuda and launch"
+        device_code = own.suffix in (".cu", ".cuh") or own.parts[1:3] == ("cuda", "runtime")
+        if CUDA_HEADERS.match(target) and not device_code:
+            yield f"{own}:{line}: {target} outside *.cu, *.cuh and cuda/runtime"
+        if target.endswith(".cuh") and not device_code:
+            yield f"{own}:{line}: {target}, which is device code, outside *.cu, *.cuh and cuda/runtime"
         to = folder_of(target.removeprefix("src/"))
-        if to in ORDER and area in ORDER and ORDER.index(to) > ORDER.index(area):
-            yield f"{own}:{line}: {area} includes {target}, but {to} stands above {area}"
+        if to in RANK and area in RANK and to != area and RANK[to] >= RANK[area]:
+            yield f"{own}:{line}: {area} includes {target}, but {to} does not stand below {area}"
 
 
 def main() -> int:

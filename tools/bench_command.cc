@@ -5,7 +5,7 @@
 
 #include <restride/error.hpp>
 
-#include "src/launch/team.h"
+#include "src/cpu/team/team.h"
 #include "tools/bench/bench.h"
 #include "tools/commands.h"
 #include "tools/result_file.h"
@@ -57,7 +57,7 @@ void add_bench_command(CLI::App& app) {
       ->take_all();
   command->add_option("--threads", settings->threads, "Threads; a list runs each case with each")
       ->delimiter(',')
-      ->check(whole_number(1, launch::kMostThreads))
+      ->check(whole_number(1, cpu::kMostThreads))
       ->type_name("N");
   command->add_option("--reps", settings->run.reps, "Timed repetitions a case")
       ->check(whole_number(1, 100000))

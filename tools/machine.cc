@@ -13,7 +13,7 @@
 #include <optional>
 #include <string_view>
 
-#include "src/launch/cpu_quota.h"
+#include "src/cpu/team/quota.h"
 
 namespace restride::tools {
 namespace {
@@ -115,7 +115,7 @@ Machine describe_machine() {
   m.processor = processor_name();
   m.cores = online_cores();
   m.usable_cores = usable_cores();
-  m.quota_cores = launch::cores_by_quota();
+  m.quota_cores = cpu::cores_by_quota();
   m.numa_nodes = count_numa_nodes();
   read_isas(m);
   m.caches = read_caches();

@@ -12,8 +12,8 @@
 
 #include <restride/restride.hpp>
 
-#include "src/launch/new_threads.h"
-#include "src/launch/team_stack.h"
+#include "src/cpu/team/new_threads.h"
+#include "src/cpu/team/stack.h"
 #include "tools/commands.h"
 #include "tools/io/text.h"
 
@@ -137,11 +137,11 @@ int run_or_explain(int argc, char** argv) {
 int run_with_enough_stack(int argc, char** argv) {
   constexpr std::size_t kMainStackBytes = 8 << 20;  // what Linux gives a main thread by default
   rlimit limit{};
-  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= restride::launch::kStackBytes)
+  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= restride::cpu::kStackBytes)
     return run_or_explain(argc, argv);
   int code = restride::tools::kFailure;
   const auto work = [&] { code = run_or_explain(argc, argv); };
-  const bool started = restride::launch::NewThreads(1, kMainStackBytes, work).started() == 1;  // and is done by now
+  const bool started = restride::cpu::NewThreads(1, kMainStackBytes, work).started() == 1;  // and is done by now
   if (started) return code;
   return fail("the stack is too small for a copy, and no thread with a larger one can be had; raise `ulimit -s`", code);
 }

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "src/launch/team.h"
+#include "src/cpu/team/team.h"
 #include "src/plan/decision.h"
 #include "tools/commands.h"
 #include "tools/io/output_file.h"
@@ -31,7 +31,7 @@ void require_family(const std::string& name) {
 void add_run_options(CLI::App& sub, RunOptions& o) {
   const std::string group = "How";
   sub.add_option("--threads", o.threads, "CPU threads at most; 0 takes RESTRIDE_NUM_THREADS, then all cores that pay")
-      ->check(whole_number(0, launch::kMostThreads))
+      ->check(whole_number(0, cpu::kMostThreads))
       ->type_name("N")
       ->group(group);
   sub.add_option("--device", o.device, "cpu, cuda or auto (the default)")
@@ -49,10 +49,10 @@ void add_run_options(CLI::App& sub, RunOptions& o) {
 }
 
 int threads_from_environment() {
-  const std::optional<int> threads = launch::threads_from_environment();
+  const std::optional<int> threads = cpu::threads_from_environment();
   if (!threads)
     throw UsageError(fmt::format("RESTRIDE_NUM_THREADS is '{}'; set it to a number from 1 to {}, or unset it",
-                                 std::getenv("RESTRIDE_NUM_THREADS"), launch::kMostThreads));
+                                 std::getenv("RESTRIDE_NUM_THREADS"), cpu::kMostThreads));
   return *threads;
 }
 

@@ -26,7 +26,7 @@ Options to_options(RunOptions& options);
 /// Writes measurements back to their file, when any may have been made.
 void save_measurements(const RunOptions& options);
 
-/// launch::threads_from_environment, but where that has no number, which the library ignores, the command refuses it.
+/// cpu::threads_from_environment, but where that has no number, which the library ignores, the command refuses it.
 /// Errors: UsageError.
 int threads_from_environment();
 

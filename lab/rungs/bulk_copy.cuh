@@ -1,11 +1,11 @@
-// Hopper's bulk tensor copy for the tma rungs: the engine's barriers (src/kernels/cuda/bulk.cuh), boxes of a tensor of
+// Hopper's bulk tensor copy for the tma rungs: the engine's barriers (src/cuda/bulk.cuh), boxes of a tensor of
 // three modes, and the copies of one tile.
 #pragma once
 
 #include <cuda.h>
 
 #include "lab/rungs/rung.cuh"
-#include "src/kernels/cuda/bulk.cuh"
+#include "src/cuda/bulk.cuh"
 
 namespace restride::lab {
 

@@ -4,8 +4,8 @@
 #include <cuda.h>
 
 #include "lab/rungs/rung.cuh"
-#include "src/kernels/cuda/bulk.cuh"
-#include "src/launch/driver.h"
+#include "src/cuda/bulk.cuh"
+#include "src/cuda/runtime/driver.h"
 
 namespace restride::lab {
 
@@ -16,7 +16,7 @@ using Encode = CUresult (*)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*
                             CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
 
 // From the driver at run time, so that the program links and starts without one.
-inline Encode encoder() { return reinterpret_cast<Encode>(launch::driver().tensor_map_encode); }
+inline Encode encoder() { return reinterpret_cast<Encode>(cuda::driver().tensor_map_encode); }
 
 // The source as (column, row group, row within group): see lab/maps/bulk.h.
 template <class Map>

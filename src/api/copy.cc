@@ -3,8 +3,8 @@
 
 #include "src/api/plan_impl.h"
 #include "src/base/checked.h"
-#include "src/launch/device.h"
-#include "src/launch/team.h"
+#include "src/cpu/team/team.h"
+#include "src/cuda/runtime/device.h"
 
 namespace restride {
 namespace {
@@ -43,13 +43,13 @@ Options on_target(const Options& asked, const Tensor& dst, const ConstTensor& sr
     options.device = DeviceKind::kCpu;
     return options;
   }
-  const launch::Target target = launch::choose_target(launch::place_of(first_element(dst.data, dst.layout)),
-                                                      launch::place_of(first_element(src.data, src.layout)), asked);
+  const api::Target target = api::choose_target(cuda::place_of(first_element(dst.data, dst.layout)),
+                                                cuda::place_of(first_element(src.data, src.layout)), asked);
   options.device = target.kind;
   options.cuda_device = target.device;
   if (target.kind != DeviceKind::kCuda) return options;
-  if (target.device < 0) options.cuda_device = launch::current_device();
-  const int of_stream = launch::device_of_stream(asked.stream);
+  if (target.device < 0) options.cuda_device = cuda::current_device();
+  const int of_stream = cuda::device_of_stream(asked.stream);
   if (of_stream >= 0 && of_stream != options.cuda_device)
     throw DeviceError(fmt::format(
         "the stream is one of cuda:{}, the memory is on cuda:{}; make a stream while the memory's device is current",
@@ -75,7 +75,7 @@ void copy(const Tensor& dst, const ConstTensor& src, const Options& asked) {
   }
   const int status = api::run_plan(plan, dst.data, src.data, options.executor, plan.threads, options.stream);
   if (status != 0)
-    throw DeviceError(fmt::format("cuda:{} refused the copy: {}", options.cuda_device, launch::error_text(status)));
+    throw DeviceError(fmt::format("cuda:{} refused the copy: {}", options.cuda_device, cuda::error_text(status)));
 }
 
 }  // namespace restride

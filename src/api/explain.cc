@@ -75,7 +75,7 @@ std::string in_time_units(double ns) {
 
 /// What follows "cuda" in the device line.
 std::string gpu_of(const Plan::Impl& p) {
-  const plan::CudaMachine m = api::cuda_machine(p.cuda_device);
+  const cuda::CudaMachine m = api::cuda_machine(p.cuda_device);
   const std::string chip = fmt::format("sm_{}{}, {} multiprocessors", m.cc_major, m.cc_minor, m.sm_count);
   if (p.cuda_device == kModelDevice) return fmt::format(", no GPU here: planned for a model of an H200 ({})", chip);
   return fmt::format(":{}, {}", p.cuda_device, chip);

@@ -7,7 +7,8 @@
 #include <limits>
 
 #include "src/api/plan_impl.h"
-#include "src/launch/scratch.h"
+#include "src/cpu/scratch.h"
+#include "src/cuda/runtime/scratch.h"
 
 namespace restride::api {
 namespace {
@@ -23,7 +24,7 @@ constexpr double kWorthIt = 0.98;    // the planner's choice stays unless anothe
 std::string key_of(const Plan::Impl& p) {
   std::string machine;
   if (p.decision.device == DeviceKind::kCuda) {
-    const plan::CudaMachine m = cuda_machine(p.cuda_device);
+    const cuda::CudaMachine m = cuda_machine(p.cuda_device);
     machine = fmt::format("cuda sm_{}{} {} multiprocessors", m.cc_major, m.cc_minor, m.sm_count);
   } else {
     const std::int64_t isas = hwy::SupportedTargets() & HWY_TARGETS;  // better ones have lower bits
@@ -85,18 +86,18 @@ bool recall(std::vector<Candidate>& all, const std::vector<MeasuredCandidate>& r
   return true;
 }
 
-launch::ScratchSide side(const Layout& layout, std::int64_t align) {
+base::ScratchSide side(const Layout& layout, std::int64_t align) {
   const auto [first, last] = byte_range(layout);
   return {first, last, align};
 }
 
 /// Fills in measured_ns by running every candidate, in turns, so that a machine that slows down slows all of them.
 void measure(const Plan::Impl& p, const Options& options, std::vector<Candidate>& all) {
-  const launch::ScratchSide dst = side(p.dst, p.dst_align);
-  const launch::ScratchSide src = side(p.src, p.src_align);
-  const auto scratch = p.decision.device == DeviceKind::kCuda ? launch::cuda_scratch(p.cuda_device, dst, src)
-                                                              : launch::cpu_scratch(dst, src);
-  std::vector<launch::Scratch::Copy> copies;
+  const base::ScratchSide dst = side(p.dst, p.dst_align);
+  const base::ScratchSide src = side(p.src, p.src_align);
+  const auto scratch =
+      p.decision.device == DeviceKind::kCuda ? cuda::scratch(p.cuda_device, dst, src) : cpu::scratch(dst, src);
+  std::vector<base::Scratch::Copy> copies;
   for (const Candidate& k : all) {
     Decision d = p.decision;
     d.chosen = k;

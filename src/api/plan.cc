@@ -6,11 +6,11 @@
 #include "src/api/measure.h"
 #include "src/api/plan_impl.h"
 #include "src/base/checked.h"
-#include "src/launch/cpu_machine.h"
-#include "src/launch/cpu_prepare.h"
-#include "src/launch/device.h"
-#include "src/launch/team.h"
-#include "src/plan/cpu_planner.h"
+#include "src/cpu/machine.h"
+#include "src/cpu/planner.h"
+#include "src/cpu/prepare.h"
+#include "src/cpu/team/team.h"
+#include "src/cuda/runtime/device.h"
 
 namespace restride {
 
@@ -27,7 +27,7 @@ namespace {
 
 /// One run of a CPU plan, as the tasks of a team see it.
 struct Share {
-  const kernels::cpu::CpuArgs& args;
+  const cpu::CpuArgs& args;
   std::byte* dst;
   const std::byte* src;
   std::int64_t tasks_each;
@@ -43,8 +43,8 @@ struct Share {
 /// The GPU a plan is for. Errors: DeviceError when there is none.
 int cuda_device_of(const Options& options) {
   if (options.cuda_device == kModelDevice) return kModelDevice;
-  const int device = options.cuda_device == kCurrentDevice ? launch::current_device() : options.cuda_device;
-  launch::require_device(device);
+  const int device = options.cuda_device == kCurrentDevice ? cuda::current_device() : options.cuda_device;
+  cuda::require_device(device);
   return device;
 }
 
@@ -54,7 +54,7 @@ void prepare(Plan::Impl& p) {
     p.cuda = cuda::prepare_cuda(p.canonical, p.decision);
     return;
   }
-  p.cpu = launch::prepare_cpu(p.canonical, p.decision, p.threads);
+  p.cpu = cpu::prepare_cpu(p.canonical, p.decision, p.threads);
   p.threads =
       static_cast<int>(std::clamp<std::int64_t>(ceil_div(p.cpu.tasks, p.cpu.align_tasks), 1, std::max(p.threads, 1)));
 }
@@ -64,11 +64,11 @@ void prepare(Plan::Impl& p) {
 int threads_that_pay(const layout::Canonical& c, int allowed) noexcept {
   const double bytes =
       static_cast<double>(c.dst_bytes()) + static_cast<double>(c.src_bytes());  // 63 bits may not hold it
-  return static_cast<int>(std::clamp(bytes / plan::kBytesPerThread, 1.0, static_cast<double>(allowed)));
+  return static_cast<int>(std::clamp(bytes / cpu::kBytesPerThread, 1.0, static_cast<double>(allowed)));
 }
 
-plan::CudaMachine cuda_machine(int device) {
-  return device == kModelDevice ? plan::CudaMachine{} : launch::machine_of(device);
+cuda::CudaMachine cuda_machine(int device) {
+  return device == kModelDevice ? cuda::CudaMachine{} : cuda::machine_of(device);
 }
 
 std::shared_ptr<Plan::Impl> with_decision(const Plan::Impl& like, const plan::Decision& decision) {
@@ -95,11 +95,11 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
     p->cuda_device = cuda_device_of(options);
     p->stream = options.stream;
     p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAligned);
-    p->decision = plan::plan_cuda(p->canonical, cuda_machine(p->cuda_device), options.family);
+    p->decision = cuda::plan_cuda(p->canonical, cuda_machine(p->cuda_device), options.family);
   } else {
     p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAnywhere);
-    p->decision = plan::plan_cpu(p->canonical, launch::this_cpu(), options.family);
-    p->threads = threads_that_pay(p->canonical, launch::threads_allowed(options));
+    p->decision = cpu::plan_cpu(p->canonical, cpu::this_cpu(), options.family);
+    p->threads = threads_that_pay(p->canonical, cpu::threads_allowed(options));
   }
   choose_by_time(*p, options);
   prepare(*p);
@@ -110,8 +110,8 @@ int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* ex
              void* stream) noexcept {
   if (p.canonical.units == 0) return 0;
   if (p.decision.device == DeviceKind::kCuda)
-    return p.cuda_device == kModelDevice ? launch::kNoDeviceError
-                                         : launch::run_cuda(p.cuda_device, p.cuda, dst, src, stream);
+    return p.cuda_device == kModelDevice ? cuda::kNoDeviceError
+                                         : cuda::run_cuda(p.cuda_device, p.cuda, dst, src, stream);
   auto* to = moved(static_cast<std::byte*>(dst), p.canonical.dst_offset + p.cpu.dst_shift);
   const auto* from = moved(static_cast<const std::byte*>(src), p.canonical.src_offset + p.cpu.src_shift);
   const std::int64_t groups = ceil_div(p.cpu.tasks, p.cpu.align_tasks);
@@ -121,7 +121,7 @@ int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* ex
     return 0;
   }
   Share share{p.cpu, to, from, ceil_div(groups, team) * p.cpu.align_tasks};
-  launch::run_tasks(executor, team, Share::body, &share);
+  cpu::run_tasks(executor, team, Share::body, &share);
   return 0;
 }
 
@@ -150,7 +150,7 @@ int Plan::run(void* dst, const void* src) const noexcept {
 }
 
 int Plan::run(void* dst, const void* src, const Options& options) const noexcept {
-  const int threads = api::threads_that_pay(impl_->canonical, launch::threads_allowed(options));
+  const int threads = api::threads_that_pay(impl_->canonical, cpu::threads_allowed(options));
   return api::run_plan(*impl_, dst, src, options.executor, threads, options.stream);
 }
 

@@ -13,7 +13,7 @@
 
 #include "src/api/measure.h"
 #include "src/api/plan_impl.h"
-#include "src/launch/team.h"
+#include "src/cpu/team/team.h"
 
 namespace restride::api {
 namespace {
@@ -128,7 +128,7 @@ const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Option
   key.hash = mix(mix(0, dst), src);
   key.dst_align = dst_align;
   key.src_align = src_align;
-  key.threads = options.device == DeviceKind::kCuda ? 0 : launch::threads_allowed(options);
+  key.threads = options.device == DeviceKind::kCuda ? 0 : cpu::threads_allowed(options);
   key.device = options.device;
   key.cuda_device = options.cuda_device;
   key.measure = options.measure;

@@ -3,11 +3,11 @@
 
 #include <restride/copy.hpp>
 
-#include "src/kernels/cpu/args.h"
-#include "src/kernels/cuda/launch.h"
-#include "src/launch/target.h"
+#include "src/api/target.h"
+#include "src/cpu/args.h"
+#include "src/cuda/launch.h"
+#include "src/cuda/planner.h"
 #include "src/layout/canonical.h"
-#include "src/plan/cuda_planner.h"
 #include "src/plan/decision.h"
 
 namespace restride {
@@ -22,7 +22,7 @@ struct Plan::Impl {
   int threads = 1;  ///< CPU: tasks a run is split into, no more than there are to share
   layout::Canonical canonical;
   plan::Decision decision;
-  kernels::cpu::CpuArgs cpu;           ///< on the CPU
+  cpu::CpuArgs cpu;                    ///< on the CPU
   int cuda_device = -1;                ///< on CUDA: the device's number, or kModelDevice
   cuda::CudaArgs cuda;                 ///< on CUDA
   void* stream = nullptr;              ///< on CUDA: where Plan::run enqueues unless told otherwise
@@ -41,7 +41,7 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
 std::shared_ptr<Plan::Impl> with_decision(const Plan::Impl& like, const plan::Decision& decision);
 
 /// What planning knows of a plan's GPU: the model's data without one. `device` has passed make_plan.
-plan::CudaMachine cuda_machine(int device);
+cuda::CudaMachine cuda_machine(int device);
 
 /// Threads worth using for this much data: none for small work.
 int threads_that_pay(const layout::Canonical& c, int allowed) noexcept;

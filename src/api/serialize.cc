@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/api/plan_impl.h"
-#include "src/launch/team.h"
+#include "src/cpu/team/team.h"
 
 namespace restride {
 namespace {
@@ -85,7 +85,7 @@ Options options_of(const json& in, plan::Family family) {
   Options options;
   if (family != plan::Family::kNoop) options.family = plan::name(family);
   const std::int64_t threads = integer(in, "threads");
-  if (threads < 1 || threads > launch::kMostThreads) throw fail(fmt::format("{} threads", threads));
+  if (threads < 1 || threads > cpu::kMostThreads) throw fail(fmt::format("{} threads", threads));
   options.threads = static_cast<int>(threads);
   const std::string device = string(in, "device");
   if (device == "cuda") options.device = DeviceKind::kCuda;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/api/plan_impl.h"
-#include "src/plan/cpu_planner.h"
+#include "src/cpu/planner.h"
 #include "tests/support/plan_text.h"
 #include "tests/support/throws.h"
 
@@ -33,8 +33,8 @@ std::string reason(const plan::Decision& d, plan::Family family) {
 }
 
 plan::Decision decided(std::string_view dst, std::string_view src, std::string_view forced = {}) {
-  return plan::plan_cpu(layout::canonicalize(parse_layout(dst), parse_layout(src), 64, 64, layout::UnitRule::kAnywhere),
-                        {}, forced);
+  return cpu::plan_cpu(layout::canonicalize(parse_layout(dst), parse_layout(src), 64, 64, layout::UnitRule::kAnywhere),
+                       {}, forced);
 }
 
 TEST(Explain, SaysWhereTheTimeOfEveryLoserGoes) {
@@ -165,7 +165,7 @@ TEST(Explain, GoesByWhatWasMeasured) {
 }
 
 TEST(Explain, SaysOfGpuLosersWhatTheyLose) {
-  const auto d = plan::plan_cuda(
+  const auto d = cuda::plan_cuda(
       layout::canonicalize(parse_layout("f32 (4096,4096)"), parse_layout("f32 (4096,4096):(1,4096)"), 128, 128), {});
   EXPECT_TRUE(holds(reason(d, plan::Family::kRows), " behind: +", "sectors again or out of order"));
   EXPECT_TRUE(holds(reason(d, plan::Family::kGather), " behind: +", "for moving units"));

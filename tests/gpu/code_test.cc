@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "src/api/plan_impl.h"
-#include "src/kernels/cuda/loaded_code.h"
-#include "src/launch/device.h"
+#include "src/cuda/runtime/device.h"
+#include "src/cuda/runtime/loaded_code.h"
 #include "tests/gpu/device_check.h"
 #include "tests/gpu/device_memory.h"
 
@@ -19,8 +19,8 @@ constexpr std::int64_t kSideBytes = 2048 * 1024 * 4;
 bool by_bulk(const plan::Candidate& k) { return k.family == plan::Family::kTile && k.get(plan::ParamId::kEngine) == 1; }
 
 TEST(GpuCode, BulkCopiesAreOfferedWhereTheLoadedCodeHasThem) {
-  const int device = launch::current_device();
-  const plan::CudaMachine machine = launch::machine_of(device);
+  const int device = cuda::current_device();
+  const cuda::CudaMachine machine = cuda::machine_of(device);
   const int code = cuda::loaded_code();
   std::printf("sm_%d%d runs code compiled for %d\n", machine.cc_major, machine.cc_minor, code);
   RecordProperty("compiled_for", std::to_string(code));
@@ -28,7 +28,7 @@ TEST(GpuCode, BulkCopiesAreOfferedWhereTheLoadedCodeHasThem) {
   EXPECT_LE(code, machine.cc_major * 10 + machine.cc_minor);
   const bool has = code >= cuda::kBulkCode;
   EXPECT_EQ(machine.bulk_copies, has);
-  EXPECT_EQ(launch::has_bulk_copies(device), has);
+  EXPECT_EQ(cuda::has_bulk_copies(device), has);
 
   Options options;
   options.device = DeviceKind::kCuda;
@@ -45,7 +45,7 @@ TEST(GpuCode, APlanByBulkCopiesIsRightOnWhateverIsLoaded) {
   Options options;
   options.device = DeviceKind::kCuda;
   const Plan here(kTo, kFrom, options, 128, 128);
-  plan::Decision decision = plan::plan_cuda(here.impl().canonical, plan::CudaMachine{});
+  plan::Decision decision = cuda::plan_cuda(here.impl().canonical, cuda::CudaMachine{});
   const plan::Candidate* bulk = by_bulk(decision.chosen) ? &decision.chosen : nullptr;
   for (const plan::Candidate& k : decision.others)
     if (k.applies && by_bulk(k)) bulk = &k;

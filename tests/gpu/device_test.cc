@@ -11,16 +11,16 @@
 
 #include <restride/error.hpp>
 
-#include "src/launch/device.h"
-#include "src/launch/driver.h"
+#include "src/cuda/runtime/device.h"
+#include "src/cuda/runtime/driver.h"
 #include "tests/gpu/transposed_matrix.h"
 
 namespace restride::test {
 namespace {
 
 TEST(GpuDevice, KnowsWhereMemoryLies) {
-  using launch::MemoryKind;
-  using launch::place_of;
+  using cuda::MemoryKind;
+  using cuda::place_of;
   DeviceBuffer device(256);
   void* pinned = nullptr;
   void* managed = nullptr;
@@ -29,7 +29,7 @@ TEST(GpuDevice, KnowsWhereMemoryLies) {
   std::vector<int> host(64);
   // A new thread has no current context; the answer must not depend on one.
   std::thread([&] {
-    EXPECT_EQ(place_of(device.data() + 17), (launch::Place{MemoryKind::kDevice, 0}));
+    EXPECT_EQ(place_of(device.data() + 17), (cuda::Place{MemoryKind::kDevice, 0}));
     EXPECT_EQ(place_of(pinned).kind, MemoryKind::kPinned);
     EXPECT_EQ(place_of(managed).kind, MemoryKind::kManaged);
     EXPECT_EQ(place_of(host.data()).kind, MemoryKind::kHost);
@@ -117,7 +117,7 @@ int current() {
 bool has_context(int device) {
   unsigned flags = 0;
   int active = -1;
-  if (launch::driver().primary_state(device, &flags, &active) != CUDA_SUCCESS) std::abort();
+  if (cuda::driver().primary_state(device, &flags, &active) != CUDA_SUCCESS) std::abort();
   return active != 0;
 }
 

@@ -3,17 +3,17 @@
 #include <stdexcept>
 
 #include "src/base/checked.h"
-#include "src/kernels/cuda/families.h"
+#include "src/cuda/launchers.h"
 
 namespace restride::test {
 namespace {
 
-std::string form_of(maps::RowsKind kind) {
+std::string form_of(cuda::RowsKind kind) {
   constexpr const char* kNames[] = {"unit", "forward", "reverse", "collect", "repeat", "window", "dense"};
   return kNames[static_cast<int>(kind)];
 }
 
-std::string form_of(maps::PackedKind kind) {
+std::string form_of(cuda::PackedKind kind) {
   constexpr const char* kNames[] = {"fixed", "spread", "loose", "flat", "block", "sorted"};
   return kNames[static_cast<int>(kind)];
 }
@@ -23,33 +23,35 @@ struct Describe {
   const cuda::KernelKey& key;
 
   std::string operator()(std::monostate) const { return "noop"; }
-  std::string operator()(const maps::RowsArgs& a) const {
-    const auto kind = static_cast<maps::RowsKind>(key.variant);
-    const std::string one = kind == maps::RowsKind::kDense && a.row_count == 1 ? " one" : "";
-    return (key.cast ? "rows_cast " : "rows ") + form_of(kind) + one;
+  std::string operator()(const cuda::RowsArgs& a) const {
+    const auto kind = static_cast<cuda::RowsKind>(key.variant);
+    const std::string one = kind == cuda::RowsKind::kDense && a.row_count == 1 ? " one" : "";
+    return (key.cast ? "rows_cast " : "rows_words ") + form_of(kind) + one;
   }
-  std::string operator()(const maps::PixelsArgs&) const {
-    return "rows_pixels " + form_of(static_cast<maps::RowsKind>(key.variant));
+  std::string operator()(const cuda::PixelsArgs&) const {
+    return "rows_pixels " + form_of(static_cast<cuda::RowsKind>(key.variant));
   }
-  std::string operator()(const maps::ShortRowsArgs&) const { return "rows_short"; }
-  std::string operator()(const maps::TileArgs&) const {
+  std::string operator()(const cuda::ShortRowsArgs&) const { return "rows_short"; }
+  std::string operator()(const cuda::TileArgs&) const {
     switch (key.variant) {
       case cuda::kTileBulk: return key.stages > 1 ? "tile_bulk ring" : "tile_bulk";
       case cuda::kTileAligned: return "tile_aligned";
       case cuda::kTilePixels: return "tile_pixels";
       case cuda::kTilePixelsBackwards: return "tile_pixels backwards";
-      case cuda::kTileBlock: return "tile block";
-      default: return "tile collect";
+      case cuda::kTileBlock: return "tile_registers";
+      default: return "tile_unaligned";
     }
   }
-  std::string operator()(const maps::ChainArgs&) const { return "tile_chains"; }
-  std::string operator()(const maps::PackedArgs& a) const { return "packed " + form_of(a.kind); }
-  std::string operator()(const maps::RecordsArgs& a) const {
+  std::string operator()(const cuda::ChainArgs&) const { return "tile_chains"; }
+  std::string operator()(const cuda::PackedArgs& a) const { return "packed_staged " + form_of(a.kind); }
+  std::string operator()(const cuda::RecordsArgs& a) const {
     if (!key.cast && a.plane_units != 0) return "packed_planes";
     return std::string(key.cast ? "packed_records_cast" : "packed_records") + (a.to_planes ? " apart" : " together");
   }
-  std::string operator()(const maps::DirectArgs&) const { return "packed_direct"; }
-  std::string operator()(const maps::GatherArgs& a) const { return a.src_rank > 0 ? "gather two walks" : "gather"; }
+  std::string operator()(const cuda::DirectArgs&) const { return "packed_direct"; }
+  std::string operator()(const cuda::GatherArgs& a) const {
+    return a.src_rank > 0 ? "gather_units two walks" : "gather_units";
+  }
 };
 
 std::int64_t alignment_of_skew(std::int64_t skew) { return skew == 0 ? 128 : power_of_two_divisor(skew, 128); }
@@ -59,27 +61,27 @@ std::int64_t alignment_of_skew(std::int64_t skew) { return skew == 0 ? 128 : pow
 // Ragged where the kernel allows it, of 100 KB or so; made from what bids for some 400 layouts.
 const std::vector<KernelCase>& kernel_cases() {
   static const std::vector<KernelCase> cases = {
-      {"rows collect 1", "u8 (40,300)", "u8 (40,300):(700,2)"},
-      {"rows collect 2", "u16 (5,3201)", "u16 (5,3201):(1,5)", 2, 0},
-      {"rows collect 4", "f32 (40,300)", "f32 (40,300):(700,2)"},
-      {"rows collect 8", "f64 (40,300)", "f64 (40,300):(700,2)"},
-      {"rows forward 1", "u8 (341,349)", "u8 (349,341):(342,1)"},
-      {"rows forward 2", "u16 (341,349)", "u16 (349,341):(342,1)"},
-      {"rows forward 4", "f32 (1000,17)", "f32 (1000,17):(24,1)"},
-      {"rows forward 8", "f64 (5000)", "f64 (5000)", 8, 24},
-      {"rows repeat 1", "u8 (40,300)", "u8 (40,300):(1,0)"},
-      {"rows repeat 2", "u16 (40,300)", "u16 (40,300):(1,0)"},
-      {"rows repeat 4", "f32 (40,300)", "f32 (40,300):(1,0)"},
-      {"rows repeat 8", "f64 (40,300)", "f64 (40,300):(1,0)"},
-      {"rows reverse 1", "u8 (40,300)", "u8 (40,300):(300,-1)@299"},
-      {"rows reverse 2", "u16 (40,300)", "u16 (40,300):(300,-1)@299"},
-      {"rows reverse 4", "f32 (40,300)", "f32 (40,300):(300,-1)@299"},
-      {"rows reverse 8", "f64 (40,300)", "f64 (40,300):(300,-1)@299"},
-      {"rows unit 1", "u8 (17,9,11,13,5)", "u8 (17,9,11,13,5):(1,17,153,1683,21879)", 1, 3},
-      {"rows unit 2", "u16 (301,16,16)", "u16 (301,16,16):(256,1,16)"},
-      {"rows unit 4", "f32 (2,64,113,3)", "f32 (2,64,113,3):(21696,3,192,1)"},
-      {"rows unit 8", "f64 (3201,5)", "f64 (3201,5):(1,3201)", 8, 0},
-      {"rows unit 16", "c128 (40,300)", "c128 (40,300):(700,2)"},
+      {"rows_words collect 1", "u8 (40,300)", "u8 (40,300):(700,2)"},
+      {"rows_words collect 2", "u16 (5,3201)", "u16 (5,3201):(1,5)", 2, 0},
+      {"rows_words collect 4", "f32 (40,300)", "f32 (40,300):(700,2)"},
+      {"rows_words collect 8", "f64 (40,300)", "f64 (40,300):(700,2)"},
+      {"rows_words forward 1", "u8 (341,349)", "u8 (349,341):(342,1)"},
+      {"rows_words forward 2", "u16 (341,349)", "u16 (349,341):(342,1)"},
+      {"rows_words forward 4", "f32 (1000,17)", "f32 (1000,17):(24,1)"},
+      {"rows_words forward 8", "f64 (5000)", "f64 (5000)", 8, 24},
+      {"rows_words repeat 1", "u8 (40,300)", "u8 (40,300):(1,0)"},
+      {"rows_words repeat 2", "u16 (40,300)", "u16 (40,300):(1,0)"},
+      {"rows_words repeat 4", "f32 (40,300)", "f32 (40,300):(1,0)"},
+      {"rows_words repeat 8", "f64 (40,300)", "f64 (40,300):(1,0)"},
+      {"rows_words reverse 1", "u8 (40,300)", "u8 (40,300):(300,-1)@299"},
+      {"rows_words reverse 2", "u16 (40,300)", "u16 (40,300):(300,-1)@299"},
+      {"rows_words reverse 4", "f32 (40,300)", "f32 (40,300):(300,-1)@299"},
+      {"rows_words reverse 8", "f64 (40,300)", "f64 (40,300):(300,-1)@299"},
+      {"rows_words unit 1", "u8 (17,9,11,13,5)", "u8 (17,9,11,13,5):(1,17,153,1683,21879)", 1, 3},
+      {"rows_words unit 2", "u16 (301,16,16)", "u16 (301,16,16):(256,1,16)"},
+      {"rows_words unit 4", "f32 (2,64,113,3)", "f32 (2,64,113,3):(21696,3,192,1)"},
+      {"rows_words unit 8", "f64 (3201,5)", "f64 (3201,5):(1,3201)", 8, 0},
+      {"rows_words unit 16", "c128 (40,300)", "c128 (40,300):(700,2)"},
       {"rows_cast collect 1->4", "f32 (40,300)", "u8 (40,300):(301,1)"},
       {"rows_cast collect 2->4", "f32 (40,300)", "f16 (40,300):(301,1)"},
       {"rows_cast collect 4->1", "u8 (40,300)", "f32 (40,300):(301,1)"},
@@ -104,16 +106,16 @@ const std::vector<KernelCase>& kernel_cases() {
       {"rows_short 4", "f32 (700,3):(4,1)", "f32 (700,3)"},
       {"rows_short 8", "f64 (700,3):(4,1)", "f64 (700,3)"},
       {"rows_short 16", "c128 (700,3):(4,1)", "c128 (700,3)"},
-      {"tile block 1", "u8 (4,3200)", "u8 (4,3200):(1,4)"},
-      {"tile block 2", "u16 (4,3200)", "u16 (4,3200):(1,4)"},
-      {"tile collect 1", "u8 (255,257)", "u8 (255,257):(1,255)"},
-      {"tile collect 1->4", "f32 (255,257)", "u8 (255,257):(1,255)"},
-      {"tile collect 2", "u16 (255,257)", "u16 (255,257):(1,255)"},
-      {"tile collect 2->4", "f32 (255,257)", "f16 (255,257):(1,255)"},
-      {"tile collect 4", "f32 (255,257)", "f32 (255,257):(1,255)"},
-      {"tile collect 4->1", "u8 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
-      {"tile collect 4->2", "f16 (255,257)", "f32 (255,257):(1,255)"},
-      {"tile collect 8", "f64 (255,257)", "f64 (255,257):(1,255)"},
+      {"tile_registers 1", "u8 (4,3200)", "u8 (4,3200):(1,4)"},
+      {"tile_registers 2", "u16 (4,3200)", "u16 (4,3200):(1,4)"},
+      {"tile_unaligned 1", "u8 (255,257)", "u8 (255,257):(1,255)"},
+      {"tile_unaligned 1->4", "f32 (255,257)", "u8 (255,257):(1,255)"},
+      {"tile_unaligned 2", "u16 (255,257)", "u16 (255,257):(1,255)"},
+      {"tile_unaligned 2->4", "f32 (255,257)", "f16 (255,257):(1,255)"},
+      {"tile_unaligned 4", "f32 (255,257)", "f32 (255,257):(1,255)"},
+      {"tile_unaligned 4->1", "u8 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
+      {"tile_unaligned 4->2", "f16 (255,257)", "f32 (255,257):(1,255)"},
+      {"tile_unaligned 8", "f64 (255,257)", "f64 (255,257):(1,255)"},
       {"tile_aligned 1", "u8 (192,352)", "u8 (192,352):(1,192)"},
       {"tile_aligned 1->4", "f32 (256,256)", "u8 (256,256):(1,256)"},
       {"tile_aligned 2", "u16 (256,256)", "u16 (256,256):(1,256)"},
@@ -142,35 +144,36 @@ const std::vector<KernelCase>& kernel_cases() {
       {"tile_pixels 2", "u16 (2,64,113,3)", "u16 (2,64,113,3):(21696,3,192,1)"},
       {"tile_pixels backwards 1", "u8 (2,64,113,3)", "u8 (2,64,113,3):(21696,3,192,-1)@2"},
       {"tile_pixels backwards 2", "u16 (2,64,113,3)", "u16 (2,64,113,3):(21696,3,192,-1)@2"},
-      {"packed block 1", "u8 (8,6,16,8,12)", "u8 (8,6,16,8,12):(1,8,48,768,6144)"},
-      {"packed block 2", "u16 (301,16,16)", "u16 (301,16,16):(256,1,16)"},
-      {"packed fixed 4", "f32 (301,30,30)", "f32 (301,30,30):(900,1,30)"},
-      {"packed fixed 8", "f64 (301,30,30)", "f64 (301,30,30):(900,1,30)", 8, 16},
-      {"packed fixed 16", "c128 (3200,3)", "c128 (3200,3):(1,3200)"},
-      {"packed flat 1", "u8 (301,30,30)", "u8 (301,30,30):(900,1,30)"},
-      {"packed flat 1->4", "f32 (301,7,7)", "u8 (301,7,7):(49,1,7)"},
-      {"packed flat 2", "u16 (301,13,13)", "u16 (301,13,13):(169,1,13)"},
-      {"packed flat 2->4", "f32 (301,7,7)", "f16 (301,7,7):(49,1,7)"},
-      {"packed flat 4", "f32 (3201,9)", "f32 (3201,9):(1,3201)", 4, 0},
-      {"packed flat 4->1", "u8 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
-      {"packed flat 4->2", "f16 (301,7,7)", "f32 (301,7,7):(49,1,7)"},
-      {"packed flat 8", "f64 (301,13,13)", "f64 (301,13,13):(169,1,13)"},
-      {"packed flat 16", "c128 (3201,2)", "c128 (3201,2):(1,3201)", 16, 0},
-      {"packed loose 1", "u8 (9,3201)", "u8 (9,3201):(1,9)", 1, 0},
-      {"packed loose 1->4", "f32 (301,8,8)", "u8 (301,8,8):(64,1,8)"},
-      {"packed loose 2", "u16 (7,3201)", "u16 (7,3201):(1,7)", 2, 0},
-      {"packed loose 2->4", "f32 (301,8,8)", "f16 (301,8,8):(64,1,8)"},
-      {"packed loose 4", "f32 (2,64,113,3)", "f32 (2,64,113,3):(21696,3,192,1)"},
-      {"packed loose 4->1", "u8 (256,256)", "f32 (256,256):(1,256)"},
-      {"packed loose 4->2", "f16 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
-      {"packed loose 8", "f64 (2,64,113,3)", "f64 (2,64,113,3):(21696,3,192,1)"},
-      {"packed sorted 1", "u8 (17,9,11,13,5)", "u8 (17,9,11,13,5):(1,17,153,1683,21879)", 1, 3},
-      {"packed sorted 2", "u16 (17,9,11,13,5)", "u16 (17,9,11,13,5):(1,17,153,1683,21879)", 2, 6},
-      {"packed spread 1", "u8 (301,16,16)", "u8 (301,16,16):(256,1,16)"},
-      {"packed spread 2", "u16 (301,8,8)", "u16 (301,8,8):(64,1,8)"},
-      {"packed spread 4", "f32 (2,2,2,2,2,2,2,2,9,8)", "f32 (2,2,2,2,2,2,2,2,9,8):(1,2,4,8,16,32,64,128,256,2304)"},
-      {"packed spread 8", "f64 (7,4,5,3,9)", "f64 (7,4,5,3,9):(1,7,28,140,420)"},
-      {"packed spread 16", "c128 (4,3201)", "c128 (4,3201):(1,4)", 16, 0},
+      {"packed_staged block 1", "u8 (8,6,16,8,12)", "u8 (8,6,16,8,12):(1,8,48,768,6144)"},
+      {"packed_staged block 2", "u16 (301,16,16)", "u16 (301,16,16):(256,1,16)"},
+      {"packed_staged fixed 4", "f32 (301,30,30)", "f32 (301,30,30):(900,1,30)"},
+      {"packed_staged fixed 8", "f64 (301,30,30)", "f64 (301,30,30):(900,1,30)", 8, 16},
+      {"packed_staged fixed 16", "c128 (3200,3)", "c128 (3200,3):(1,3200)"},
+      {"packed_staged flat 1", "u8 (301,30,30)", "u8 (301,30,30):(900,1,30)"},
+      {"packed_staged flat 1->4", "f32 (301,7,7)", "u8 (301,7,7):(49,1,7)"},
+      {"packed_staged flat 2", "u16 (301,13,13)", "u16 (301,13,13):(169,1,13)"},
+      {"packed_staged flat 2->4", "f32 (301,7,7)", "f16 (301,7,7):(49,1,7)"},
+      {"packed_staged flat 4", "f32 (3201,9)", "f32 (3201,9):(1,3201)", 4, 0},
+      {"packed_staged flat 4->1", "u8 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
+      {"packed_staged flat 4->2", "f16 (301,7,7)", "f32 (301,7,7):(49,1,7)"},
+      {"packed_staged flat 8", "f64 (301,13,13)", "f64 (301,13,13):(169,1,13)"},
+      {"packed_staged flat 16", "c128 (3201,2)", "c128 (3201,2):(1,3201)", 16, 0},
+      {"packed_staged loose 1", "u8 (9,3201)", "u8 (9,3201):(1,9)", 1, 0},
+      {"packed_staged loose 1->4", "f32 (301,8,8)", "u8 (301,8,8):(64,1,8)"},
+      {"packed_staged loose 2", "u16 (7,3201)", "u16 (7,3201):(1,7)", 2, 0},
+      {"packed_staged loose 2->4", "f32 (301,8,8)", "f16 (301,8,8):(64,1,8)"},
+      {"packed_staged loose 4", "f32 (2,64,113,3)", "f32 (2,64,113,3):(21696,3,192,1)"},
+      {"packed_staged loose 4->1", "u8 (256,256)", "f32 (256,256):(1,256)"},
+      {"packed_staged loose 4->2", "f16 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
+      {"packed_staged loose 8", "f64 (2,64,113,3)", "f64 (2,64,113,3):(21696,3,192,1)"},
+      {"packed_staged sorted 1", "u8 (17,9,11,13,5)", "u8 (17,9,11,13,5):(1,17,153,1683,21879)", 1, 3},
+      {"packed_staged sorted 2", "u16 (17,9,11,13,5)", "u16 (17,9,11,13,5):(1,17,153,1683,21879)", 2, 6},
+      {"packed_staged spread 1", "u8 (301,16,16)", "u8 (301,16,16):(256,1,16)"},
+      {"packed_staged spread 2", "u16 (301,8,8)", "u16 (301,8,8):(64,1,8)"},
+      {"packed_staged spread 4", "f32 (2,2,2,2,2,2,2,2,9,8)",
+       "f32 (2,2,2,2,2,2,2,2,9,8):(1,2,4,8,16,32,64,128,256,2304)"},
+      {"packed_staged spread 8", "f64 (7,4,5,3,9)", "f64 (7,4,5,3,9):(1,7,28,140,420)"},
+      {"packed_staged spread 16", "c128 (4,3201)", "c128 (4,3201):(1,4)", 16, 0},
       {"packed_direct 4", "f32 (3201,7)", "f32 (3201,7):(1,3201)", 4, 0},
       {"packed_direct 8", "f64 (301,8,8)", "f64 (301,8,8):(64,1,8)"},
       {"packed_planes 4", "f32 (9,3201)", "f32 (9,3201):(1,9)", 4, 0},
@@ -191,21 +194,21 @@ const std::vector<KernelCase>& kernel_cases() {
       {"packed_records_cast together 2->4", "f32 (2,1600,4)", "f16 (2,1600,4):(6400,1,1600)"},
       {"packed_records_cast together 4->1", "u8 (2,1600,4)", "f32 (2,1600,4):(6400,1,1600)"},
       {"packed_records_cast together 4->2", "f16 (2,1600,4)", "f32 (2,1600,4):(6400,1,1600)"},
-      {"gather 1", "u8 (341,349)", "u8 (349,341):(342,1)"},
-      {"gather 1->4", "f32 (301,8,8)", "u8 (301,8,8):(64,1,8)"},
-      {"gather 2", "u16 (301,16,16)", "u16 (301,16,16):(256,1,16)"},
-      {"gather 2->4", "f32 (301,8,8)", "f16 (301,8,8):(64,1,8)"},
-      {"gather 4", "f32 (2,64,113,3)", "f32 (2,64,113,3):(21696,3,192,1)"},
-      {"gather 4->1", "u8 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
-      {"gather 4->2", "f16 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
-      {"gather 8", "f64 (2,2,2,2,2,2,2,2,9,8)", "f64 (2,2,2,2,2,2,2,2,9,8):(1,2,4,8,16,32,64,128,256,2304)"},
-      {"gather 16", "c128 (1000):(3)", "c128 (1000)"},
-      {"gather two walks 1", "u8 (341,349):(350,1)", "u8 (349,341):(342,1)"},
-      {"gather two walks 1->4", "f32 (341,349):(350,1)", "u8 (349,341):(342,1)"},
-      {"gather two walks 2", "u16 (341,349):(350,1)", "u16 (349,341):(342,1)"},
-      {"gather two walks 4", "f32 (341,349):(350,1)", "f32 (349,341):(342,1)"},
-      {"gather two walks 8", "f64 (341,349):(350,1)", "f64 (349,341):(342,1)"},
-      {"gather two walks 16", "c128 (41,59):(60,1)", "c128 (59,41):(42,1)"},
+      {"gather_units 1", "u8 (341,349)", "u8 (349,341):(342,1)"},
+      {"gather_units 1->4", "f32 (301,8,8)", "u8 (301,8,8):(64,1,8)"},
+      {"gather_units 2", "u16 (301,16,16)", "u16 (301,16,16):(256,1,16)"},
+      {"gather_units 2->4", "f32 (301,8,8)", "f16 (301,8,8):(64,1,8)"},
+      {"gather_units 4", "f32 (2,64,113,3)", "f32 (2,64,113,3):(21696,3,192,1)"},
+      {"gather_units 4->1", "u8 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
+      {"gather_units 4->2", "f16 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
+      {"gather_units 8", "f64 (2,2,2,2,2,2,2,2,9,8)", "f64 (2,2,2,2,2,2,2,2,9,8):(1,2,4,8,16,32,64,128,256,2304)"},
+      {"gather_units 16", "c128 (1000):(3)", "c128 (1000)"},
+      {"gather_units two walks 1", "u8 (341,349):(350,1)", "u8 (349,341):(342,1)"},
+      {"gather_units two walks 1->4", "f32 (341,349):(350,1)", "u8 (349,341):(342,1)"},
+      {"gather_units two walks 2", "u16 (341,349):(350,1)", "u16 (349,341):(342,1)"},
+      {"gather_units two walks 4", "f32 (341,349):(350,1)", "f32 (349,341):(342,1)"},
+      {"gather_units two walks 8", "f64 (341,349):(350,1)", "f64 (349,341):(342,1)"},
+      {"gather_units two walks 16", "c128 (41,59):(60,1)", "c128 (59,41):(42,1)"},
   };
   return cases;
 }
@@ -215,8 +218,8 @@ std::string kernel_of(const cuda::CudaArgs& args) {
   return std::visit(Describe{args.key}, args.args) + " " + (args.key.cast ? src_unit + "->" + dst_unit : dst_unit);
 }
 
-plan::CudaMachine few_multiprocessors() {
-  plan::CudaMachine machine;
+cuda::CudaMachine few_multiprocessors() {
+  cuda::CudaMachine machine;
   machine.sm_count = 2;
   return machine;
 }
@@ -227,7 +230,7 @@ Plan plan_of(const KernelCase& c, int cuda_device) {
   options.cuda_device = cuda_device;
   const auto like = api::make_plan(parse_layout(c.dst), parse_layout(c.src), options, alignment_of_skew(c.dst_skew),
                                    alignment_of_skew(c.src_skew));
-  plan::Decision decision = plan::plan_cuda(like->canonical, few_multiprocessors());
+  plan::Decision decision = cuda::plan_cuda(like->canonical, few_multiprocessors());
   std::string seen;
   const auto attempt = [&](const plan::Candidate& candidate) -> std::shared_ptr<Plan::Impl> {
     if (!candidate.applies) return nullptr;

@@ -21,7 +21,7 @@ const std::vector<KernelCase>& kernel_cases();
 std::string kernel_of(const cuda::CudaArgs& args);
 
 /// A GPU of so few multiprocessors that kernels for large copies bid for small ones, and blocks take many tiles.
-plan::CudaMachine few_multiprocessors();
+cuda::CudaMachine few_multiprocessors();
 
 /// The case planned for `cuda_device` as such a GPU, by the candidate whose kernel the case names. Errors:
 /// std::runtime_error, with the kernels that there are, where no candidate has it.

@@ -2,7 +2,7 @@
 // (scripts/gpu_test.sh). The result file says which ran under which tool.
 #include <gtest/gtest.h>
 
-#include "src/launch/device.h"
+#include "src/cuda/runtime/device.h"
 #include "tests/gpu/every_kernel.h"
 #include "tests/gpu/gpu_case.h"
 
@@ -10,8 +10,8 @@ namespace restride::test {
 namespace {
 
 TEST(GpuSanitized, EveryKernel) {
-  const int device = launch::current_device();
-  const bool bulk = launch::has_bulk_copies(device);
+  const int device = cuda::current_device();
+  const bool bulk = cuda::has_bulk_copies(device);
   GpuBench bench;
   std::uint64_t seed = 1;
   std::string ran, left_out;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tests/kernels/cpu/family.h"
+#include "tests/cpu/family.h"
 #include "tests/property/random_layout.h"
 
 namespace restride::test {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "src/kernels/cpu/cast.h"
+#include "src/cpu/cast/cast.h"
 
 namespace restride::test {
 namespace {
@@ -148,7 +148,7 @@ void naive_copy(const Layout& dst, void* dst_data, const Layout& src, const void
     if (dst.element == src.element)
       std::memcpy(to, from, static_cast<std::size_t>(src.element.size_bytes));
     else
-      kernels::cpu::cast_strided(dst.element.dtype, src.element.dtype)(to, 0, from, 0, 1);
+      cpu::cast_strided(dst.element.dtype, src.element.dtype)(to, 0, from, 0, 1);
   }
 }
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/kernels/cpu/family.h"
+#include "tests/cpu/family.h"
 #include "tests/property/random_layout.h"
 #include "tests/support/families.h"
 #include "tests/support/instruction_sets.h"

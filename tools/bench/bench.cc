@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "src/launch/team.h"
+#include "src/cpu/team/team.h"
 #include "tools/bench/machine.h"
 #include "tools/bench/report.h"
 #include "tools/bench/results.h"
@@ -106,7 +106,7 @@ int list(const std::vector<Case>& cases) {
 
 std::vector<int> thread_counts(const Settings& settings) {
   if (settings.device == "cuda") return {1};
-  return settings.threads.empty() ? std::vector<int>{launch::cores_granted()} : settings.threads;
+  return settings.threads.empty() ? std::vector<int>{cpu::cores_granted()} : settings.threads;
 }
 
 RunInfo describe(const Settings& settings, const Device& device, int threads) {

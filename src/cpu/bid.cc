@@ -1,0 +1,69 @@
+#include "src/cpu/bid.h"
+
+#include <algorithm>
+
+#include "src/base/checked.h"
+
+namespace restride::cpu {
+
+using layout::Canonical;
+using layout::CopyMode;
+
+namespace {
+
+/// Contiguous bytes a side's innermost chain of modes covers.
+std::int64_t run_bytes(const Canonical& c, bool dst_side) {
+  const auto stride = [&](const CopyMode& m) { return dst_side ? m.dst_stride : m.src_stride; };
+  std::int64_t run = dst_side ? c.dst_unit : c.src_unit;
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (const CopyMode& m : c.modes)
+      if (m.extent > 1 && static_cast<std::int64_t>(magnitude(stride(m))) == run && run <= INT64_MAX / m.extent) {
+        run *= m.extent;
+        grew = true;  // modes before this one may follow now
+      }
+  }
+  return run;
+}
+
+}  // namespace
+
+std::int64_t lines_for_runs(std::int64_t bytes, std::int64_t run_bytes, std::int64_t line) {
+  if (run_bytes >= bytes) return bytes / line + 1;
+  const auto lines_of = [&](std::int64_t run) { return std::min(run / line + (run % line != 0 ? 2 : 0), run); };
+  // A run has no more lines than bytes, so nothing overflows. What is left behind the last whole run counts, too.
+  const std::int64_t run = std::max<std::int64_t>(run_bytes, 1);
+  return bytes / run * lines_of(run) + lines_of(bytes % run);
+}
+
+Bid base_bid(Family family, const Canonical& c, const CpuMachine& m) {
+  Bid k;
+  k.family = family;
+  if (!c.two_sided) {
+    k.read_lines = lines_for_runs(c.src_bytes(), run_bytes(c, false), m.line_bytes);
+    k.written_lines = lines_for_runs(c.dst_bytes(), run_bytes(c, true), m.line_bytes);
+  }
+  return k;
+}
+
+void push_stream(Candidate* k, const Canonical& c, const CpuMachine& m) {
+  k->params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
+}
+
+void push_stream_and_near(Candidate* k, const Canonical& c, const CpuMachine& m) {
+  push_stream(k, c, m);
+  if (k->get(ParamId::kStream) != 0 && m.near) k->params.push_back({ParamId::kNear, 1});
+}
+
+double stream_ns(const Bid& k, const CpuMachine& m) {
+  const double lines = static_cast<double>(k.read_lines) + static_cast<double>(k.written_lines);
+  return lines * static_cast<double>(m.line_bytes) / m.stream_bytes_per_ns;
+}
+
+void set_time(Bid* k, double lines_ns, double starts_ns, double units_ns) {
+  k->predicted.time_ns = lines_ns + starts_ns + units_ns;
+  k->predicted.sectors_ns = lines_ns;
+  k->predicted.starts_ns = starts_ns;
+}
+
+}  // namespace restride::cpu

@@ -1,0 +1,40 @@
+#include "src/cpu/buffered/block_table.h"
+
+namespace restride::cpu {
+namespace {
+
+/// A list's offsets. The mode that may be cut is its last, so that a cut block's are the first of a whole one's.
+template <class Stride>
+void fill_list(const BufferedBlock& b, const BufferedBlock::List& list, const Stride& stride,
+               std::int64_t* out) noexcept {
+  std::int64_t n = 1;
+  out[0] = 0;
+  for (int k = 0; k < list.size; ++k) {
+    const BlockMode& m = b.modes[list.modes[k]];
+    for (std::int64_t i = 1; i < m.points; ++i)
+      for (std::int64_t j = 0; j < n; ++j) out[i * n + j] = out[j] + i * stride(m);
+    n *= m.points;
+  }
+}
+
+}  // namespace
+
+BlockTables::BlockTables(const BufferedBlock& b, bool buffered) noexcept {
+  const auto in_src = [](const BlockMode& m) { return m.src_stride; };
+  const auto in_dst = [](const BlockMode& m) { return m.dst_stride; };
+  const auto put = [=](const BlockMode& m) { return buffered ? m.out_stride : m.dst_stride; };
+  fill_list(b, b.rows, in_src, rows);
+  fill_list(b, b.cols, put, cols);
+  inner = b.others;
+  if (inner.size > 0) {  // both modes that may be cut may be among the others: the last one is walked by itself
+    outer = inner.modes[--inner.size];
+    outer_src = in_src(b.modes[outer]);
+    outer_put = put(b.modes[outer]);
+  }
+  fill_list(b, inner, in_src, others_src);
+  fill_list(b, inner, put, others_put);
+  fill_list(b, b.dst_runs, in_dst, dst_runs);
+  fill_list(b, b.src_runs, in_src, src_runs);
+}
+
+}  // namespace restride::cpu

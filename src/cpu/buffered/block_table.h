@@ -1,0 +1,58 @@
+// The inside of a buffered block as tables of offsets, made once a call; what of it a block has that a mode's end cuts
+// short.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "src/cpu/args.h"
+#include "src/cpu/buffered/kernel.h"
+
+namespace restride::cpu {
+
+/// The points of each mode in the block at a cursor.
+class BlockShape {
+ public:
+  BlockShape(const CpuArgs& a, const NestCursor& at) noexcept {
+    std::int64_t part[BufferedBlock::kCapacity + 2];
+    for (int i = 0; i < a.block.walked_modes; ++i) {
+      const WalkedMode& w = a.block.walked[i];
+      part[i] = (w.inner < 0 ? 0 : at.index(w.inner)) + (w.outer < 0 ? 0 : at.index(w.outer) * w.step);
+      if (part[i] >= w.count) empty_ = true;
+    }
+    for (int i = 0; i < a.block.rank; ++i) {
+      const BlockMode& m = a.block.modes[i];
+      points_[i] = m.parts < 0 ? m.points : std::min(m.points, m.extent - part[m.parts] * m.points);
+    }
+  }
+  /// True behind a mode's end.
+  bool empty() const noexcept { return empty_; }
+  std::int64_t points(int mode) const noexcept { return points_[mode]; }
+  std::int64_t points(const BufferedBlock::List& list) const noexcept {
+    std::int64_t n = 1;
+    for (int i = 0; i < list.size; ++i) n *= points_[list.modes[i]];
+    return n;
+  }
+
+ private:
+  bool empty_ = false;
+  std::int64_t points_[BufferedBlock::kCapacity];
+};
+
+struct BlockTables {
+  /// buffered: blocks are put together in a buffer; else in dst itself.
+  BlockTables(const BufferedBlock& b, bool buffered) noexcept;
+
+  BufferedBlock::List inner;
+  int outer = -1;
+  std::int64_t outer_src = 0;
+  std::int64_t outer_put = 0;
+  std::int64_t rows[kMaxBufferedPoints];        ///< in src
+  std::int64_t cols[kMaxBufferedPoints];        ///< where a block is put together
+  std::int64_t others_src[kMaxBufferedPoints];  ///< of the modes `inner`
+  std::int64_t others_put[kMaxBufferedPoints];
+  std::int64_t dst_runs[kMaxBufferedPoints];  ///< in dst
+  std::int64_t src_runs[kMaxBufferedPoints];  ///< in src
+};
+
+}  // namespace restride::cpu

@@ -1,0 +1,249 @@
+#include "src/cpu/buffered/kernel.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/cpu/buffered/kernel.cc"
+#include <hwy/foreach_target.h>
+#include "src/base/checked.h"
+#include "src/cpu/buffered/block_table.h"
+#include "src/cpu/buffered/matrix-inl.h"
+#include "src/cpu/simd/run_writers-inl.h"
+#include "src/cpu/simd/tile_prefetch-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace restride::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+/// A staged piece of source: rows of an odd number of lines, so that a column of blocks spreads over the cache's sets.
+constexpr std::int64_t kPieceRows = 64;
+constexpr std::int64_t kPieceRowBytes = 512;
+constexpr std::int64_t kPiecePitch = kPieceRowBytes + 64;
+
+/// A finished block on its way out, a few lines after each step of the next one.
+class Leaving {
+ public:
+  Leaving(const CpuArgs& a, const BlockTables& t, bool runs_go_on) noexcept
+      : offsets_(t.dst_runs), writers_(a.stream, runs_go_on) {}
+
+  void enter(std::uint8_t* to, const std::uint8_t* block, std::int64_t runs, std::int64_t run_bytes,
+             std::int64_t pitch) {
+    step(INT64_MAX);
+    to_ = to;
+    from_ = block;
+    runs_ = runs;
+    run_bytes_ = run_bytes;
+    pitch_ = pitch;
+    run_ = at_ = 0;
+  }
+  void step(std::int64_t bytes) {
+    while (bytes > 0 && run_ < runs_) {
+      const std::int64_t n = std::min(bytes, run_bytes_ - at_);
+      writers_.write(run_, to_ + offsets_[run_] + at_, from_ + run_ * pitch_ + at_, static_cast<std::size_t>(n));
+      bytes -= n;
+      at_ += n;
+      if (at_ < run_bytes_) continue;
+      at_ = 0;
+      ++run_;
+    }
+  }
+  void finish() {
+    step(INT64_MAX);
+    writers_.leave();
+    hwy::FlushStream();
+  }
+
+ private:
+  const std::int64_t* offsets_;
+  RunWriters writers_;
+  std::uint8_t* to_ = nullptr;
+  const std::uint8_t* from_ = nullptr;
+  std::int64_t runs_ = 0;
+  std::int64_t run_bytes_ = 0;
+  std::int64_t pitch_ = 0;
+  std::int64_t run_ = 0;
+  std::int64_t at_ = 0;
+};
+
+/// What goes on while a block is put together.
+class Meanwhile {
+ public:
+  Meanwhile(const CpuArgs& a, const BlockTables& t, bool runs_go_on, const std::uint8_t* src, std::int64_t begin,
+            std::int64_t end) noexcept
+      : leaving(a, t, runs_go_on), asker(a, src, begin, end), unit_(a.dst_unit) {}
+  HWY_INLINE void step(std::int64_t bytes) {
+    owed_ += bytes;
+    if (owed_ >= kStepBytes) go_on();
+  }
+
+  Leaving leaving;
+  PackedAsker asker;
+
+ private:
+  static constexpr std::int64_t kStepBytes = 512;
+
+  // Not inlined: it is called from every size of block there is.
+  HWY_NOINLINE void go_on() {
+    leaving.step(owed_);
+    asker.units_left(owed_ / unit_);
+    owed_ = 0;
+  }
+
+  std::int64_t owed_ = 0;
+  std::int64_t unit_;
+};
+
+/// What the transposes call between their blocks.
+struct Step {
+  Meanwhile* meanwhile;
+  HWY_INLINE void operator()(std::int64_t bytes) const {
+    if (meanwhile != nullptr) meanwhile->step(bytes);
+  }
+};
+
+/// n cut evenly into pieces of at most `most`.
+constexpr std::int64_t even_piece(std::int64_t n, std::int64_t most) { return ceil_div(n, ceil_div(n, most)); }
+
+/// True when the lines of a block of rows at this pitch spread over the first cache: of 64 sets with 8 places or more.
+bool spreads(std::int64_t pitch, std::int64_t rows) {
+  const std::int64_t sets = 64 / std::gcd(magnitude(pitch) / kLine, std::uint64_t{64});
+  return magnitude(pitch) % kLine != 0 || rows <= 8 * sets;
+}
+
+/// How rows are read: where they are, or by way of a stage.
+struct Reading {
+  bool staged;           ///< always
+  std::int64_t overrun;  ///< where rows shorter than a vector may be read as one: up to this offset in src
+};
+
+Reading reading_of(const CpuArgs& a, std::int64_t block_rows) {
+  const BufferedBlock& b = a.block;
+  Reading r{a.cast_run != nullptr, INT64_MAX};
+  if (b.rows.size > 0) {
+    const BlockMode& inner = b.modes[b.rows.modes[0]];
+    r.staged |= !spreads(inner.src_stride, std::min(block_rows, inner.points));
+  }
+  r.overrun = a.src_end - 16;
+  for (int i = 0; i < b.rank; ++i)
+    if (b.modes[i].src_stride > 0 && a.src_end > 0) r.overrun -= (b.modes[i].points - 1) * b.modes[i].src_stride;
+  return r;
+}
+
+/// All but the transposes does without the unit's size as a constant: so there is one of it for all sizes.
+using Move = void (*)(const Chains&, const Step&);
+Move move_of(std::int32_t unit) {
+  switch (unit) {
+    case 1: return move_chains<1, Step>;
+    case 2: return move_chains<2, Step>;
+    case 4: return move_chains<4, Step>;
+    case 8: return move_chains<8, Step>;
+    default: return move_chains<16, Step>;
+  }
+}
+
+/// A matrix of rows and columns by way of a stage.
+HWY_NOINLINE void move_staged(const CpuArgs& a, Move move, const Chains& whole, const Step& step) {
+  alignas(64) std::uint8_t stage[kPieceRows * kPiecePitch];
+  std::int64_t pitches[kPieceRows];
+  for (std::int64_t i = 0; i < kPieceRows; ++i) pitches[i] = i * kPiecePitch;
+  const std::int64_t rows = even_piece(whole.rows, kPieceRows);
+  const std::int64_t cols = even_piece(whole.cols, kPieceRowBytes / a.dst_unit);
+  for (std::int64_t c = 0; c < whole.cols; c += cols)
+    for (std::int64_t r = 0; r < whole.rows; r += rows) {
+      const Chains m{stage,
+                     pitches,
+                     std::min(rows, whole.rows - r),
+                     whole.to + r * a.dst_unit,
+                     whole.places + c,
+                     std::min(cols, whole.cols - c)};
+      for (std::int64_t i = 0; i < m.rows; ++i) {
+        const std::uint8_t* from = whole.from + whole.row_offsets[r + i] + c * a.src_unit;
+        if (a.cast_run == nullptr)
+          copy_bytes(stage + pitches[i], from, static_cast<std::size_t>(m.cols * a.dst_unit));
+        else
+          a.cast_run(stage + pitches[i], from, static_cast<std::size_t>(m.cols));
+      }
+      move(m, step);
+    }
+}
+
+/// Puts one block together at `out` from the source at `src`.
+void put_together(const CpuArgs& a, Move move, const BlockTables& t, const BlockShape& shape, bool direct,
+                  std::uint8_t* out, const std::uint8_t* src, Meanwhile* meanwhile) {
+  const std::int64_t rows = shape.points(a.block.rows);
+  const std::int64_t cols = shape.points(a.block.cols);
+  const std::int64_t inner = shape.points(t.inner);
+  const std::int64_t outer = t.outer < 0 ? 1 : shape.points(t.outer);
+  const std::int64_t piece_cols = direct ? even_piece(cols, kPieceRowBytes / a.dst_unit) : cols;
+  const Step step{meanwhile};
+  for (std::int64_t o = 0; o < outer; ++o)
+    for (std::int64_t i = 0; i < inner; ++i)
+      for (std::int64_t c = 0; c < cols; c += piece_cols) {
+        const Chains m{src + o * t.outer_src + t.others_src[i] + c * a.src_unit,
+                       t.rows,
+                       rows,
+                       out + o * t.outer_put + t.others_put[i],
+                       t.cols + c,
+                       std::min(piece_cols, cols - c)};
+        if (direct)
+          move(m, step);
+        else
+          move_staged(a, move, m, step);
+      }
+}
+
+void buffered(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
+              std::int64_t end) noexcept {
+  auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
+  const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
+  const BufferedBlock& b = a.block;
+  const BlockTables t(b, a.stream);
+  constexpr std::int64_t kBlockBytes = Block<1>::kVectorBytes;
+  const Move move = move_of(a.dst_unit);
+  const Reading reading = reading_of(a, kBlockBytes / a.dst_unit);
+  const auto is_direct = [&](const BlockShape& shape, const NestCursor& at) {
+    return !reading.staged && (shape.points(b.cols) * a.dst_unit >= 16 || at.src() <= reading.overrun);
+  };
+  NestCursor at(a.nest, begin);
+  if (!a.stream) {  // what stays in the caches is put together where it belongs
+    for (std::int64_t task = begin; task < end; ++task, at.next()) {
+      const BlockShape shape(a, at);
+      if (shape.empty()) continue;
+      put_together(a, move, t, shape, is_direct(shape, at), dst + at.dst(), src + at.src(), nullptr);
+    }
+    return;
+  }
+  std::int64_t pitch = a.dst_unit;
+  for (int i = 0; i < b.dst_run.size; ++i) pitch *= b.modes[b.dst_run.modes[i]].points;
+  const bool runs_go_on = a.nest.rank > 0 && a.nest.modes[0].dst_stride == pitch;
+  alignas(64) std::uint8_t blocks[2][kMaxBufferedBytes + kLine];
+  Meanwhile meanwhile(a, t, runs_go_on, src, begin, end);
+  for (std::int64_t task = begin, now = 0; task < end; ++task, at.next()) {
+    const BlockShape shape(a, at);
+    if (shape.empty()) continue;
+    meanwhile.asker.enter(shape.points(b.src_runs), t.src_runs, shape.points(b.src_run) * a.src_unit, task);
+    put_together(a, move, t, shape, is_direct(shape, at), blocks[now], src + at.src(), &meanwhile);
+    meanwhile.leaving.enter(dst + at.dst(), blocks[now], shape.points(b.dst_runs), shape.points(b.dst_run) * a.dst_unit,
+                            pitch);
+    now ^= 1;
+  }
+  meanwhile.leaving.finish();
+}
+
+}  // namespace
+
+CpuKernel pick_buffered() { return buffered; }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace restride::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace restride::cpu {
+HWY_EXPORT(pick_buffered);
+CpuKernel buffered_kernel() noexcept { return HWY_DYNAMIC_DISPATCH(pick_buffered)(); }
+}  // namespace restride::cpu
+#endif

@@ -1,0 +1,26 @@
+// Moves: points whose 2 to 8 channels lie side by side into one plane a channel, and back.
+// Applies when: the channels' mode is dense on one side, and the points' is dense on the other and follows the channels
+//   on the one. In src the channels may run downwards, or be the first of up to 8.
+// Task map: task t is a piece of a run of points: kChannelPieceBytes of each plane.
+// Buffers: none; with a cast, a piece of every plane, so that the conversion meets dense runs.
+// Traffic: every line of both sides once. Up to 4 channels that stay in the caches are loaded or stored interleaved, so
+//   that an image of a few KiB pays no start; else vectors are permuted, and whole lines leave past the caches.
+// Source and measured: Highway's LoadInterleaved and StoreInterleaved; permutes of AVX-512. bench/results, classes
+//   "small", "images" and "records".
+#pragma once
+
+#include "src/cpu/args.h"
+
+namespace restride::cpu {
+
+inline constexpr std::int64_t kChannelPieceBytes = 32768;  ///< of a task: about as many of each plane
+
+inline constexpr std::int64_t kMaxChannels = 8;
+inline constexpr std::int64_t kMostAtOnce = 4;  ///< that every processor loads or stores interleaved
+
+/// Expects col_set (the channels' one mode), row_src_stride (bytes from point to point, where src is interleaved), nest
+/// (pieces of the points first), units (points of a piece), last_units, cast_run. The kernel of the instruction set in
+/// use; `together` when the interleaved side is dst.
+CpuKernel channels_kernel(bool together) noexcept;
+
+}  // namespace restride::cpu

@@ -1,0 +1,16 @@
+// Moves: any layout into any layout, unit by unit.
+// Applies when: always, also where source and destination have no common modes (two_sided).
+// Task map: task t is unit t of the canonical walk; a call walks its range with an odometer on each side.
+// Buffers: none.
+// Traffic: a load and a store a unit; sectors as the layouts scatter them.
+// Source and measured: the seed cpy kernel (sizes and byte strides on both sides, one element a thread).
+#pragma once
+
+#include "src/cpu/args.h"
+
+namespace restride::cpu {
+
+/// Expects units, nest (all modes) and, with two sides, src_nest; cast_strided or units of 1..16 bytes.
+void gather(const CpuArgs& args, std::byte* dst, const std::byte* src, std::int64_t begin, std::int64_t end) noexcept;
+
+}  // namespace restride::cpu

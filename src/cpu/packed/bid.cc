@@ -1,0 +1,178 @@
+// The family packed: its bid.
+#include "src/cpu/packed/ways.h"
+
+#include <bitset>
+
+#include "src/base/checked.h"
+#include "src/base/saturated.h"
+#include "src/cpu/bid.h"
+#include "src/cpu/sets.h"
+
+namespace restride::cpu {
+
+using layout::Canonical;
+
+namespace {
+
+/// A byte put together from windows: what one row holds, reversed or with gaps, moves without a stage by rows.
+constexpr double kLeastByteNs = 0.06;
+
+/// Bytes between the points of each mode in the stage: source runs one behind the other.
+using Strides = detail::FixedVector<std::int64_t, layout::kMaxCopyModes>;
+Strides stage_strides(const Canonical& c, const PackedSets& s) {
+  Strides strides;
+  strides.resize(c.modes.size(), 0);
+  const auto staged = [&](std::int64_t src_bytes) { return src_bytes * c.dst_unit / c.src_unit; };
+  for (std::uint8_t m : s.src_run) strides[m] = staged(static_cast<std::int64_t>(magnitude(c.modes[m].src_stride)));
+  std::int64_t next = staged(s.src_run_bytes);
+  for (std::uint8_t m : layout::modes_by_src_stride(c)) {
+    if (s.points[m] == 1 || s.in_src_run(m)) continue;
+    strides[m] = next;
+    next *= s.points[m];
+  }
+  return strides;
+}
+
+/// 64-byte windows of the stage that the units of one vector of dst come from: the mean of the first two.
+double windows(const Canonical& c, const PackedSets& s, const Strides& strides) {
+  constexpr std::int64_t kWindow = 64;
+  constexpr std::int64_t kWindows = kPackedBytes / kWindow;  // of a stage
+  const std::int64_t lanes = kWindow / c.dst_unit;
+  std::int64_t at[layout::kMaxCopyModes] = {};
+  std::int64_t offset = 0;
+  int found = 0;
+  for (int vector = 0; vector < 2; ++vector) {
+    std::bitset<kWindows> seen;
+    for (std::int64_t i = 0; i < lanes; ++i) {
+      const auto window = static_cast<std::size_t>(offset / kWindow % kWindows);
+      found += seen[window] ? 0 : 1;
+      seen[window] = true;
+      for (std::size_t m = 0; m < c.modes.size(); ++m) {
+        offset += strides[m];
+        if (++at[m] < s.points[m]) break;
+        offset -= strides[m] * at[m];
+        at[m] = 0;
+      }
+    }
+  }
+  return found / 2.0;
+}
+
+/// How a tile is permuted, and what a unit of it takes.
+struct Way {
+  double unit_ns;
+  bool woven;
+};
+
+Way cheapest_way(const Canonical& c, const PackedSets& s, const CpuMachine& m, bool stream) {
+  const std::int64_t unit = c.dst_unit;
+  Way way{unit >= 4 ? m.pick_unit_ns * static_cast<double>(unit) / 4 : m.pick_unit_ns, false};
+  if (unit <= 2 && s.woven && m.packed_cycle_ns == 0) return {kLeastByteNs * static_cast<double>(unit), true};
+  if (unit > 8 || m.packed_cycle_ns == 0) return way;
+  if (s.woven) {
+    const std::int64_t rows = s.points[0];
+    const std::int64_t cols = s.points[s.src_run.front()];
+    const bool records = std::min(rows, cols) >= 2 && std::min(rows, cols) <= 4 && std::max(rows, cols) * unit >= 64;
+    const std::int64_t vector_bytes = plane_vector_bytes(unit, rows);
+    // Columns of less than a vector spill into the next one, where that is next in dst.
+    const bool spill = rows * unit >= vector_bytes || c.modes[s.src_run.front()].dst_stride == rows * unit;
+    double cycles = (records ? records_cycles(unit, rows, cols) : plane_cycles(unit, rows, cols, vector_bytes, spill)) +
+                    (s.units == rows * cols ? one_plane_cycles(rows * cols * unit) : 0);
+    if (unit >= m.least_shuffled_unit && s.units == s.dst_run_units) {
+      std::int64_t to_pitch = unit;
+      for (std::uint8_t i = 0; i < s.src_run.front(); ++i) to_pitch *= s.points[i];
+      const Grouping grouping = grouping_of(unit, rows, cols, stage_strides(c, s)[0], to_pitch);
+      // Its first columns want all of a plane in the first cache, besides what leaves and what was asked for.
+      const bool roomy = rows * cols * unit <= kMostNearPlane;
+      if (grouping.cells != 0)
+        cycles = std::min(cycles, kGroupedShown * grouping.cycles + (roomy ? 0 : one_plane_cycles(rows * cols * unit)));
+    }
+    const double ns = m.packed_cycle_ns * cycles / static_cast<double>(rows * cols);
+    if (ns < way.unit_ns) way = {ns, true};
+  }
+  const std::int64_t lanes = 64 / unit;
+  if (stream && s.woven && unit >= m.least_shuffled_unit && s.dst_run_units >= lanes) {
+    const double pairs = std::max(windows(c, s, stage_strides(c, s)) / 2, 1.0);
+    const bool alike = lanes % s.points[0] == 0 || s.points[0] % lanes == 0;
+    const double ns = std::max(m.packed_cycle_ns * step_cycles(pairs, alike) / static_cast<double>(lanes),
+                               kLeastByteNs * static_cast<double>(unit));
+    if (pairs <= (unit <= 2 ? 8 : 4) && ns < way.unit_ns) way = {ns, false};
+  }
+  return way;
+}
+
+/// Modes of which the last tile has less than the others.
+int uneven_cuts(const Canonical& c, const PackedSets& s) {
+  int uneven = 0;
+  for (std::size_t i = 0; i < c.modes.size(); ++i) uneven += c.modes[i].extent % s.points[i] != 0 ? 1 : 0;
+  return uneven;
+}
+
+/// The bid with runs that aim for `run` bytes in dst and `read` in src, which make these sets.
+Bid offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std::int64_t run, std::int64_t read) {
+  Bid k = base_bid(Family::kPacked, c, m);
+  k.applies = true;
+  k.params.push_back({ParamId::kRunBytes, run});
+  k.params.push_back({ParamId::kReadBytes, read});
+  push_stream_and_near(&k, c, m);
+  // Runs in src may have gaps, which are read along; the last one may be shorter.
+  const std::int64_t src_bytes =
+      saturated_add(saturated_mul(c.units / sets.src_run_units, sets.src_run_bytes),
+                    ceil_div(c.units % sets.src_run_units * sets.src_run_bytes, sets.src_run_units));
+  k.read_lines = lines_for_runs(src_bytes, sets.src_run_bytes, m.line_bytes);
+  k.written_lines = lines_for_runs(c.dst_bytes(), sets.dst_run_units * c.dst_unit, m.line_bytes);
+  const double tiles = static_cast<double>(c.units) / static_cast<double>(sets.units);
+  const Way way = cheapest_way(c, sets, m, k.get(ParamId::kStream) != 0);
+  // The table is made once; where planes are woven there is none. Large copies look for shuffles in it as well.
+  const double table_ns =
+      way.woven ? 0 : static_cast<double>(sets.units) * (k.get(ParamId::kStream) ? 2 : 0.5) * m.unit_ns;
+  // Two modes that are cut unevenly make four shapes of tile, for two of which there is a table at a time.
+  const int uneven = uneven_cuts(c, sets);
+  // Where neither side of a tile is one run, pages change with every run of either; those of dst often go on with the
+  // next tile, so long ones of src help. (Zen 5, a register of 23 qubits, 512 bytes of dst: 0.35 of a copy with as many
+  // of src, 0.47 with 2048.)
+  double pages = 1;
+  if (std::max(sets.src_run_units, sets.dst_run_units) < sets.units)
+    pages = 1.1 + 0.15 * std::min(1.0, 512.0 / static_cast<double>(sets.src_run_bytes));
+  // What is woven leaves run by run; so many runs under way push each other out of the fill buffers.
+  constexpr std::int64_t kManyRuns = 16;
+  if (way.woven && sets.units / sets.dst_run_units >= kManyRuns) pages *= 1.6;
+  const std::int64_t runs = sets.units / sets.src_run_units + sets.units / sets.dst_run_units;
+  const double tables_ns = table_ns * (uneven > 1 ? std::max(1.0, tiles / 4) : 1.0);
+  set_time(&k, stream_ns(k, m) * pages, 60 + tiles * m.row_ns * static_cast<double>(runs),
+           static_cast<double>(c.units) * way.unit_ns + tables_ns);
+  return k;
+}
+
+}  // namespace
+
+double woven_cycles(std::int64_t unit, std::int64_t rows, std::int64_t cols, std::int64_t from_pitch,
+                    std::int64_t to_pitch, std::int64_t longest, std::int64_t lanes) {
+  if (splits_records(unit, rows, cols, from_pitch, lanes) || joins_records(unit, rows, cols, to_pitch, lanes))
+    return records_cycles(unit, rows, cols);
+  const std::int64_t vector_bytes = plane_vector_bytes(unit, rows) >= longest ? longest : 16;
+  return plane_cycles(unit, rows, cols, vector_bytes, rows * unit >= vector_bytes || to_pitch == rows * unit);
+}
+
+Bid bid_packed(const Canonical& c, const CpuMachine& m) {
+  PackedSets sets;
+  std::int64_t run = kPackedRunBytes;
+  const std::int64_t max_units = std::min<std::int64_t>(kPackedUnits, kPackedBytes / c.dst_unit);
+  while (run >= 32 && !packed_sets(c, run, run, max_units, kPackedModes, &sets)) run /= 2;
+  if (run < 32) {
+    Bid none = base_bid(Family::kPacked, c, m);
+    none.reason = "no set of modes makes dense runs on both sides within a tile";
+    return none;
+  }
+  Bid best = offer(c, m, sets, run, run);
+  if (sets.units == sets.dst_run_units) return best;
+  const int uneven = uneven_cuts(c, sets);
+  for (std::int64_t read = 2 * run; read <= kPackedRunBytes; read *= 2) {
+    if (!packed_sets(c, run, read, max_units, kPackedModes, &sets) || uneven_cuts(c, sets) > uneven) break;
+    const Bid longer = offer(c, m, sets, run, read);
+    if (longer.predicted.time_ns < best.predicted.time_ns) best = longer;
+  }
+  return best;
+}
+
+}  // namespace restride::cpu

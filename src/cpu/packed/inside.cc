@@ -1,0 +1,117 @@
+#include "src/cpu/packed/inside.h"
+
+namespace restride::cpu {
+
+namespace {
+
+/// Offsets of all points of the modes order[from..to), the first fastest, beginning with `first`; `strides` by mode.
+template <class Out>
+void fill(const TileRuns& t, const std::uint8_t* order, int from, int to, std::int64_t first,
+          const std::int64_t* strides, Out* out) noexcept {
+  std::int64_t n = 1;
+  out[0] = static_cast<Out>(first);
+  for (int k = from; k < to; ++k) {
+    const int m = order[k];
+    for (std::int64_t i = 1; i < t.points(m); ++i) {
+      const auto shift = static_cast<Out>(i * strides[m]);
+      for (std::int64_t j = 0; j < n; ++j) out[i * n + j] = out[j] + shift;
+    }
+    n *= t.points(m);
+  }
+}
+
+/// The modes in dst's order, which is their own.
+struct DstOrder {
+  std::uint8_t modes[Packed::kCapacity];
+  DstOrder() noexcept {
+    for (int m = 0; m < Packed::kCapacity; ++m) modes[m] = static_cast<std::uint8_t>(m);
+  }
+};
+
+}  // namespace
+
+void TileRuns::lay_out(const CpuArgs& a, const Points& points) noexcept {
+  points_ = points;
+  laid_out_ = true;
+  unit_ = a.dst_unit;
+  const Packed& p = a.packed;
+  std::int64_t src_strides[Packed::kCapacity];
+  std::int64_t dst_strides[Packed::kCapacity];
+  for (int m = 0; m < p.rank; ++m) {
+    src_strides[m] = p.modes[m].src_stride;
+    dst_strides[m] = p.modes[m].dst_stride;
+  }
+  // Source runs lie in the stage one behind the other, in the source's order, with what gaps they have.
+  std::int64_t units = 1;
+  src_run_bytes_ = a.src_unit;
+  for (int k = 0; k < p.src_run_modes; ++k) {
+    const int m = p.src_order[k];
+    stage_stride_[m] = src_strides[m] * a.dst_unit / a.src_unit;
+    units *= points_.n[m];
+    src_run_bytes_ += (points_.n[m] - 1) * src_strides[m];
+  }
+  stage_run_bytes_ = src_run_bytes_ * a.dst_unit / a.src_unit;
+  src_runs_ = 1;
+  for (int k = p.src_run_modes; k < p.rank; ++k) {
+    const int m = p.src_order[k];
+    stage_stride_[m] = stage_run_bytes_ * src_runs_;
+    src_runs_ *= points_.n[m];
+  }
+  units *= src_runs_;
+  fill(*this, p.src_order, p.src_run_modes, p.rank, 0, src_strides, src_offsets_);
+  // A mode that dst's run walks downwards leaves last unit first.
+  std::int64_t first_dst = 0;
+  first_staged_ = 0;
+  dst_run_ = 1;
+  for (int k = 0; k < p.dst_run_modes; ++k) {
+    dst_run_ *= points_.n[k];
+    if (dst_strides[k] > 0) continue;
+    first_dst += (points_.n[k] - 1) * dst_strides[k];
+    first_staged_ += (points_.n[k] - 1) * stage_stride_[k];
+    stage_stride_[k] = -stage_stride_[k];
+  }
+  dst_runs_ = units / dst_run_;
+  fill(*this, DstOrder().modes, p.dst_run_modes, p.rank, first_dst, dst_strides, dst_offsets_);
+}
+
+void TileRuns::place_units(const Packed& p, std::int32_t* offsets) const noexcept {
+  fill(*this, DstOrder().modes, 0, p.rank, first_staged_, stage_stride_, offsets);
+}
+
+void TileRuns::place_planes(const Packed& p, int row, int col, std::int32_t* offsets) const noexcept {
+  offsets[0] = static_cast<std::int32_t>(first_staged_);
+  offsets[1] = 0;
+  std::int64_t n = 1;
+  std::int64_t to_stride = unit_;
+  for (int m = 0; m < p.rank; to_stride *= points_.n[m++]) {
+    if (m == row || m == col) continue;
+    for (std::int64_t i = 1; i < points_.n[m]; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        offsets[2 * (i * n + j)] = static_cast<std::int32_t>(offsets[2 * j] + i * stage_stride_[m]);
+        offsets[2 * (i * n + j) + 1] = static_cast<std::int32_t>(offsets[2 * j + 1] + i * to_stride);
+      }
+    n *= points_.n[m];
+  }
+}
+
+PlaneOrder TileRuns::order_of_planes(const Packed& p, int row, int col, const std::int32_t* offsets,
+                                     std::int64_t plane_bytes) const noexcept {
+  const std::int64_t planes = units() / (points_.n[row] * points_.n[col]);
+  PlaneOrder order;
+  order.in_order = dst_runs_ == 1;
+  if (planes > 1) {
+    order.from_step = offsets[2] - offsets[0];
+    order.to_step = offsets[3] - offsets[1];
+  }
+  bool even = true;
+  for (std::int64_t i = 0; i < planes; ++i) {
+    order.in_order &= offsets[2 * i + 1] == i * plane_bytes;
+    even &= offsets[2 * i] == offsets[0] + i * order.from_step && offsets[2 * i + 1] == i * order.to_step;
+  }
+  order.even = planes;
+  for (int m = p.rank; m-- > 0 && !even;)  // those along the innermost mode are
+    if (m != row && m != col && points_.n[m] > 1) order.even = points_.n[m];
+  return order;
+}
+
+}  // namespace restride::cpu

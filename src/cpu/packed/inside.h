@@ -1,0 +1,76 @@
+// The inside of a packed tile, worked out once for all tiles of one shape: how many points each mode has there, where
+// runs start on both sides, and how they lie in the stage.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "src/cpu/args.h"
+#include "src/cpu/packed/kernel.h"
+
+namespace restride::cpu {
+
+/// How the planes of a tile follow each other.
+struct PlaneOrder {
+  std::int64_t even = 1;       ///< so many lie evenly on both sides, then as many again
+  std::int64_t from_step = 0;  ///< between them, in the stage and in the tile as it leaves
+  std::int64_t to_step = 0;
+  bool in_order = false;  ///< all are one run of dst, one behind the other
+};
+
+class TileRuns {
+ public:
+  /// Points of each mode for the tile at a cursor.
+  struct Points {
+    std::int64_t n[Packed::kCapacity] = {};
+    bool operator==(const Points&) const = default;
+  };
+  static Points points_at(const CpuArgs& a, const NestCursor& at) noexcept {
+    Points points;
+    for (int i = 0; i < a.packed.rank; ++i) {
+      const PackedMode& m = a.packed.modes[i];
+      points.n[i] = m.outer < 0 ? m.extent : std::min(m.block, m.extent - at.index(m.outer) * m.block);
+    }
+    return points;
+  }
+  bool is_for(const Points& points) const noexcept { return laid_out_ && points == points_; }
+
+  void lay_out(const CpuArgs& a, const Points& points) noexcept;
+  /// Byte offsets into the stage of all units, in dst's order.
+  void place_units(const Packed& p, std::int32_t* offsets) const noexcept;
+  /// The same of the planes that modes `row` and `col` make, as pairs with their offsets in the tile as it leaves.
+  void place_planes(const Packed& p, int row, int col, std::int32_t* offsets) const noexcept;
+
+  /// Of the planes that place_planes has put into `offsets`, each of which takes plane_bytes where it leaves.
+  PlaneOrder order_of_planes(const Packed& p, int row, int col, const std::int32_t* offsets,
+                             std::int64_t plane_bytes) const noexcept;
+
+  std::int64_t points(int mode) const noexcept { return points_.n[mode]; }
+  std::int64_t stage_stride(int mode) const noexcept { return stage_stride_[mode]; }  ///< bytes
+  std::int64_t stage_bytes() const noexcept { return stage_run_bytes_ * src_runs_; }
+  std::int64_t src_run_bytes() const noexcept { return src_run_bytes_; }      ///< as read
+  std::int64_t stage_run_bytes() const noexcept { return stage_run_bytes_; }  ///< as staged, converted
+  std::int64_t src_runs() const noexcept { return src_runs_; }
+  std::int64_t dst_run() const noexcept { return dst_run_; }
+  std::int64_t dst_runs() const noexcept { return dst_runs_; }
+  std::int64_t units() const noexcept { return dst_runs_ * dst_run_; }
+  std::int64_t src_offset(std::int64_t run) const noexcept { return src_offsets_[run]; }
+  const std::int64_t* src_offsets() const noexcept { return src_offsets_; }
+  std::int64_t dst_offset(std::int64_t run) const noexcept { return dst_offsets_[run]; }
+
+ private:
+  Points points_;
+  bool laid_out_ = false;
+  std::int64_t unit_ = 0;
+  std::int64_t stage_stride_[Packed::kCapacity];
+  std::int64_t first_staged_ = 0;
+  std::int64_t src_run_bytes_ = 0;
+  std::int64_t stage_run_bytes_ = 0;
+  std::int64_t src_runs_ = 0;
+  std::int64_t dst_run_ = 0;
+  std::int64_t dst_runs_ = 0;
+  std::int64_t src_offsets_[kMaxPackedRuns];
+  std::int64_t dst_offsets_[kMaxPackedRuns];
+};
+
+}  // namespace restride::cpu

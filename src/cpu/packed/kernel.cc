@@ -1,0 +1,203 @@
+#include "src/cpu/packed/kernel.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/cpu/packed/kernel.cc"
+#include <hwy/foreach_target.h>
+#include "src/base/checked.h"
+#include "src/cpu/packed/planes-inl.h"
+#include "src/cpu/packed/shuffles-inl.h"
+#include "src/cpu/packed/table_pick-inl.h"
+#include "src/cpu/packed/tables-inl.h"
+#include "src/cpu/simd/run_writers-inl.h"
+#include "src/cpu/simd/tile_prefetch-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace restride::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+/// Bytes of dst that are put together before they are written.
+constexpr std::int64_t kPieceBytes = 512;
+
+/// Bytes of dst whose source is asked for at once: more would wait for room among the first cache's misses.
+constexpr std::int64_t kMostAskedBytes = 2048;
+
+/// The tile's source runs, converted if there is a cast, one behind the other.
+template <std::size_t kUnit>
+HWY_INLINE void stage_runs(const CpuArgs& a, const TileTable<kUnit>& t, std::uint8_t* HWY_RESTRICT stage,
+                           const std::uint8_t* HWY_RESTRICT src) {
+  for (std::int64_t r = 0; r < t.src_runs(); ++r, stage += t.stage_run_bytes()) {
+    const std::uint8_t* from = src + t.src_offset(r);
+    if (a.cast_run == nullptr)
+      copy_bytes(stage, from, static_cast<std::size_t>(t.src_run_bytes()));
+    else
+      a.cast_run(stage, from, static_cast<std::size_t>(t.src_run_bytes() / a.src_unit));
+  }
+}
+
+/// True when the tile whose src begins at byte `at` is a stage as it lies there.
+template <std::size_t kUnit>
+HWY_INLINE bool may_read_in_place(const CpuArgs& a, const TileTable<kUnit>& t, std::int64_t at) {
+  return a.near && a.cast_run == nullptr && t.src_runs() == 1 && at + t.src_offset(0) + t.read_bytes() <= a.src_end;
+}
+
+/// Writes a tile's runs piece by piece. made(unit, n): where n units of dst lie, from number `unit` of the tile on.
+/// asked: units of them for which source was asked for before; where it was for all of them, runs are one piece.
+template <std::size_t kUnit, class Made>
+HWY_INLINE void leave_in_pieces(const TileTable<kUnit>& t, std::uint8_t* dst, RunWriters& writers, PackedAsker& asker,
+                                std::int64_t asked, const Made& made) {
+  constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
+  const std::int64_t piece = asked < t.units() ? kPieceBytes / kUnitBytes : t.dst_run();
+  for (std::int64_t r = 0; r < t.dst_runs(); ++r) {
+    std::uint8_t* to = dst + t.dst_offset(r);
+    for (std::int64_t u = 0; u < t.dst_run(); u += piece) {
+      const std::int64_t n = std::min(piece, t.dst_run() - u);
+      asker.units_left(std::clamp<std::int64_t>(n - asked, 0, n));
+      asked -= n;
+      const std::uint8_t* from = made(r * t.dst_run() + u, n);
+      writers.write(r, to + u * kUnitBytes, from, static_cast<std::size_t>(n * kUnitBytes));
+    }
+  }
+}
+
+/// Weaves a tile's planes and writes them: where they lie one behind the other in dst, line by line as they are woven.
+template <std::size_t kUnit>
+HWY_INLINE void leave_woven(const CpuArgs& a, const TileTable<kUnit>& t, std::uint8_t* tile, const std::uint8_t* stage,
+                            std::uint8_t* leaving, RunWriters& writers, PackedAsker& asker) {
+  constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
+  constexpr auto line = static_cast<std::int64_t>(kLine);
+  Plane plane = t.plane();
+  std::uint8_t* run = tile + t.dst_offset(0);
+  const bool in_order = t.planes_in_order();
+  const auto open = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(run) % kLine);
+  plane.stream = t.streams_planes() && open == 0;
+  // What leaves through the caches is woven where it belongs, but for the end, behind which vectors would write.
+  const std::int64_t plane_bytes = plane.rows * plane.cols * kUnitBytes;
+  const std::int64_t in_place = plane.stream            ? t.planes()
+                                : in_order && !a.stream ? t.planes() - ceil_div(line, plane_bytes)
+                                                        : 0;
+  const bool by_line = in_order && a.stream;
+  std::int64_t asked = 0;                                                 // units
+  std::int64_t left = std::max<std::int64_t>(in_place, 0) * plane_bytes;  // bytes of the tile
+  const std::int64_t shift = by_line ? open : -left;                      // of the tile in `leaving`
+  const std::int64_t slice = t.slice_cols();
+  for (std::int64_t i = 0; i < t.planes(); i += plane.count) {
+    const std::uint8_t* from = stage + t.plane_from(i);
+    std::uint8_t* to = (i < in_place ? run : leaving + shift) + t.plane_to(i);
+    plane.count = std::min(t.slice_planes(i), (i < in_place ? in_place : t.planes()) - i);
+    for (std::int64_t c = 0; c < t.plane().cols; c += slice) {
+      plane.from = from + c * kUnitBytes;
+      plane.to = to + c * plane.to_pitch;
+      plane.cols = std::min(slice, t.plane().cols - c);
+      const std::int64_t units = plane.rows * plane.cols * plane.count;
+      const std::int64_t ask = asker.straight() ? units : std::min(units, kMostAskedBytes / kUnitBytes);
+      asker.units_left(ask);
+      asked += ask;
+      t.weave(plane);
+      if (!by_line || i < in_place) continue;
+      const std::int64_t ready = (i + plane.count - 1) * plane_bytes + (c + plane.cols) * plane.to_pitch;
+      if (left == 0 && open != 0 && ready >= line - open) {
+        left = line - open;
+        writers.write(0, run, leaving + shift, static_cast<std::size_t>(left));
+      }
+      for (; left + line <= ready; left += line) stream_line(run + left, leaving + shift + left);
+    }
+  }
+  if (in_order) {
+    const std::int64_t rest = t.units() * kUnitBytes - left;
+    if (rest > 0) writers.write(0, run + left, leaving + shift + left, static_cast<std::size_t>(rest));
+  } else {
+    leave_in_pieces(t, tile, writers, asker, asked, [&](std::int64_t unit, std::int64_t) RESTRIDE_INLINE_LAMBDA {
+      return leaving + unit * kUnitBytes;
+    });
+  }
+}
+
+/// True when the next tile goes on with every run of dst.
+bool runs_go_on(const CpuArgs& a) {
+  std::int64_t run_bytes = a.dst_unit;
+  for (int m = 0; m < a.packed.dst_run_modes; ++m) run_bytes *= a.packed.modes[m].block;
+  return a.nest.rank > 0 && a.nest.modes[0].dst_stride == run_bytes;
+}
+
+template <std::size_t kUnit>
+void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
+            std::int64_t end) noexcept {
+  auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
+  const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
+  // Woven tiles leave from a buffer of their size, the others piece by piece.
+  constexpr std::int64_t kOutBytes = kUnit <= kMostWoven ? kMaxPackedBytes : kPieceBytes;
+  alignas(64) std::uint8_t staged[kStageBytes];
+  alignas(64) std::uint8_t leaving[kOutBytes + 128];
+  // Whole tiles, and those that a mode's end cuts short, come in turn: a table for the last two shapes.
+  TileTable<kUnit> tables[2];
+  int last = 0;
+  RunWriters writers(a.stream, runs_go_on(a));
+  NestCursor at(a.nest, begin);
+  PackedAsker asker(a, src, begin, end);
+  for (std::int64_t task = begin; task < end; ++task, at.next()) {
+    const auto points = TileTable<kUnit>::points_at(a, at);
+    if (!tables[last].is_for(points)) {
+      last = 1 - last;
+      if (!tables[last].is_for(points)) tables[last].build(a, points);
+    }
+    const TileTable<kUnit>& t = tables[last];
+    std::uint8_t* tile = dst + at.dst();
+    const std::uint8_t* stage = staged;
+    if (may_read_in_place(a, t, at.src()))
+      stage = src + at.src() + t.src_offset(0);
+    else
+      stage_runs(a, t, staged, src + at.src());
+    asker.enter(t.src_runs(), t.src_offsets(), t.src_run_bytes(), task, src + at.src(), t.reach());
+    if constexpr (kUnit <= kMostWoven) {
+      if (t.weaves()) {
+        leave_woven(a, t, tile, stage, leaving, writers, asker);
+        continue;
+      }
+    }
+    if constexpr (kPermutes<kUnit>) {
+      if (t.shuffled()) {
+        using Steps = Shuffles<kUnit>;
+        std::int64_t step = 0;  // pieces come in order, and are whole steps
+        leave_in_pieces(t, tile, writers, asker, 0, [&](std::int64_t, std::int64_t n) RESTRIDE_INLINE_LAMBDA {
+          const std::int64_t steps = ceil_div(n, Steps::kLanes);
+          t.shuffles().take(step, steps, stage, leaving);
+          step += steps;
+          return leaving;
+        });
+        continue;
+      }
+    }
+    leave_in_pieces(t, tile, writers, asker, 0, [&](std::int64_t unit, std::int64_t n) RESTRIDE_INLINE_LAMBDA {
+      pick_by_table<kUnit>(leaving, stage, t.table() + unit, n);
+      return leaving;
+    });
+  }
+  writers.leave();
+  if (a.stream) hwy::FlushStream();
+}
+
+}  // namespace
+
+CpuKernel pick_packed(int dst_unit) {
+  switch (dst_unit) {
+    case 1: return packed<1>;
+    case 2: return packed<2>;
+    case 4: return packed<4>;
+    case 8: return packed<8>;
+    default: return packed<16>;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace restride::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace restride::cpu {
+HWY_EXPORT(pick_packed);
+CpuKernel packed_kernel(int dst_unit) noexcept { return HWY_DYNAMIC_DISPATCH(pick_packed)(dst_unit); }
+}  // namespace restride::cpu
+#endif

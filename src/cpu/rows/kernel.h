@@ -1,0 +1,27 @@
+// Moves: rows dense in dst, whose source units lie in one stride: dense, reversed, spread out or repeated.
+// Applies when: the innermost mode is dense in dst. Rows may be as short as a few bytes.
+// Task map: task t is row t of the outer nest, or a piece of one where rows are long; the launcher orders them as they
+//   lie in dst or, where the plan's order says so, in src. Rows that follow each other in dst and in time share lines.
+// Buffers: one open line, or one for each of 16 long rows in turn; 2 KiB where units are converted or picked, 16 KiB
+//   where short rows are brought together first (short_rows-inl.h); none where rows of a line and more stay in the
+//   caches as they are.
+// Traffic: source lines once if rows fill them; destination lines once, past the caches when `stream`.
+// Source and measured: pitched copies of memcpy2D; the open line is ours. bench/results, class "rows".
+#pragma once
+
+#include "src/cpu/args.h"
+
+namespace restride::cpu {
+
+/// Rows of twice this many bytes and more are cut into pieces of it, each a task.
+inline constexpr std::int64_t kRowPieceBytes = 64 << 10;
+/// The same, where what is read is asked for a few KiB ahead; of the wider side.
+inline constexpr std::int64_t kNearPieceBytes = 2 << 10;
+/// Of units that far apart in src a row's lines are asked for; of others no two share a line.
+inline constexpr std::int64_t kMostAskedCell = 64;
+
+/// Expects units (of a row or a piece), last_units, row_src_stride, nest (rows), stream, near, cast_run and
+/// cast_strided.
+CpuKernel rows_kernel() noexcept;
+
+}  // namespace restride::cpu

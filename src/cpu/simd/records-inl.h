@@ -1,0 +1,155 @@
+// Blocks of records: read from rows of cells, left as columns of records one behind the other. Included once per
+// instruction set.
+//
+// A block type has kRows, kCols, and move(in, pitch, room): row i's cells start at in + i * pitch; column j's records
+// go to room(j). It may read 16 bytes from any cell on, and write a vector's length past the records.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <hwy/highway.h>
+
+#if defined(RESTRIDE_KERNELS_CPU_RECORDS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RESTRIDE_KERNELS_CPU_RECORDS_INL_H_
+#undef RESTRIDE_KERNELS_CPU_RECORDS_INL_H_
+#else
+#define RESTRIDE_KERNELS_CPU_RECORDS_INL_H_
+#endif
+
+#include "src/base/checked.h"
+#include "src/cpu/args.h"
+#include "src/cpu/simd/transpose-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace restride::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Byte b of a record in dst is this one of its cell in src.
+inline std::int64_t byte_in_cell(const CpuArgs& a, std::int64_t b) {
+  if (!a.record_reversed) return b;
+  return a.dst_unit - a.record_unit - b / a.record_unit * a.record_unit + b % a.record_unit;
+}
+
+/// Records of `record` bytes, `cell` bytes apart, that span `bytes` or more.
+inline std::int64_t records_that_span(std::int64_t bytes, std::int64_t record, std::int64_t cell) {
+  return ceil_div(bytes - record, cell) + 1;
+}
+
+#if HWY_TARGET != HWY_SCALAR
+/// Records of up to kUnit bytes, in cells of up to kUnit bytes (any for kUnit = 16): each is spread into a unit, the
+/// block is transposed, and its columns are packed again.
+template <std::size_t kUnit>
+class UnitRecords {
+ public:
+  using B = Block<kUnit>;
+  using V = typename B::V;
+  using D = typename B::D;
+  using D8 = hn::Repartition<std::uint8_t, D>;
+  static constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
+  static constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
+
+  explicit UnitRecords(const CpuArgs& a) {
+    const auto unit = static_cast<std::int64_t>(kUnit);
+    const std::int64_t record = a.dst_unit;
+    piece_bytes_ = record * kCols;
+    for (std::int64_t i = 0; i < 16; ++i) {
+      const std::int64_t b = i % unit;
+      spread_[i] = static_cast<std::uint8_t>(b < record ? i / unit * a.src_unit + byte_in_cell(a, b) : 0);
+    }
+    for (std::int64_t i = 0; i < 64; ++i)
+      pack_[i] = static_cast<std::uint8_t>(i < kPackBytes / unit * record ? i / record * unit + i % record : 0);
+  }
+
+  template <class Room>
+  HWY_INLINE void move(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Room& room) const {
+    const D8 d8;
+    const auto spread = hn::LoadDup128(d8, spread_);
+    B::transpose(
+        in, pitch,
+        [&](V v) RESTRIDE_INLINE_LAMBDA { return hn::BitCast(D(), hn::TableLookupBytes(hn::BitCast(d8, v), spread)); },
+        [&](std::size_t j, V v) RESTRIDE_INLINE_LAMBDA { pack(hn::BitCast(d8, v), room(j)); });
+  }
+
+ private:
+#if HWY_TARGET <= HWY_AVX3_DL
+  static constexpr std::int64_t kPackBytes = 64;
+  HWY_INLINE void pack(hn::Vec<D8> v, std::uint8_t* to) const {
+    hn::StoreU(hn::Vec<D8>{_mm512_permutexvar_epi8(hn::Load(D8(), pack_).raw, v.raw)}, D8(), to);
+  }
+#else
+  static constexpr std::int64_t kPackBytes = 16;
+  HWY_INLINE void pack(hn::Vec<D8> v, std::uint8_t* to) const {
+    store_pieces(D8(), hn::TableLookupBytes(v, hn::LoadDup128(D8(), pack_)), to);
+  }
+  /// The 16-byte pieces of a vector, each where the last one's records end.
+  template <class DT>
+  HWY_INLINE void store_pieces(DT d, hn::Vec<DT> v, std::uint8_t* to) const {
+    constexpr std::size_t kBytes = hn::MaxLanes(DT());
+    if constexpr (kBytes <= 16) {
+      hn::StoreU(v, d, to);
+    } else {
+      const hn::Half<DT> half;
+      store_pieces(half, hn::LowerHalf(half, v), to);
+      store_pieces(half, hn::UpperHalf(half, v), to + static_cast<std::int64_t>(kBytes / 32) * piece_bytes_);
+    }
+  }
+#endif
+
+  alignas(64) std::uint8_t spread_[16];
+  alignas(64) std::uint8_t pack_[64];
+  std::int64_t piece_bytes_ = 0;  ///< of the records in 16 bytes of units
+};
+#endif
+
+/// Records of any length, copied by 16 bytes: what lies behind one is written over by the next.
+template <int kPieces>
+class LongRecords {
+ public:
+  static constexpr std::int64_t kRows = 4;
+  static constexpr std::int64_t kCols = 4;
+
+  explicit LongRecords(const CpuArgs& a) : record_(a.dst_unit), cell_(a.src_unit) {}
+
+  template <class Room>
+  HWY_INLINE void move(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Room& room) const {
+#pragma GCC unroll 4
+    for (std::size_t j = 0; j < static_cast<std::size_t>(kCols); ++j) {
+      std::uint8_t* to = room(j);
+      const std::uint8_t* from = in + static_cast<std::int64_t>(j) * cell_;
+#pragma GCC unroll 4
+      for (std::int64_t i = 0; i < kRows; ++i, to += record_, from += pitch)
+        for (int k = 0; k < kPieces; ++k) std::memcpy(to + 16 * k, from + 16 * k, 16);
+    }
+  }
+
+ private:
+  std::int64_t record_;
+  std::int64_t cell_;
+};
+
+/// Records of up to 16 bytes, unit by unit: turned round where there are no vectors.
+class TurnedRecords {
+ public:
+  static constexpr std::int64_t kRows = 1;
+  static constexpr std::int64_t kCols = 1;
+
+  explicit TurnedRecords(const CpuArgs& a) : record_(a.dst_unit) {
+    for (std::int64_t b = 0; b < record_; ++b) from_[b] = static_cast<std::uint8_t>(byte_in_cell(a, b));
+  }
+
+  template <class Room>
+  HWY_INLINE void move(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t, const Room& room) const {
+    for (std::int64_t b = 0; b < record_; ++b) room(0)[b] = in[from_[b]];
+  }
+
+ private:
+  std::int64_t record_;
+  std::uint8_t from_[16] = {};
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace restride::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif

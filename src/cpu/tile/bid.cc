@@ -1,0 +1,167 @@
+// The bid of the family tile: sizes of tiles, bands and chunks, for units and for records.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "src/base/checked.h"
+#include "src/base/saturated.h"
+#include "src/cpu/bid.h"
+#include "src/cpu/records.h"
+#include "src/cpu/sets.h"
+
+namespace restride::cpu {
+
+using layout::Canonical;
+using layout::CopyMode;
+
+namespace {
+
+/// True when every column of dst starts on a line, the buffer itself willing.
+bool columns_on_lines(const Canonical& c) {
+  return std::all_of(c.modes.begin(), c.modes.end(), [&](const CopyMode& m) {
+    return static_cast<std::int64_t>(magnitude(m.dst_stride)) == c.dst_unit || m.dst_stride % 64 == 0;
+  });
+}
+
+/// Tasks that a copy of any size is cut into at least, once it is large enough for threads.
+constexpr std::int64_t kTasksToShare = 16;
+
+/// Rows of a task of tiles `rows` high. Threads share tasks: a copy worth several threads is cut into some, down the
+/// rows, where its `bands` alone are too few; but not so short that their ends, lines written in part, count.
+std::int64_t chunk_rows(const Canonical& c, const TileSets& sets, std::int64_t rows, std::int64_t bands) {
+  std::int64_t chunk = sets.rows.points <= 8192 ? sets.rows.points : 4096 / rows * rows;
+  if (bands >= kTasksToShare || c.dst_bytes() < kBytesPerThread) return chunk;
+  const std::int64_t pieces = ceil_div(kTasksToShare, bands);
+  const std::int64_t piece = ceil_div(ceil_div(sets.rows.points, pieces), rows) * rows;
+  return std::min(chunk, std::max(piece, 16 * rows));
+}
+
+/// Rows and columns of one tile: two lines of every column (one where a line has 64 rows) and 256 bytes of every row,
+/// 512 where few shuffles follow, evenly cut; and the band it walks across. A band is wide for the source, whose rows
+/// should be read on and on, and narrow for the destination, each of whose columns is a page of its own: about a
+/// thousand of them stay in the TLB. Where columns start inside lines, what each carries from tile to tile should stay
+/// in the first cache, too; where a cast narrows, reading counts for more. Measured on a Xeon with 4 KiB pages; see
+/// bench/results.
+void tile_shape(const Canonical& c, const TileSets& sets, const CpuMachine& m, Candidate* k) {
+  const std::int64_t unit = c.dst_unit;
+  const std::int64_t read_bytes = c.src_unit > c.dst_unit || unit == 16 ? 512 : m.tile_read_bytes;
+  std::int64_t cols = std::max<std::int64_t>(std::min(read_bytes / c.src_unit, 512 / unit), 16);
+  if (sets.cols.points > cols) {
+    const std::int64_t blocks = ceil_div(sets.cols.points, cols);
+    const std::int64_t step = std::max<std::int64_t>(64 / unit, 1);
+    cols = ceil_div(ceil_div(sets.cols.points, blocks), step) * step;
+  } else {
+    cols = sets.cols.points;
+  }
+  std::int64_t rows = std::max((unit == 1 ? 64 : 128) / unit, m.tile_least_rows);
+  rows = std::min(rows, sets.rows.points);
+  std::int64_t widest = std::min<std::int64_t>(1024 * std::max(1, c.src_unit / c.dst_unit), 2048);
+  if (unit >= 4) widest = std::min(widest, columns_on_lines(c) ? 4096 / unit : 2048 / unit);
+  const std::int64_t band = sets.cols.points > cols ? cols * std::max<std::int64_t>(1, widest / cols) : cols;
+  const std::int64_t bands = ceil_div(sets.cols.points, band) * (c.units / (sets.rows.points * sets.cols.points));
+  k->params.push_back({ParamId::kTileRows, rows});
+  k->params.push_back({ParamId::kTileCols, cols});
+  k->params.push_back({ParamId::kBandCols, band});
+  k->params.push_back({ParamId::kBlockUnits, chunk_rows(c, sets, rows, bands)});
+}
+
+/// The cost of a tile beyond its lines' way through memory, in ns: every staged row, every column of a tile and every
+/// task cost their start; less where all of them are whole lines, on some machines.
+double tile_starts_ns(const Canonical& c, const TileSets& sets, const CpuMachine& m, const Candidate& k) {
+  const auto units = static_cast<double>(c.units);
+  const double staged = units / static_cast<double>(std::min(sets.cols.points, k.get(ParamId::kTileCols)));
+  const double columns = units / static_cast<double>(std::min(sets.rows.points, k.get(ParamId::kTileRows)));
+  const double tasks =
+      units / static_cast<double>(sets.rows.points * std::min(sets.cols.points, k.get(ParamId::kBandCols)));
+  const bool on_lines = columns_on_lines(c) && sets.rows.points * c.dst_unit % m.line_bytes == 0 &&
+                        sets.cols.points * c.src_unit % m.line_bytes == 0;
+  return (on_lines ? m.on_lines_start : 1) * (4 * staged + 4 * columns + 100 * tasks);
+}
+
+/// A column that ends inside a line, with no row of its own to go on, writes two lines in part.
+double ragged_ns(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
+  if (sets.rows.points * c.dst_unit % m.line_bytes == 0) return 0;
+  return static_cast<double>(c.units) / static_cast<double>(sets.rows.points) * m.ragged_column_ns;
+}
+
+/// The same for records: whole lines of a column, 384 bytes of it where 64 rows have them, 512 bytes of a row, and 2
+/// KiB of each in a band: longer runs of src are read faster, up to what fits the first cache beside what was asked
+/// for.
+void record_tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
+  const std::int64_t record = c.dst_unit;
+  std::int64_t rows = 64 / std::gcd(record, std::int64_t{64});
+  while (rows * record < (rows < 64 ? 384 : 128)) rows *= 2;
+  rows = std::min(rows, sets.rows.points);
+  const std::int64_t most = std::max<std::int64_t>(512 / c.src_unit / 4 * 4, 4);
+  const std::int64_t pieces = ceil_div(sets.cols.points, most);
+  const std::int64_t cols = std::min(sets.cols.points, (ceil_div(sets.cols.points, pieces) + 3) / 4 * 4);
+  const std::int64_t band = sets.cols.points > cols ? cols * std::max<std::int64_t>(1, 2048 / c.src_unit / cols) : cols;
+  const std::int64_t bands = ceil_div(sets.cols.points, band) * (c.units / (sets.rows.points * sets.cols.points));
+  k->params.push_back({ParamId::kTileRows, rows});
+  k->params.push_back({ParamId::kTileCols, cols});
+  k->params.push_back({ParamId::kBandCols, band});
+  k->params.push_back({ParamId::kBlockUnits, chunk_rows(c, sets, rows, bands)});
+}
+
+/// A tile whose units are records; false when there are none.
+bool bid_record_tile(const Canonical& c, const CpuMachine& m, Bid* k) {
+  Records records;
+  TileSets sets;
+  if (!tile_records(c, &records) || !tile_sets(records.copy, kTileRowBytes, kTileColBytes, &sets)) return false;
+  k->applies = true;
+  k->params.push_back({ParamId::kRecordBytes, records.copy.dst_unit});
+  record_tile_shape(records.copy, sets, k);
+  push_stream_and_near(k, c, m);
+  k->read_lines = lines_for_runs(saturated_mul(records.copy.units, records.copy.src_unit),
+                                 saturated_mul(sets.cols.points, records.copy.src_unit), m.line_bytes);
+  const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
+  const double widened = std::bit_ceil(static_cast<std::uint32_t>(records.copy.src_unit));
+  const double shuffled = lines * m.shuffle_line_ns * (widened <= 16 ? widened / records.copy.dst_unit : 1);
+  const double stream = stream_ns(*k, m);
+  set_time(k, stream, ragged_ns(records.copy, sets, m) + tile_starts_ns(records.copy, sets, m, *k),
+           std::max(shuffled - stream, 0.0) + lines);
+  return true;
+}
+
+/// How much more a small matrix's blocks hold than its units: the last ones overlap those before.
+double small_waste(const Canonical& c, const TileSets& sets) {
+  const auto padded = [&](std::int64_t points) {
+    const std::int64_t block = 16 / c.dst_unit;
+    return static_cast<double>(ceil_div(points, block) * block) / static_cast<double>(points);
+  };
+  return padded(sets.rows.points) * padded(sets.cols.points);
+}
+
+}  // namespace
+
+Bid bid_tile(const Canonical& c, const CpuMachine& m) {
+  Bid k = base_bid(Family::kTile, c, m);
+  TileSets sets;
+  if (!tile_sets(c, kTileRowBytes, kTileColBytes, &sets)) {
+    if (!bid_record_tile(c, m, &k))
+      k.reason = c.two_sided ? "the shapes have no common refinement"
+                             : "the sides share their fast mode, or one has no dense mode";
+    return k;
+  }
+  k.applies = true;
+  tile_shape(c, sets, m, &k);
+  push_stream_and_near(&k, c, m);
+  const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
+  if (k.get(ParamId::kStream) == 0 && plain_matrices(c, sets)) {
+    k.params.push_back({ParamId::kDirect, 1});
+    const double matrices = static_cast<double>(c.units) / static_cast<double>(sets.rows.points * sets.cols.points);
+    set_time(&k, 0, matrices * m.row_ns, lines * small_waste(c, sets) * m.shuffle_line_ns);
+    return k;
+  }
+  const double unit = c.dst_unit;
+  const auto padded = [](double n, double step) { return std::ceil(n / step) * step / n; };
+  const double waste = padded(static_cast<double>(sets.rows.points), std::max(1.0, 64 / unit)) *
+                       padded(static_cast<double>(sets.cols.points), std::max(1.0, 16 / unit));
+  const double stream = stream_ns(k, m);
+  set_time(&k, stream, ragged_ns(c, sets, m) + tile_starts_ns(c, sets, m, k),
+           std::max(lines * waste * m.shuffle_line_ns - stream, 0.0) + 0.3 * lines);
+  return k;
+}
+
+}  // namespace restride::cpu

@@ -1,0 +1,48 @@
+// Lines that leave in an order that memory takes at its full rate. Included once per instruction set.
+#include <cstddef>
+#include <cstdint>
+
+#include <hwy/highway.h>
+
+#if defined(RESTRIDE_KERNELS_CPU_LATE_LINES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RESTRIDE_KERNELS_CPU_LATE_LINES_INL_H_
+#undef RESTRIDE_KERNELS_CPU_LATE_LINES_INL_H_
+#else
+#define RESTRIDE_KERNELS_CPU_LATE_LINES_INL_H_
+#endif
+
+#include "src/cpu/args.h"
+#include "src/cpu/simd/stream-inl.h"
+#include "src/cpu/simd/transpose-inl.h"
+#include "src/cpu/tile/kernel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace restride::cpu {
+namespace HWY_NAMESPACE {
+
+/// Where columns lie an even number of lines apart, the lines of a row of them are all even or all odd ones, and
+/// memory takes lone lines of one kind at half its rate: the two of 128 bytes are served apart. So each odd column is
+/// one line late, and what leaves is of either kind in turn. Not for blocks that are narrower: there a few lines of a
+/// column leave before the next column's.
+template <std::size_t kUnit>
+inline constexpr bool kLateLines = (Block<kUnit>::kVectorBytes == kLine) && (Block<kUnit>::kCols >= 8);
+
+/// True when odd columns are late.
+template <std::size_t kUnit>
+bool lines_in_step(const CpuArgs& a) {
+  if (!kLateLines<kUnit> || a.col_set.rank == 0) return false;
+  const std::uint64_t apart = static_cast<std::uint64_t>(a.col_set.modes[0].dst_stride) % (2 * kLine);
+  return apart < kLine / 2 || apart > 2 * kLine - kLine / 2;
+}
+
+/// True when column j of a block is, `in_step` as lines_in_step says.
+template <std::size_t kUnit>
+HWY_INLINE bool is_late(std::size_t j, bool in_step) {
+  return kLateLines<kUnit> && j % 2 != 0 && in_step;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace restride::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,252 @@
+// The order of tiles in a transpose, and asking for the next one early. Included once per instruction set.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include <hwy/highway.h>
+
+#if defined(RESTRIDE_KERNELS_CPU_TILE_WALK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RESTRIDE_KERNELS_CPU_TILE_WALK_INL_H_
+#undef RESTRIDE_KERNELS_CPU_TILE_WALK_INL_H_
+#else
+#define RESTRIDE_KERNELS_CPU_TILE_WALK_INL_H_
+#endif
+
+#include "src/cpu/args.h"
+#include "src/cpu/simd/stream-inl.h"
+#include "src/cpu/tile/kernel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace restride::cpu {
+namespace HWY_NAMESPACE {
+
+/// A tile of the walk: where its rows start in src, its columns in dst.
+struct TilePlace {
+  const std::uint8_t* src = nullptr;  ///< + row_offsets[r] is row r's first column
+  std::uint8_t* dst = nullptr;        ///< the row set's first row of column 0
+  std::int64_t first_row = 0;         ///< of this tile
+  std::int64_t rows = 0;
+  std::int64_t first_col = 0;  ///< counted from the band's first
+  std::int64_t cols = 0;
+  bool opens_band = false;  ///< the first tile of a task: the column table is stale
+  bool first_rows = false;  ///< no tile above it in its task
+  bool last_rows = false;   ///< no tile below it in its task
+  std::int64_t band_first_col = 0;
+  std::int64_t band_cols = 0;
+  std::int64_t row_offsets[kMaxTileRows];
+};
+
+/// Walks the tiles of tasks [begin, end) in order: across the band first, so that source rows are read on and on,
+/// then down.
+class TileWalk {
+ public:
+  TileWalk(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) noexcept
+      : a_(a),
+        dst_(dst),
+        src_(src),
+        bands_(tile_bands(a)),
+        chunks_(tile_chunks(a)),
+        band_(begin % bands_),
+        chunk_(begin / bands_ % chunks_),
+        left_(end - begin),
+        row_(chunk_ * a.chunk_rows),
+        outer_(a.nest, begin / bands_ / chunks_) {}
+
+  /// False when there is none left.
+  bool next(TilePlace* t) noexcept {
+    if (left_ == 0) return false;
+    const std::int64_t chunk_end = std::min(a_.rows, (chunk_ + 1) * a_.chunk_rows);
+    t->band_first_col = band_ * a_.band_cols;
+    t->band_cols = std::min(a_.band_cols, a_.cols - t->band_first_col);
+    t->first_row = row_;
+    t->rows = std::min(a_.tile_rows, chunk_end - row_);
+    t->first_col = col_;
+    t->cols = std::min(a_.tile_cols, t->band_cols - col_);
+    t->src = src_ + outer_.src() + (t->band_first_col + col_) * a_.src_unit;  // the column set is dense in src
+    t->dst = dst_ + outer_.dst();
+    t->first_rows = row_ == chunk_ * a_.chunk_rows;
+    t->last_rows = row_ + t->rows == chunk_end;
+    t->opens_band = t->first_rows && col_ == 0;
+    fill_offsets(a_.row_set, Side::kSrc, row_, t->rows, t->row_offsets);
+    col_ += t->cols;
+    if (col_ == t->band_cols) {
+      col_ = 0;
+      row_ += t->rows;
+      if (t->last_rows) next_task();
+    }
+    return true;
+  }
+
+ private:
+  void next_task() noexcept {
+    --left_;
+    if (++band_ == bands_) {
+      band_ = 0;
+      if (++chunk_ == chunks_) {
+        chunk_ = 0;
+        if (left_ > 0) outer_.next();
+      }
+    }
+    row_ = chunk_ * a_.chunk_rows;
+  }
+
+  const CpuArgs& a_;
+  std::uint8_t* dst_;
+  const std::uint8_t* src_;
+  std::int64_t bands_;
+  std::int64_t chunks_;
+  std::int64_t band_;
+  std::int64_t chunk_;
+  std::int64_t left_;
+  std::int64_t row_;
+  std::int64_t col_ = 0;
+  NestCursor outer_;
+};
+
+/// True where t's rows spread over the sets of the first cache by themselves.
+inline bool spread_over_sets(const TilePlace& t) {
+  constexpr int kSets = 64;
+  constexpr int kMostLines = 8;  // of the 12 that a set holds
+  int lines[kSets] = {};
+  for (std::int64_t r = 0; r < t.rows; ++r) {
+    const auto row = reinterpret_cast<std::uintptr_t>(t.src + t.row_offsets[r]);
+    if (++lines[row / kLine % kSets] > kMostLines) return false;
+  }
+  return true;
+}
+
+/// The tiles of a TileWalk in turn, and the two that follow each.
+class TileQueue {
+ public:
+  TileQueue(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) noexcept
+      : walk_(a, dst, src, begin, end) {
+    fill();
+    shares_sets_ = !empty() && a.near && !spread_over_sets(front());
+  }
+  bool empty() const noexcept { return first_ == end_; }
+  const TilePlace& front() const noexcept { return places_[first_ % kPlaces]; }
+  void pop() noexcept {
+    ++first_;
+    fill();
+  }
+  /// The k-th tile after the front, up to kAhead; null behind the last.
+  const TilePlace* ahead(unsigned k) const noexcept {
+    return k < end_ - first_ ? &places_[(first_ + k) % kPlaces] : nullptr;
+  }
+  /// True where rows of a tile share sets of the first cache, with CpuArgs::near.
+  bool shares_sets() const noexcept { return shares_sets_; }
+
+ private:
+  static constexpr unsigned kAhead = 2;
+  static constexpr unsigned kPlaces = 4;  // a power of two
+
+  void fill() noexcept {
+    while (end_ - first_ <= kAhead && walk_.next(&places_[end_ % kPlaces])) ++end_;
+  }
+
+  TileWalk walk_;
+  unsigned first_ = 0;
+  unsigned end_ = 0;
+  bool shares_sets_ = false;
+  TilePlace places_[kPlaces];
+};
+
+/// Rows that are asked for side by side.
+inline constexpr std::int64_t kSideBySide = 8;
+
+/// True where the rows of t are asked for a line of several at a time. Measured on Zen 5: rows that follow each other
+/// in memory, or lie so far apart that each is on a page of its own in page tables, too, are faster one by one; those
+/// between by up to a fifth side by side.
+inline bool asked_side_by_side(const CpuArgs& a, const TilePlace& t) noexcept {
+  constexpr std::int64_t kFarBytes = 256 << 10;
+  const std::int64_t row_bytes = t.cols * a.src_unit;
+  if (!a.near || t.rows < kSideBySide || row_bytes < 4 * static_cast<std::int64_t>(kLine)) return false;
+  const std::int64_t pitch = std::abs(t.row_offsets[1] - t.row_offsets[0]);
+  return pitch >= 2 * row_bytes && pitch < kFarBytes;
+}
+
+/// Asks for the next tile's rows while this one is worked on, evenly over the `steps` that its work is counted in: row
+/// by row where the prefetcher runs ahead on each, else line by line of several rows. Where rows share sets of the
+/// first cache, odd ones are asked for a tile further ahead, so that half as many lie in the same sets at a time: a
+/// tenth faster on Zen 5 at pitches of whole pages, and as much slower where rows spread over the sets anyway.
+class TileAsker {
+ public:
+  TileAsker(const CpuArgs& a, const TileQueue& queue, std::int64_t steps) noexcept : a_(a), steps_(steps) {
+    const TilePlace* even = queue.ahead(1);
+    if (even == nullptr) return;
+    const TilePlace* odd = queue.shares_sets() ? queue.ahead(2) : even;
+    if (odd == nullptr || odd->rows != even->rows) odd = even;
+    rows_ = even->rows;
+    row_bytes_ = even->cols * a.src_unit;
+    even_ = start_of(*even);
+    odd_ = start_of(*odd);
+    if (asked_side_by_side(a, *even)) {
+      const bool whole = even->first_col == 0 || odd->first_col == 0 || row_bytes_ % kLineBytes != 0;
+      last_line_ = row_bytes_ / kLineBytes * kLineBytes - (whole ? 0 : kLineBytes);
+      pieces_ = ceil_div(rows_, kSideBySide) * (last_line_ / kLineBytes + 1);
+    } else {
+      pieces_ = rows_;
+    }
+  }
+  HWY_INLINE void advance(std::int64_t steps) noexcept {
+    owed_ += steps * pieces_;
+    if (owed_ >= steps_ && asked_ < pieces_) ask();
+  }
+
+ private:
+  static constexpr auto kLineBytes = static_cast<std::int64_t>(kLine);
+
+  /// Where the rows of a tile are asked for from.
+  struct Start {
+    const std::uint8_t* src = nullptr;
+    const std::int64_t* offsets = nullptr;
+  };
+  /// The line that a row starts in the middle of is the last of the tile before it, unless that is in another band.
+  static Start start_of(const TilePlace& t) noexcept {
+    return {t.src + (t.first_col == 0 ? 0 : kLine - 1), t.row_offsets};
+  }
+
+  /// Not inlined: the blocks' vectors need the registers.
+  HWY_NOINLINE void ask() noexcept {
+    do {
+      if (last_line_ < 0) {
+        const Start& from = asked_ % 2 != 0 ? odd_ : even_;
+        const std::uint8_t* row = from.src + from.offsets[asked_];
+        for (std::int64_t i = 0; i < row_bytes_; i += kLineBytes) ask_for(a_, row + i);
+      } else {
+        const std::uint8_t* even = even_.src + line_;
+        const std::uint8_t* odd = odd_.src + line_;
+        ask_side_by_side<0, kSideBySide>(rows_ - row_, [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA {
+          return i % 2 != 0 ? odd + odd_.offsets[row_ + i] : even + even_.offsets[row_ + i];
+        });
+        line_ += kLineBytes;
+        if (line_ > last_line_) {
+          line_ = 0;
+          row_ += kSideBySide;
+        }
+      }
+      owed_ -= steps_;
+      ++asked_;
+    } while (owed_ >= steps_ && asked_ < pieces_);
+  }
+
+  const CpuArgs& a_;
+  Start even_;
+  Start odd_;
+  std::int64_t rows_ = 0;
+  std::int64_t row_bytes_ = 0;
+  std::int64_t steps_;
+  std::int64_t last_line_ = -1;  ///< of a row, in bytes; -1: it is asked for as a whole
+  std::int64_t row_ = 0;
+  std::int64_t line_ = 0;
+  std::int64_t pieces_ = 0;  ///< that it is asked for in
+  std::int64_t asked_ = 0;
+  std::int64_t owed_ = 0;
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace restride::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif

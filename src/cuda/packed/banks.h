@@ -1,0 +1,227 @@
+// How the lanes of a warp meet in shared memory's banks while they collect words of dst: what packed's planning on CUDA
+// simulates to choose lattices, turns, paddings and swizzles.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <span>
+
+#include "src/base/checked.h"
+#include "src/cuda/packed/staged.h"
+
+namespace restride::cuda::packed {
+
+inline constexpr double kTurnCost = 2.5;  // cycles
+inline constexpr PackedTurn kNoTurn{};
+
+/// Fills `sums` with what the first index tuples of a group add up to, in their order, from `first` on; step_of(m) is
+/// what a step along mode m adds. Sums are modular: T is unsigned.
+template <class T, class StepOf>
+void fill_sums(const PackedModes& modes, std::span<T> sums, std::int64_t first, StepOf step_of) {
+  if (sums.empty()) return;
+  sums[0] = static_cast<T>(first);
+  std::size_t tuples = 1;  // of the modes so far
+  for (std::size_t m = 0; m < static_cast<std::size_t>(modes.rank); ++m) {
+    const T step = static_cast<T>(step_of(m));
+    const std::size_t end = std::min(sums.size(), tuples * modes.extent[m].divisor);
+    for (std::size_t n = tuples; n < end; ++n) sums[n] = sums[n - tuples] + step;
+    tuples *= modes.extent[m].divisor;
+  }
+}
+
+/// The entries of the run table and the row table that one warp looks up: filled when first wanted, for every lattice
+/// that is tried.
+class Entries {
+ public:
+  // Units of 32 words and what they reach beyond a run; rows. Only what is looked up is filled.
+  static constexpr std::size_t kRun = 32 * 16 + 16, kRows = 32 * 4;
+  std::array<std::uint32_t, kRun> run;
+  std::array<std::uint32_t, kRows> row;
+
+  Entries() noexcept {}  // nothing is filled yet
+
+  /// Makes the first entries of `run` for this padding of `a`, which otherwise is the same at every call.
+  void place(const PackedArgs& a, std::int32_t pad_shift, int run_entries) {
+    if (runs_ == 0) sum_up(a, run_entries);
+    for (std::size_t p = 0; p < runs_; ++p)
+      run[p] = unpadded_[p] + static_cast<std::uint32_t>(
+                                  packed_piece_shift(pad_shift, static_cast<std::int32_t>(piece_[p]), piece_src_[p]));
+  }
+
+  void place_rows(const PackedArgs& a, int row_entries) {
+    fill_sums(a.row_modes, std::span(row).first(static_cast<std::size_t>(std::min(row_entries, a.rows))), 0,
+              [&](std::size_t m) { return a.row_modes.src_stride[m]; });
+  }
+
+ private:
+  void sum_up(const PackedArgs& a, int run_entries) {
+    runs_ = static_cast<std::size_t>(std::min(run_entries, a.run_units));
+    const PackedModes& modes = a.run_modes;
+    fill_sums(modes, std::span(piece_).first(runs_), 0, [&](std::size_t m) { return modes.piece_step[m]; });
+    fill_sums(modes, std::span(piece_src_).first(runs_), 0,
+              [&](std::size_t m) { return modes.piece_step[m] != 0 ? modes.src_stride[m] : 0; });
+    fill_sums(modes, std::span(unpadded_).first(runs_), a.run_inside, [&](std::size_t m) {
+      return modes.piece_step[m] != 0 ? modes.piece_step[m] * std::int64_t{a.piece_pitch} : modes.src_stride[m];
+    });
+    if (a.kind != PackedKind::kFlat) return;
+    for (; runs_ < static_cast<std::size_t>(run_entries); ++runs_) {  // flat runs go on into the next ones
+      const std::size_t before = runs_ - static_cast<std::size_t>(a.run_units);
+      piece_[runs_] = piece_[before];
+      piece_src_[runs_] = piece_src_[before];
+      unpadded_[runs_] = unpadded_[before] + static_cast<std::uint32_t>(a.flat_step);
+    }
+  }
+
+  std::size_t runs_ = 0;
+  std::array<std::uint32_t, kRun> piece_, piece_src_, unpadded_;
+};
+
+/// The words of dst that the first warp's lanes collect: where each starts in a run, and what its row adds.
+struct Words {
+  std::array<std::int32_t, 32> lane, unit;  // of all, `count` are set
+  std::array<std::uint32_t, 32> row;
+  std::size_t count = 0;
+  void push_back(std::uint32_t of_lane, std::int32_t first_unit, std::uint32_t row_entry) {
+    lane[count] = static_cast<std::int32_t>(of_lane);
+    unit[count] = first_unit;
+    row[count++] = row_entry;
+  }
+};
+
+/// Where the lanes of a warp find a unit: shared-memory addresses at one step of collecting their words.
+struct Lanes {
+  std::array<std::uint32_t, 32> at;
+  int count = 0;
+  void push_back(std::uint32_t address) { at[static_cast<std::size_t>(count++)] = address; }
+  /// Address bits in which lanes differ.
+  std::uint32_t varying() const {
+    std::uint32_t bits = 0;
+    for (int lane = 1; lane < count; ++lane) bits |= at[static_cast<std::size_t>(lane)] ^ at[0];
+    return bits;
+  }
+};
+
+/// Cycles one such access takes: lanes that want different words of one bank wait for each other. Past `most`, any
+/// larger number.
+inline int cycles(const Lanes& lanes, std::int32_t shift, int most) {
+  constexpr std::uint32_t kNoWord = ~0u << 8;
+  std::array<std::uint32_t, 32> banks;  // the word a bank gave last, and in the low byte how many it gave
+  banks.fill(kNoWord);
+  std::uint32_t worst = 1;
+  for (int lane = 0; lane < lanes.count && worst <= static_cast<std::uint32_t>(most);)
+    for (const int end = std::min(lane + 8, lanes.count); lane < end; ++lane) {
+      const std::uint32_t word = packed_swizzle(lanes.at[static_cast<std::size_t>(lane)], shift) / 4;
+      std::uint32_t& bank = banks[word & 31];
+      const std::uint32_t same = bank ^ word << 8;  // then it is how many the bank gave
+      const std::uint32_t met = same > 255 ? (bank & 255) + 1 : same;
+      bank = word << 8 | met;
+      worst = std::max(worst, met);
+    }
+  return static_cast<int>(worst);
+}
+
+/// One access under one swizzle after another. A swizzle moves words among the banks and never makes two of one: which
+/// lanes want the same word is found out once, and counting the words of each bank says most of the rest.
+class Swizzled {
+ public:
+  explicit Swizzled(const Lanes& lanes) : lanes_(lanes) {}
+
+  /// As `cycles` of the lanes.
+  int cycles(std::int32_t shift, int most) {
+    if (words_ == 0) find_words();
+    const int least = words_of_a_bank(shift);
+    return words_ == lanes_.count || least > most ? least : packed::cycles(lanes_, shift, most);
+  }
+
+ private:
+  void find_words() {
+    constexpr std::uint32_t kNone = 1;    // no word's address
+    std::array<std::uint32_t, 64> found;  // words' addresses, hashed
+    found.fill(kNone);
+    for (std::size_t lane = 0; lane < static_cast<std::size_t>(lanes_.count); ++lane) {
+      const std::uint32_t word = lanes_.at[lane] & ~3u;
+      std::size_t place = word * 0x9e3779b1u >> 26;
+      while (found[place] != kNone && found[place] != word) place = (place + 1) % found.size();
+      first_[lane] = found[place] == kNone ? 1 : 0;
+      words_ += first_[lane];
+      found[place] = word;
+    }
+  }
+
+  /// Of the words, the most that one bank gives; at least 1.
+  int words_of_a_bank(std::int32_t shift) const {
+    std::array<std::uint32_t, 32> banks;  // loops over all lanes are cheaper than such over few
+    for (std::size_t lane = 0; lane < 32; ++lane) banks[lane] = packed_swizzle(lanes_.at[lane], shift) / 4 & 31;
+    std::array<std::uint8_t, 32> words{};
+    for (std::size_t lane = 0; lane < 32; lane += 8)
+      for (std::size_t i = lane; i < lane + 8; ++i) words[banks[i]] += first_[i];
+    std::uint8_t most = 1;
+    for (const std::uint8_t n : words) most = std::max(most, n);
+    return most;
+  }
+
+  const Lanes& lanes_;
+  std::array<std::uint8_t, 32> first_{};  ///< 1 where a lane is the first to want its word
+  int words_ = 0;
+};
+
+/// How lanes collect the units of a word: `steps` turns of `each`.
+struct Collect {
+  int units, steps, each;
+  explicit Collect(int dst_unit)
+      : units(16 / dst_unit), steps(dst_unit <= 4 ? 4 : units), each(dst_unit <= 4 ? 4 / dst_unit : 1) {}
+
+  /// Addresses at step `step`, sub-unit `part`. Runs end at `run_units`.
+  Lanes lanes(const Words& words, const Entries& entries, std::int32_t run_units, const PackedTurn& turn, int step,
+              int part) const {
+    std::array<std::int32_t, 32> units_at;  // a loop of its own: the compiler makes vectors of it
+    for (std::size_t i = 0; i < words.count; ++i)
+      units_at[i] = words.unit[i] + packed_turn(words.lane[i], step, steps, turn) * each + part;
+    Lanes out;
+    int count = 0;  // in a register: every lane waits for it
+    for (std::size_t i = 0; i < words.count; ++i)
+      if (units_at[i] < run_units)
+        out.at[static_cast<std::size_t>(count++)] = words.row[i] + entries.run[static_cast<std::size_t>(units_at[i])];
+    out.count = count;
+    for (; count < 32; ++count) out.at[static_cast<std::size_t>(count)] = 0;
+    return out;
+  }
+
+  /// Places in a run table at one look-up, for runs that lie one after the other: 8 bytes every 32 of units of 1.
+  Lanes look_ups(const PackedTurn& turn) const {
+    Lanes out;
+    for (int lane = 0; lane < 16; ++lane)
+      out.push_back(static_cast<std::uint32_t>((lane * units + packed_turn(lane, 0, steps, turn) * each) * 2));
+    return out;
+  }
+};
+
+/// What a word of dst costs besides the banks in which its lanes meet, in cycles.
+struct Costs {
+  double accesses = 0;  // to shared memory
+  double swizzle = 0, look_up = 0;
+
+  /// Where two accesses take `met` cycles together, by threads that have `waste` times the steps their words need.
+  double of(int met, std::int32_t shift, const PackedTurn& turn, double waste) const {
+    return (accesses * 0.5 * met + 8.0 + look_up + (shift != kNoSwizzle ? swizzle : 0.0) +
+            (turn != kNoTurn ? kTurnCost : 0.0)) *
+           waste;
+  }
+  /// The most cycles that they may take together for less than `best`; less than 2: none do.
+  int most(double best, std::int32_t shift, const PackedTurn& turn, double waste) const {
+    int met = static_cast<int>(std::min(64.0, (best / waste - of(0, shift, turn, 1)) / (accesses * 0.5) + 1.0));
+    while (met >= 2 && of(met, shift, turn, waste) >= best) --met;  // what was rounded
+    return met;
+  }
+};
+
+/// Paddings to choose from: none, and a word after the pieces of every word of dst.
+inline detail::FixedVector<std::int32_t, 2> pads_of(const PackedArgs& a, int units) {
+  detail::FixedVector<std::int32_t, 2> pads;
+  pads.push_back(kNoPad);
+  if (packed_pads(16 / units) && a.pieces > units) pads.push_back(std::countr_zero(static_cast<unsigned>(units)));
+  return pads;
+}
+
+}  // namespace restride::cuda::packed

@@ -1,0 +1,99 @@
+// Which thread of packed's CUDA kernels moves which words, so that accesses are wide and shared memory's banks even.
+#include <cmath>
+
+#include "src/cuda/packed/banks.h"
+#include "src/cuda/packed/lattice.h"
+
+namespace restride::cuda::packed {
+
+using layout::Canonical;
+
+namespace {
+
+/// Of rows, by the lattice a.store; lanes outside the tile have none.
+Words words_of_rows(const PackedArgs& a, const Entries& entries, int across, int units) {
+  Words words;
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    const PackedStep at = packed_step(a.store, 0, lane);
+    const std::int32_t unit = at.word * units, row = at.line * across;
+    if (unit < a.run_units && row < a.rows) words.push_back(lane, unit, entries.row[static_cast<std::size_t>(row)]);
+  }
+  return words;
+}
+
+/// The cheapest of the ways tried.
+struct Way {
+  double cost = 1e300;
+  PackedLattice store;
+  PackedTurn turn;
+  std::int32_t shift = kNoSwizzle;
+};
+
+/// Tries the turns and swizzles of one lattice, whose first warp collects `warp`.
+void try_lattice(const PackedLattice& store, const Words& warp, const Entries& entries, std::int32_t run_units,
+                 const Collect& collect, const Costs& costs, double waste, Way& best) {
+  for (const PackedTurn turn : {kNoTurn, PackedTurn{1, 3}, PackedTurn{1, 2}}) {
+    if (turn != kNoTurn && collect.steps == 1) break;
+    int enough = costs.most(best.cost, kNoSwizzle, turn, waste);
+    if (enough < 2) break;
+    const Lanes first = collect.lanes(warp, entries, run_units, turn, 0, 0);
+    const Lanes second = collect.lanes(warp, entries, run_units, turn, collect.steps / 2, collect.each - 1);
+    const std::uint32_t varying = first.varying() | second.varying();
+    Swizzled at_first(first), at_second(second);
+    for (const std::int32_t shift : {kNoSwizzle, 3, 4, 5, 6, 7, 8, 9}) {
+      if (shift != kNoSwizzle && (varying >> shift & 0x70u) == 0) continue;  // the same for all lanes
+      while (enough >= 2 && costs.of(enough, shift, turn, waste) >= best.cost) --enough;
+      if (enough < 2) break;
+      int met = at_first.cycles(shift, enough - 1);
+      if (met >= enough) continue;
+      met += at_second.cycles(shift, enough - met);
+      if (met > enough) continue;
+      enough = met - 1;
+      best = {costs.of(met, shift, turn, waste), store, turn, shift};
+    }
+  }
+}
+
+}  // namespace
+
+void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
+  const Collect collect(c.dst_unit);
+  const bool block = a.kind == PackedKind::kBlock;
+  const int across = block ? 4 / c.dst_unit : 1;
+  const std::int64_t lines = ceil_div(a.rows, across);
+  Costs costs{block ? 4.0 : collect.units};
+  if (a.kind == PackedKind::kFixed) costs.swizzle = 0.5 * costs.accesses;
+  // Loose rows look their places up for every word.
+  if (a.kind == PackedKind::kLoose && packed_pads(c.dst_unit)) costs.look_up = 1.25 * costs.accesses;
+  const int warp_lines = 31 / static_cast<int>(std::clamp<std::int64_t>(words, 1, 8)) + 1;  // in the narrowest lattice
+  // The cheapest of the sorted is found first: it leaves little to be tried here. Where both cost the same, it loses.
+  Entries entries;
+  const SortedWay sorted = costs.look_up > 0 && !c.cast ? best_sorted(c, a, words, entries) : SortedWay{};
+  Way best;
+  best.cost = std::nextafter(sorted.cost, 1e300);
+  bool placed = false;
+  Across sizes(words);
+  // Where a warp has one line's words, its lanes meet alike in all lattices, so the one with the fewest steps is best.
+  std::int64_t side_by_side = sizes.best(lines, 32);
+  for (side_by_side = side_by_side != 0 ? side_by_side : sizes.next(); side_by_side != 0; side_by_side = sizes.next()) {
+    const auto threads = static_cast<double>(kPackedThreads * steps_of(words, lines, side_by_side));
+    const double waste = threads / (static_cast<double>(words) * static_cast<double>(lines));
+    if (costs.most(best.cost, kNoSwizzle, kNoTurn, waste) < 2) continue;
+    a.store = lattice(words, lines, side_by_side);
+    if (!placed) {
+      entries.place(a, kNoPad, 32 * collect.units);
+      entries.place_rows(a, warp_lines * across);
+      placed = true;
+    }
+    try_lattice(a.store, words_of_rows(a, entries, across, collect.units), entries, a.run_units, collect, costs, waste,
+                best);
+  }
+  if (sorted.start_step != 0 && sorted.cost < best.cost) return set_sorted(a, sorted);
+  a.store = best.store;
+  a.turn = best.turn;
+  a.swizzle_shift = best.shift;
+  if (a.kind == PackedKind::kFixed && (a.turn != kNoTurn || a.swizzle_shift != kNoSwizzle))
+    a.kind = PackedKind::kSpread;
+}
+
+}  // namespace restride::cuda::packed

@@ -1,0 +1,65 @@
+// How the threads of packed's kernels lie over the words of a tile, and in which order a lane collects its word.
+#pragma once
+
+#include <cstdint>
+
+#include "src/base/fast_div.h"
+#include "src/base/hd.h"
+
+namespace restride::cuda {
+
+inline constexpr int kPackedThreads = 256;
+
+/// How a block's threads lie over the words of lines (rows, groups of rows, or pieces): `across` words of each of
+/// kPackedThreads / across lines. Steps are numbered along the lines first, so a thread seldom changes its words.
+struct PackedLattice {
+  base::FastDiv across;    ///< words side by side
+  std::int32_t lines = 1;  ///< lines a step takes
+  base::FastDiv blocks;    ///< steps along the lines
+  std::int32_t steps = 0;
+};
+
+/// Flat runs in cycles: the fewest runs that are whole words together. The words of one cycle are found where those of
+/// another are, so a lane keeps its word of the cycle for every `together`-th cycle.
+struct PackedCycles {
+  std::int32_t runs = 1;      ///< of a cycle
+  base::FastDiv words;        ///< of a cycle
+  std::int32_t together = 1;  ///< cycles side by side
+};
+
+/// Lanes collect the parts of their dst words in different orders, so that they meet in fewer banks; see packed_turn.
+struct PackedTurn {
+  std::int32_t factor = 1, shift = 5;  ///< 5: all lanes in one order
+  friend constexpr bool operator==(const PackedTurn&, const PackedTurn&) = default;
+};
+
+struct PackedStep {
+  std::int32_t word = 0, line = 0;
+};
+
+/// What a thread moves in step `step`; some words and lines may lie outside, and those of threads without work do.
+RESTRIDE_HD constexpr PackedStep packed_step(const PackedLattice& l, std::uint32_t step, std::uint32_t thread) {
+  constexpr std::int32_t kOutside = 1 << 24;
+  const std::uint32_t group = l.blocks.quotient(step), block = step - group * l.blocks.divisor;
+  const std::uint32_t row = l.across.quotient(thread), column = thread - row * l.across.divisor;
+  const auto line = static_cast<std::int32_t>(row);
+  return {static_cast<std::int32_t>(group * l.across.divisor + column),
+          line < l.lines ? static_cast<std::int32_t>(block) * l.lines + line : kOutside};
+}
+
+/// The word of a cycle that a thread moves as its item number `item`, and the first cycle it does so in; `line` is
+/// `together` or more where there is no such item.
+RESTRIDE_HD constexpr PackedStep packed_cycle_word(const PackedCycles& c, std::uint32_t item) {
+  const std::uint32_t cycle = c.words.quotient(item);
+  return {static_cast<std::int32_t>(item - cycle * c.words.divisor), static_cast<std::int32_t>(cycle)};
+}
+
+/// By how many parts a lane is ahead of the first.
+RESTRIDE_HD constexpr int packed_ahead(int lane, const PackedTurn& turn) { return lane * turn.factor >> turn.shift; }
+
+/// Which part of its dst word a lane collects at step i of `steps` (a power of two).
+RESTRIDE_HD constexpr int packed_turn(int lane, int i, int steps, const PackedTurn& turn) {
+  return (i + packed_ahead(lane, turn)) & (steps - 1);
+}
+
+}  // namespace restride::cuda

@@ -1,0 +1,224 @@
+// What a tile of packed costs on CUDA.
+#include <algorithm>
+#include <bit>
+
+#include "src/base/checked.h"
+#include "src/base/saturated.h"
+#include "src/cuda/packed/staged.h"
+
+namespace restride::cuda::packed {
+
+using layout::Canonical;
+
+namespace {
+
+/// True when what follows a run in dst is not written, so that sectors at its ends are written in part.
+bool gap_behind(const Canonical& c, const Set& set) {
+  const auto first = static_cast<std::size_t>(std::countr_one(set.dst));
+  const std::int64_t next = first < c.modes.size() ? c.modes[first].dst_stride : 0;
+  return set.d_cut == kNone && next > set.run_units * c.dst_unit;
+}
+
+/// The constants of a price, by the size of units; fitted to the times of all tiles of many layouts on an H200
+/// (docs/cuda.md).
+struct Weights {
+  double whole;          ///< share of a copy's speed that a large tile of long runs and pieces reaches
+  double half_tile;      ///< bytes of a tile that reaches half of it
+  double crowded;        ///< lost for every KB of a tile beyond 15: fewer are under way at once
+  double piece, run;     ///< bytes lost to the ends of a piece, of a run
+  double split_words;    ///< words lost where a run may start inside one
+  double split_sectors;  ///< runs under way on a multiprocessor, starting inside sectors, that halve its speed
+  double alike;          ///< factor of rows that start alike
+  double merged;         ///< of rows that follow each other
+  double loose;          ///< of rows that start anywhere
+  double block;          ///< of rows moved in blocks
+  double block_words;    ///< words lost a run of blocks, where a lane's words are of different rows
+  double entry;          ///< words that an entry of a tile's tables costs
+  double wave;           ///< waves of blocks lost to the last one
+  double unused;         ///< share of a tile's idle part that is lost
+  double shared_sector;  ///< what the part of a sector costs that others read or write
+};
+constexpr Weights kBytes{.whole = 0.95,
+                         .half_tile = 2900,
+                         .crowded = 0,
+                         .piece = 2.2,
+                         .run = 0.4,
+                         .split_words = 1.1,
+                         .split_sectors = 1900,
+                         .alike = 1,
+                         .merged = 1,
+                         .loose = 0.81,
+                         .block = 0.96,
+                         .block_words = 0.25,
+                         .entry = 0.09,
+                         .wave = 0.5,
+                         .unused = 0.78,
+                         .shared_sector = 0.16};
+constexpr Weights kHalves{.whole = 1.0,
+                          .half_tile = 2000,
+                          .crowded = 0.0022,
+                          .piece = 2.1,
+                          .run = 1.5,
+                          .split_words = 1.3,
+                          .split_sectors = 1240,
+                          .alike = 0.88,
+                          .merged = 0.97,
+                          .loose = 0.97,
+                          .block = 1,
+                          .block_words = 0.15,
+                          .entry = 0.117,
+                          .wave = 0.85,
+                          .unused = 0.38,
+                          .shared_sector = 0.42};
+constexpr Weights kWider{.whole = 1.0,
+                         .half_tile = 1600,
+                         .crowded = 0.0023,
+                         .piece = 1.5,
+                         .run = 3,
+                         .split_words = 0.3,
+                         .split_sectors = 1000,
+                         .alike = 1,
+                         .merged = 1,
+                         .loose = 0.96,
+                         .block = 1,  // has no such kernel
+                         .block_words = 0,
+                         .entry = 0.09,
+                         .wave = 0.7,
+                         .unused = 0.5,
+                         .shared_sector = 1};
+constexpr Weights kWords = [] {
+  Weights w = kWider;
+  w.whole = 1.05;
+  return w;
+}();
+
+constexpr const Weights& weights_of(int unit) {
+  return unit == 1 ? kBytes : unit == 2 ? kHalves : unit < 16 ? kWider : kWords;
+}
+
+/// Bytes that a tile's tables take.
+std::int64_t table_bytes_of(const Set& set, std::int64_t copies) {
+  return set.run_units * 2 * copies + (set.tile_units / set.run_units + set.tile_units / set.piece_units) * 16;
+}
+
+}  // namespace
+
+std::int64_t tiles_of(const Canonical& c, const Set& set) {
+  std::int64_t tiles = 1, whole_units = set.tile_units;  // of a tile that nothing is cut of
+  const auto cut = [&](int mode) {
+    const auto m = static_cast<std::size_t>(mode);
+    tiles *= ceil_div(c.modes[m].extent, std::int64_t{set.chunk[m]});
+    whole_units = whole_units / set.chunk[m] * c.modes[m].extent;
+  };
+  if (set.d_cut != kNone) cut(set.d_cut);
+  if (set.s_cut != kNone && set.s_cut != set.d_cut) cut(set.s_cut);
+  return tiles * (c.units / whole_units);
+}
+
+namespace {
+
+/// Sectors that a tile's pieces are read by.
+std::int64_t sectors_read(const Canonical& c, const Set& set) {
+  std::int64_t bits = c.src_align | 128;
+  for (std::size_t i = 0; i < c.modes.size(); ++i)
+    if (i >= kMaxSet || (set.src >> i & 1) == 0)
+      bits |= c.modes[i].src_stride;
+    else if (static_cast<int>(i) == set.s_cut)
+      bits |= set.chunk[i] * c.modes[i].src_stride;
+  return sectors(c.units / set.piece_units, set.piece_bytes, bits & -bits);
+}
+
+/// What of `all` is left where `lost` more takes as long.
+constexpr double part(double all, double lost) { return all / (all + lost); }
+
+/// What is left where runs of `words` that start on `starts` bytes end; `under_way`: such runs on a multiprocessor.
+double yield_of_ends(const Weights& w, const Runs& runs, double words, std::int64_t starts, double under_way) {
+  double yield = part(static_cast<double>(runs.bytes), w.run);
+  if (runs.merged) return yield;
+  if (starts < 16) yield *= part(words, w.split_words);
+  if (starts >= 32 && runs.bytes % 32 == 0) return yield;
+  // Sectors that two tiles write parts of wait for each other; the more, the longer.
+  const double waiting = under_way / w.split_sectors;
+  return yield / (1 + waiting * waiting);
+}
+
+}  // namespace
+
+std::int64_t tiles_of_block(bool blocks, int dst_unit, double entries, double tile_bytes) {
+  const double tables = (blocks ? 0.7 : dst_unit < 4 ? 3.0 : 1.5) * entries * 16 / tile_bytes;
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::max(tables + 0.5, 20e3 / tile_bytes)), 1, 4);
+}
+
+Runs runs_of(const Canonical& c, const Set& set) {
+  Runs r{set.run_units * c.dst_unit, c.units / set.run_units, false, false};
+  const std::uint64_t rows = set.src & ~set.dst;
+  for_each_mode(rows, [&](std::size_t m) { r.loose |= c.modes[m].dst_stride % 16 != 0; });
+  if (set.d_cut != kNone || (r.bytes % 16 != 0 && !std::has_single_bit(rows))) return r;
+  bool whole = true;
+  for_each_mode(rows, [&](std::size_t m) {
+    if (!whole || c.modes[m].dst_stride != r.bytes) return;
+    r.bytes *= set.chunk[m];
+    r.count /= set.chunk[m];
+    r.loose = false;
+    r.merged = true;
+    whole = set.chunk[m] == c.modes[m].extent;
+  });
+  return r;
+}
+
+Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, std::int64_t starts, double least) {
+  Price p;
+  const bool small = c.dst_unit < 4;
+  const Weights& w = weights_of(c.dst_unit);
+  const auto size = static_cast<double>(set.tile_units * std::max(c.src_unit, c.dst_unit));
+  double efficiency = w.whole * part(size, w.half_tile) * (1 - w.crowded * std::max(0.0, size - 15e3) / 1e3);
+  efficiency *= part(static_cast<double>(set.piece_bytes), w.piece);
+  // A block's tables serve all of its tiles, of which it seldom has many. They are made while the first is under way,
+  // so they cost little unless they take longer.
+  const auto entries = static_cast<double>(set.run_units);
+  const auto with_tables = [&](std::int64_t served) {
+    const double per_word = entries / (size / 16 * static_cast<double>(served));
+    return efficiency / (1 + w.entry * per_word + 0.35 * std::max(0.0, per_word - 0.5));
+  };
+  constexpr std::int64_t kMostServed = 2;
+  const auto own = static_cast<double>(c.units) * (c.src_unit + c.dst_unit) / 32;
+  const auto too_dear = [&](double sectors) {  // most are so even without their tables
+    return sectors >= least * efficiency || sectors >= least * with_tables(kMostServed);
+  };
+  if (too_dear(own)) return p;
+
+  const std::int64_t table_bytes = table_bytes_of(set, small && starts < 16 ? 4 / c.dst_unit : 1);
+  const std::int64_t loaded_bytes = set.tile_units / set.piece_units * set.piece_bytes;
+  if (loaded_bytes * 17 / 16 + table_bytes > (44 << 10)) return p;
+  const std::int64_t all_tiles = tiles_of(c, set);
+  if (too_many(all_tiles)) return p;
+  const auto tiles = static_cast<double>(all_tiles);
+  const double used = static_cast<double>(c.units) / (tiles * static_cast<double>(set.tile_units));
+  efficiency *= std::min(1.0, 1 - w.unused + (w.unused + 0.05) * used);
+  const auto block_bytes = static_cast<double>(loaded_bytes + table_bytes + 1024);
+  const double resident = std::min(small ? 4.0 : 6.0, static_cast<double>(machine.shared_per_sm_bytes) / block_bytes);
+  efficiency *= part(tiles / (machine.sm_count * resident), w.wave);
+
+  const Runs runs = runs_of(c, set);
+  p.read = sectors_read(c, set);
+  p.written = sectors(runs.count, runs.bytes, starts >= 32 ? 32 : 1);
+  if (gap_behind(c, set) && (starts < 32 || runs.bytes % 32 != 0))
+    p.read += std::min(p.written, saturated_mul(runs.count, 2));
+  const auto words = static_cast<double>(set.run_units * c.dst_unit) / 16;
+  const double rows = static_cast<double>(set.tile_units) / static_cast<double>(set.run_units);
+  efficiency *= yield_of_ends(w, runs, words, starts, resident * rows);
+  const double touched = own + w.shared_sector * (static_cast<double>(p.read) + static_cast<double>(p.written) - own);
+  if (too_dear(touched)) return p;  // what follows only costs more
+  const bool blocks = in_blocks(c, set);
+  efficiency = with_tables(std::min(kMostServed, tiles_of_block(blocks, c.dst_unit, entries, size)));
+  if (blocks)
+    efficiency *= w.block * part(words, w.block_words);
+  else
+    efficiency *= runs.merged ? w.merged : runs.loose ? w.loose : w.alike;
+  if (small && c.cast && c.src_unit <= 2) efficiency *= 0.72;  // few bytes for each unit that is looked up
+  p.time = touched / efficiency;
+  p.efficiency = (static_cast<double>(p.read) + static_cast<double>(p.written)) / p.time;
+  return p;
+}
+
+}  // namespace restride::cuda::packed

@@ -1,0 +1,135 @@
+// Moves         arrays of records of 2 to 9 equal fields into one plane a field, or back (pixels, structures).
+// Applies when  fields are 1 to 8 bytes, and every plane starts on 16 bytes and is a multiple of them; on the way into
+//               planes records may start anywhere, fields at their ends may be left out, and their order may be the
+//               opposite. Planes that start anywhere are packed_planes.cu's.
+// Thread map    a thread has one 16-byte word of every plane; a warp loads and stores words side by side on both sides.
+// Shared memory each warp's words change hands in its own part, without barriers of the block; no bank conflicts.
+// Traffic       every byte once each way, whole sectors; records off 16 bytes are read by two loads a word, of which
+//               the second hits L1.
+// Source        the transposition is byte permutes fixed at compile time; measured rows in bench/results.
+#include "src/cuda/device.cuh"
+#include "src/cuda/launchers.h"
+#include "src/cuda/packed/records.cuh"
+#include "src/cuda/packed/records_map.h"
+#include "src/cuda/shift.cuh"
+
+namespace restride::cuda {
+namespace {
+
+/// Blocks of a multiprocessor: the registers that a thread's words take leave room for so many.
+template <int kFields>
+constexpr int kRecordsResident = kFields <= 4   ? 6
+                                 : kFields <= 6 ? 4
+                                 : kFields <= 8 ? 3
+                                                : 2;
+
+template <int kUnit, int kFields, bool kToPlanes>
+__global__ void __launch_bounds__(kRecordsThreads, resident_blocks(kRecordsThreads, kRecordsResident<kFields>))
+    packed_records_kernel(const __grid_constant__ RecordsArgs a, char* dst, const char* src) {
+  constexpr int kWarpWords = records_warp_words(kFields);
+  __shared__ __align__(16) uint4 shared[kRecordsThreads / 32 * kWarpWords];
+  const int lane = threadIdx.x & 31;
+  uint4* const mine = shared + threadIdx.x / 32 * kWarpWords;
+
+  const std::uint32_t warp = blockIdx.x * (kRecordsThreads / 32) + threadIdx.x / 32;
+  if (warp >= a.warps) return;
+  const auto [at, first] = records_place(a, warp);
+  const bool inside = first + lane < a.plane_words;
+  const std::int64_t record_words = static_cast<std::int64_t>(a.plane_words) * kFields;
+  const std::int64_t record_word = static_cast<std::int64_t>(first) * kFields + lane;
+  const std::int64_t plane_byte = static_cast<std::int64_t>(first + lane) * 16;
+  const char* const source_first = src + a.src_first;
+  const char* const source_last = src + a.src_last;
+  src += a.src_offset + at.src;
+  dst += a.dst_offset + at.dst;
+
+  uint4 words[kFields];
+  std::uint32_t in[kFields * 4] = {}, out[kFields * 4] = {};
+
+  if constexpr (kToPlanes) {
+    const int shift = nibble(src);
+    if (shift == 0) {
+#pragma unroll
+      for (int i = 0; i < kFields; ++i)
+        if (record_word + i * 32 < record_words) {
+          const char* const word = src + (record_word + i * 32) * 16;
+          const bool whole = !a.guarded || (word >= source_first && word + 16 <= source_last);
+          words[i] = whole ? load_kept(word) : load_part(word, source_first, source_last);
+        }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kFields; ++i)
+        if (record_word + i * 32 < record_words) {
+          const char* const word = src + (record_word + i * 32) * 16;
+          const char* const low = word - shift;
+          const bool whole = low >= source_first && low + 32 <= source_last;
+          words[i] =
+              whole ? shifted(load_kept(low), load_kept(low + 16), shift) : load_part(word, source_first, source_last);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < kFields; ++i) mine[records_slot(i * 32 + lane, kFields)] = words[i];
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < kFields; ++i) words[i] = mine[records_slot(lane * kFields + i, kFields)];
+    unpack(words, in);
+    permute<kUnit>(in, out, [](int byte) { return records_record_byte(byte, kUnit, kFields); });
+    pack(out, words);
+    if (!inside) return;
+#pragma unroll
+    for (int i = 0; i < kFields; ++i)
+      if (i >= a.first && i < a.last) store<16>(dst + i * a.plane_stride + plane_byte, words[i]);
+  } else {
+    if (inside) {
+#pragma unroll
+      for (int i = 0; i < kFields; ++i) words[i] = load_kept(src + i * a.plane_stride + plane_byte);
+    }
+    unpack(words, in);
+    permute<kUnit>(in, out, [](int byte) { return records_plane_byte(byte, kUnit, kFields); });
+    pack(out, words);
+#pragma unroll
+    for (int i = 0; i < kFields; ++i) mine[records_slot(lane * kFields + i, kFields)] = words[i];
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < kFields; ++i)
+      if (record_word + i * 32 < record_words)
+        store<16>(dst + (record_word + i * 32) * 16, mine[records_slot(i * 32 + lane, kFields)]);
+  }
+}
+
+template <int kUnit, int kFields>
+int launch_fields(const RecordsArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
+  return enqueue(
+      a.to_planes ? packed_records_kernel<kUnit, kFields, true> : packed_records_kernel<kUnit, kFields, false>, a, dst,
+      src, a.blocks, kRecordsThreads, 0, stream);
+}
+
+template <int kUnit>
+int launch_unit(const RecordsArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
+  switch (a.fields) {
+    case 2: return launch_fields<kUnit, 2>(a, dst, src, stream);
+    case 3: return launch_fields<kUnit, 3>(a, dst, src, stream);
+    case 4: return launch_fields<kUnit, 4>(a, dst, src, stream);
+    case 5: return launch_fields<kUnit, 5>(a, dst, src, stream);
+    case 6: return launch_fields<kUnit, 6>(a, dst, src, stream);
+    case 7: return launch_fields<kUnit, 7>(a, dst, src, stream);
+    case 8: return launch_fields<kUnit, 8>(a, dst, src, stream);
+    default: return launch_fields<kUnit, 9>(a, dst, src, stream);
+  }
+}
+
+}  // namespace
+
+int launch_packed_records(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
+  if (args.key.cast) return launch_records_cast(args, dst, src, stream);
+  const auto& a = std::get<RecordsArgs>(args.args);
+  if (a.plane_units != 0) return launch_packed_planes(args, dst, src, stream);
+  switch (args.key.dst_unit) {
+    case 1: return launch_unit<1>(a, dst, src, stream);
+    case 2: return launch_unit<2>(a, dst, src, stream);
+    case 4: return launch_unit<4>(a, dst, src, stream);
+    default: return launch_unit<8>(a, dst, src, stream);
+  }
+}
+
+}  // namespace restride::cuda

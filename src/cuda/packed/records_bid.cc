@@ -1,0 +1,154 @@
+// The bid of packed's kernels for records on CUDA, and their arguments.
+#include <algorithm>
+#include <bit>
+
+#include "src/base/checked.h"
+#include "src/cuda/bids.h"
+
+namespace restride::cuda {
+
+using layout::Canonical;
+using layout::CopyMode;
+
+namespace {
+
+/// Bytes of a tile of which four a multiprocessor are enough: more only crowd memory.
+constexpr std::int32_t kLargeTile = 30 << 10;
+constexpr std::int64_t kWarps = kRecordsThreads / 32;  // of a block
+
+/// The two modes of records, and what a record is: its fields, and how many lie before the first that is wanted.
+struct Records {
+  int mode = -1, count = -1;
+  bool to_planes = false;
+  std::int64_t fields = 0, skipped = 0;
+};
+
+/// Where in src the lowest wanted field of the first record lies, whichever way the fields are numbered.
+std::int64_t first_wanted(const Canonical& c, const CopyMode& fields) {
+  return c.src_offset + std::min<std::int64_t>(0, (fields.extent - 1) * fields.src_stride);
+}
+
+/// Records as the source of planes: fields in either order, those at the ends perhaps left out.
+Records find_planes(const Canonical& c, int mode) {
+  const CopyMode& first = c.modes[0];
+  const CopyMode& m = c.modes[static_cast<std::size_t>(mode)];
+  const std::int64_t fields = first.src_stride / c.src_unit;
+  if (std::abs(m.src_stride) != c.src_unit || first.src_stride % c.src_unit != 0) return {};
+  if (fields < m.extent || fields > kMostFields) return {};
+  // Where records start on 16 bytes, that tells how many fields lie before the wanted ones.
+  for (std::int64_t skipped = 0; skipped <= fields - m.extent; ++skipped)
+    if (((first_wanted(c, m) - skipped * c.src_unit) | c.src_data_align) % 16 == 0)
+      return {mode, 0, true, fields, skipped};
+  return {mode, 0, true, fields, 0};
+}
+
+/// Tiles of records that planes take which start anywhere.
+std::int64_t tiles_of(std::int64_t records, std::int64_t unit) {
+  return ceil_div(records + kPlaneBoundary / unit - 1, records_of_tile(static_cast<int>(unit)));
+}
+
+/// Bytes of a unit where records and planes change places: a cast's narrower one.
+std::int64_t moved_unit(const Canonical& c) { return std::min(c.dst_unit, c.src_unit); }
+
+Records find_records(const Canonical& c) {
+  if (c.two_sided || c.modes.size() < 2 || c.dst_unit > 8) return {};
+  const CopyMode& first = c.modes[0];
+  if (first.dst_stride != c.dst_unit) return {};
+  for (std::size_t i = 1; i < c.modes.size() && i < 64; ++i) {
+    const CopyMode& m = c.modes[i];
+    if (const Records r = find_planes(c, static_cast<int>(i)); r.mode >= 0) return r;
+    if (m.src_stride == c.src_unit && m.dst_stride == first.extent * c.dst_unit && first.extent <= kMostFields)
+      return {0, static_cast<int>(i), false, first.extent, 0};
+  }
+  return {};
+}
+
+}  // namespace
+
+Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
+  constexpr Family kFamily = Family::kPacked;
+  const Records r = find_records(c);
+  if (r.mode < 0) return refusal(kFamily, "no records of 2 to 9 fields");
+  const CopyMode& fields = c.modes[static_cast<std::size_t>(r.mode)];
+  const CopyMode& count = c.modes[static_cast<std::size_t>(r.count)];
+  if (c.cast && (!has_record_cast(c.dst_unit, c.src_unit, r.fields) || fields.extent != r.fields))
+    return refusal(kFamily, "no kernel that converts such records");
+  const std::int64_t unit = moved_unit(c);
+  std::int64_t bits = c.dst_align | count.extent * unit, src_bits = r.to_planes ? 0 : c.src_align;
+  if (r.to_planes && c.cast) src_bits = c.src_data_align | first_wanted(c, fields);
+  (r.to_planes ? bits : src_bits) |= r.to_planes ? fields.dst_stride : fields.src_stride;
+  for (std::size_t i = 0; i < c.modes.size(); ++i)
+    if (static_cast<int>(i) != r.mode && static_cast<int>(i) != r.count) {
+      bits |= c.modes[i].dst_stride;
+      src_bits |= c.modes[i].src_stride;
+    }
+  const bool anywhere = ((r.to_planes && !c.cast ? bits : bits | src_bits) & 15) != 0;
+  if (anywhere && (!r.to_planes || c.cast || unit < 4 || !units_aligned(c)))
+    return refusal(kFamily, "planes do not start on 16 bytes");
+  const std::int64_t words = ceil_div(count.extent * unit, 16);
+  const std::int64_t words_of_chunk = anywhere ? kRecordsThreads : 32;
+  const std::int64_t chunks = anywhere ? tiles_of(count.extent, unit) : ceil_div(words, words_of_chunk);
+  const double used = static_cast<double>(words) / static_cast<double>(chunks * words_of_chunk);
+  const int most_bits = anywhere ? 28 : 30;  // units, or words, are counted by 32 bits
+  if (used < 0.6 || words >= std::int64_t{1} << most_bits) return refusal(kFamily, "planes are too short or too long");
+  std::int64_t batch = 0;
+  const std::uint64_t inside = std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count;
+  if (!outer_walk(c, inside, nullptr, &batch)) return refusal(kFamily, "too many outer modes");
+  if (too_many(chunks, batch)) return refusal(kFamily, "too many blocks");
+  Candidate bid;
+  bid.family = kFamily;
+  bid.params = {{ParamId::kEngine, 2},
+                {ParamId::kRowMode, r.count},
+                {ParamId::kColMode, r.mode},
+                {ParamId::kVectorBytes, 16},
+                {ParamId::kThreads, kRecordsThreads},
+                {ParamId::kBlocks, anywhere ? chunks * batch : ceil_div(chunks * batch, kWarps)}};
+  if (anywhere) bid.params.push_back({ParamId::kBoundaryBytes, kPlaneBoundary});
+  const std::int64_t read = c.src_bytes() / fields.extent * r.fields;
+  predict(bid, c, machine, read / 32, c.dst_bytes() / 32, 0.94 * (0.3 + 0.7 * used));
+  return bid;
+}
+
+RecordsArgs records_args(const Canonical& c, const Candidate& chosen) {
+  const Records r = find_records(c);
+  const CopyMode& fields = c.modes[static_cast<std::size_t>(r.mode)];
+  const CopyMode& count = c.modes[static_cast<std::size_t>(r.count)];
+  RecordsArgs a;
+  std::int64_t batch = 0;
+  outer_walk(c, std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count, &a.batch, &batch);
+  a.plane_words = narrowed<std::uint32_t>(count.extent * moved_unit(c) / 16);
+  a.chunks = base::FastDiv((a.plane_words + 31) / 32);
+  if (chosen.get(ParamId::kBoundaryBytes) != 0) {
+    a.plane_units = narrowed<std::int32_t>(count.extent);
+    a.chunks = base::FastDiv(tiles_of(count.extent, c.dst_unit));
+    a.fields = narrowed<std::uint8_t>(r.fields);
+    a.shared_bytes = records_tile_bytes(a, c.dst_unit);
+    if (a.shared_bytes > kLargeTile) a.shared_bytes = kRoomOfFour;
+    a.turn_shift = static_cast<std::uint8_t>(3 - std::min(std::countr_zero(static_cast<unsigned>(r.fields)), 3));
+  }
+  a.warps = narrowed<std::uint32_t>(std::int64_t{a.chunks.divisor} * batch);
+  a.blocks = narrowed<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
+  a.dst_offset = c.dst_offset;
+  a.src_offset = c.src_offset;
+  a.plane_stride = fields.src_stride;
+  a.fields = narrowed<std::uint8_t>(r.fields);
+  if (r.to_planes) {
+    const bool backwards = fields.src_stride < 0;
+    a.plane_stride = backwards ? -fields.dst_stride : fields.dst_stride;
+    if (backwards) a.dst_offset += (fields.extent - 1) * fields.dst_stride;
+    a.dst_offset -= r.skipped * a.plane_stride;
+    a.src_offset = first_wanted(c, fields) - r.skipped * c.src_unit;
+    a.first = narrowed<std::uint8_t>(r.skipped);
+    a.last = narrowed<std::uint8_t>(r.skipped + fields.extent);
+    a.guarded = fields.extent != r.fields;
+    const ByteRange range = source_range(c);
+    a.src_first = range.first;
+    a.src_last = range.last;
+  }
+  a.to_planes = r.to_planes;
+  a.dst_dtype = static_cast<std::uint8_t>(c.dst_dtype);
+  a.src_dtype = static_cast<std::uint8_t>(c.src_dtype);
+  return a;
+}
+
+}  // namespace restride::cuda

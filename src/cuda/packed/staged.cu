@@ -1,0 +1,124 @@
+// Moves         tensors whose innermost modes are short on a side or both; the tile is a set of modes.
+// Applies when  leading modes of dst and leading modes of src each make up a dense run worth moving whole.
+// Thread map    up to 256 threads a tile: load, aligned 16-byte words of src's pieces; store, words of dst's runs
+//               collected from shared memory. A thread keeps its word of the run, or of a cycle of runs, or takes runs
+//               that start alike, so its units' places stay in registers. Words that runs of units of 1 and 2 bytes
+//               fill in part follow, 4 bytes a thread.
+// Shared memory pieces as they lie in src, congruent to their addresses modulo 16; tables of 2 bytes a unit of a run.
+// Traffic       every byte once each way; partly used sectors at the ends of pieces and runs only.
+// Source        structs to arrays, pixel and qubit kernels, generalised. Bound by instructions and by the banks in
+//               which lanes meet while they collect units one by one; measured rows in bench/results.
+#include "src/cuda/launchers.h"
+#include "src/cuda/packed/store.cuh"
+
+namespace restride::cuda {
+namespace {
+
+/// Blocks of a multiprocessor: lanes that keep 16 places in registers leave room for 4.
+template <class Op>
+constexpr int kPackedResident = Op::kDst < 4 ? 4 : 6;
+
+template <class Op, PackedKind kind>
+__global__ void __launch_bounds__(kPackedThreads, resident_blocks(kPackedThreads, kPackedResident<Op>))
+    packed_staged_kernel(const __grid_constant__ PackedArgs a, char* dst, const char* src) {
+  extern __shared__ __align__(128) char shared[];
+  __shared__ PackedPlace places[2];
+  __shared__ int starts[16];  // rows by where they start, for those that are sorted
+  const Tables tables(a, shared);
+  const std::uint32_t buffer = shared_address(shared);
+  if (threadIdx.x == 0) places[0] = packed_place(a, blockIdx.x);
+  if (kind == PackedKind::kSorted && threadIdx.x < 16) starts[threadIdx.x] = 0;
+  tables.fill_pieces(a);
+  __syncthreads();
+
+  constexpr bool kSwizzled = kind != PackedKind::kFixed && kind != PackedKind::kFlat && kind != PackedKind::kSorted;
+  int current = 0;
+#pragma unroll 1
+  for (std::uint32_t tile = blockIdx.x; tile < a.tiles; tile += gridDim.x, current ^= 1) {
+    const PackedPlace place = places[current];
+    load_tile<kSwizzled>(a, tables, place, buffer, src);
+    // While the copies are under way, one thread works out where the block's next tile lies.
+    if (threadIdx.x == 0 && tile + gridDim.x < a.tiles) places[current ^ 1] = packed_place(a, tile + gridDim.x);
+    if (tile == blockIdx.x) {
+      if constexpr (kind == PackedKind::kSorted) {
+        tables.count_rows(a, starts);
+        __syncthreads();
+      }
+      constexpr bool kFound = kind == PackedKind::kLoose || kind == PackedKind::kFlat || kind == PackedKind::kSorted;
+      tables.template fill_runs < kind, kFound&& Op::kDst<4 ? 4 / Op::kDst : 1>(a);
+    }
+    wait_copies();
+    __syncthreads();
+    const std::uint32_t base = buffer + nibble(src + place.src);
+    char* const to = settled(dst + place.dst);
+    if constexpr (kind == PackedKind::kFlat && kMoves<Op>)
+      store_cycles<Op>(a, tables, place, base, to);
+    else if constexpr (kind == PackedKind::kFlat)
+      store_flat<Op>(a, tables, place, base, to);
+    else if constexpr (kind == PackedKind::kLoose)
+      store_loose<Op>(a, tables, place, base, to);
+    else if constexpr (kind == PackedKind::kSorted)
+      store_sorted<Op>(a, tables, place, base, to);
+    else if constexpr (kind == PackedKind::kBlock)
+      store_blocks<Op::kDst>(a, tables, place, base, to);
+    else
+      store_fixed<Op, kSwizzled>(a, tables, place, base, to);
+    if constexpr (packed_ends_apart(kind, Op::kDst, !kMoves<Op>)) {
+      constexpr bool kAnywhere = kind == PackedKind::kLoose || kind == PackedKind::kSorted;
+      store_run_ends<Op::kDst, kSwizzled, kAnywhere, !kAnywhere>(a, tables, place, base, to);
+    }
+    __syncthreads();
+  }
+}
+
+template <class Op, PackedKind kind>
+int launch_kind(const PackedArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
+  return enqueue(packed_staged_kernel<Op, kind>, a, dst, src, a.blocks, a.threads, a.shared_bytes, stream);
+}
+
+template <class Op>
+int launch_one(const PackedArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
+  switch (a.kind) {
+    case PackedKind::kFixed: return launch_kind<Op, PackedKind::kFixed>(a, dst, src, stream);
+    case PackedKind::kSpread: return launch_kind<Op, PackedKind::kSpread>(a, dst, src, stream);
+    case PackedKind::kFlat: return launch_kind<Op, PackedKind::kFlat>(a, dst, src, stream);
+    default: return launch_kind<Op, PackedKind::kLoose>(a, dst, src, stream);
+  }
+}
+
+/// Casts have kernels for half of the kinds; loose runs cover the others.
+template <class Op>
+int launch_cast(const PackedArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
+  return a.kind == PackedKind::kFlat ? launch_kind<Op, PackedKind::kFlat>(a, dst, src, stream)
+                                     : launch_kind<Op, PackedKind::kLoose>(a, dst, src, stream);
+}
+
+template <int kUnit>
+int launch_small(const PackedArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
+  if (a.kind == PackedKind::kBlock) return launch_kind<Move<kUnit>, PackedKind::kBlock>(a, dst, src, stream);
+  if (a.kind == PackedKind::kSorted) return launch_kind<Move<kUnit>, PackedKind::kSorted>(a, dst, src, stream);
+  return launch_one<Move<kUnit>>(a, dst, src, stream);
+}
+
+}  // namespace
+
+int launch_packed(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
+  const auto& a = std::get<PackedArgs>(args.args);
+  if (args.key.cast) {
+#define RESTRIDE_X(kSrc, kDst)                                \
+  if (args.key.src_unit == kSrc && args.key.dst_unit == kDst) \
+    return launch_cast<Convert<kSrc, kDst>>(a, dst, src, stream);
+    RESTRIDE_CAST_SIZES(RESTRIDE_X)
+#undef RESTRIDE_X
+    return static_cast<int>(cudaErrorInvalidValue);
+  }
+  switch (args.key.dst_unit) {
+    case 1: return launch_small<1>(a, dst, src, stream);
+    case 2: return launch_small<2>(a, dst, src, stream);
+    case 4: return launch_one<Move<4>>(a, dst, src, stream);
+    case 8: return launch_one<Move<8>>(a, dst, src, stream);
+    default: return launch_one<Move<16>>(a, dst, src, stream);
+  }
+}
+
+}  // namespace restride::cuda

@@ -1,0 +1,210 @@
+// The bids of run, rows and gather on CUDA, and their kernels' arguments.
+#include <algorithm>
+
+#include "src/base/checked.h"
+#include "src/base/saturated.h"
+#include "src/cuda/bids.h"
+
+namespace restride::cuda {
+
+using layout::Canonical;
+
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kSteps = 4;
+constexpr std::int64_t kSectorBytes = 32;
+/// A block of the kernel that converts waits for its slowest load before another can start: small ones wait less.
+int threads_of(const Canonical& c) { return c.cast ? kCastThreads : kThreads; }
+constexpr std::uint64_t kRow = 1;  // mode 0 is inside the row
+
+std::int64_t row_units(const Canonical& c) { return c.modes.empty() ? 1 : c.modes[0].extent; }
+std::int64_t src_step(const Canonical& c) { return c.modes.empty() ? c.src_unit : c.modes[0].src_stride; }
+
+int units_of_word(const Canonical& c, RowsKind kind) {
+  if (kind == RowsKind::kUnit) return 1;
+  return kind == RowsKind::kCollect || kind == RowsKind::kDense ? 16 / std::max(c.src_unit, c.dst_unit)
+                                                                : 16 / c.dst_unit;
+}
+
+/// Words a row takes at most, by how far off a word's boundary rows may start.
+std::int64_t words_of_row(const Canonical& c, RowsKind kind) {
+  const int units = units_of_word(c, kind);
+  const std::int64_t alignment = std::min<std::int64_t>(row_alignment(c, kRow), units * c.dst_unit);
+  return rows_words(row_units(c), units, units - static_cast<int>(alignment / c.dst_unit));
+}
+
+/// Words of a row a thread moves, as measured on H200.
+int words_a_thread(const Canonical& c, RowsKind kind) {
+  if (kind == RowsKind::kDense) {
+    // Where less is written than read, or a lane reads less than a bank's word, another load should be on its way.
+    return c.dst_unit < c.src_unit || 4 * c.src_unit < c.dst_unit ? 2 : 1;
+  }
+  if (c.cast) return 1;
+  // Words that take two loads are best in pairs, as those of a broadcast, long rows of whole words one by one.
+  if (kind == RowsKind::kForward || kind == RowsKind::kReverse || kind == RowsKind::kRepeat) return 2;
+  return kind == RowsKind::kCollect || (kind == RowsKind::kUnit && row_units(c) * c.dst_unit >= 4096) ? 1 : kSteps;
+}
+
+/// How blocks share `words` words of each of `rows` rows, `block_words` a block: numbered through, or, where 31 bits do
+/// not count them all, each within one row.
+struct Share {
+  bool chunked = false;
+  std::int64_t pieces = 1;  ///< words a row, or blocks
+  std::int64_t blocks = 0;
+};
+Share share_of(std::int64_t rows, std::int64_t words, std::int64_t block_words) {
+  // Block numbers times the words of a block must stay below 2^31, the last block's included.
+  if (words < ((std::int64_t{1} << 31) - block_words) / rows)
+    return {false, words, ceil_div(words * rows, block_words)};
+  const std::int64_t chunks = ceil_div(words, block_words);
+  return {true, chunks, saturated_mul(chunks, rows)};
+}
+
+std::int64_t source_sectors(const Canonical& c) {
+  std::int64_t rows = c.units / row_units(c);
+  const std::int64_t step = std::abs(src_step(c));
+  if (step == c.src_unit) {
+    std::int64_t bits = c.src_align | 128, fresh = rows;
+    for (std::size_t i = 1; i < c.modes.size(); ++i) {
+      bits |= c.modes[i].src_stride;
+      if (c.modes[i].src_stride == 0) fresh /= c.modes[i].extent;  // a repeated row is read from a cache
+    }
+    return sectors(fresh, row_units(c) * c.src_unit, bits & -bits);
+  }
+  if (step == 0) return rows;
+  return std::max<std::int64_t>(saturated_mul(c.units, std::min<std::int64_t>(step, 32)) / 32, rows);
+}
+
+/// Sectors of dst that rows fill in part and share with gaps; those between rows that follow each other are filled by
+/// both.
+std::int64_t sectors_in_part(const Canonical& c) {
+  const std::int64_t rows = c.units / row_units(c), row_bytes = row_units(c) * c.dst_unit;
+  if (c.cast || c.modes.size() < 2 || c.modes[1].dst_stride <= row_bytes) return 0;
+  const std::int64_t aligned = row_alignment(c, kRow);
+  return (aligned | row_bytes) % kSectorBytes == 0 ? 0 : std::min(2 * rows, sectors(rows, row_bytes, aligned));
+}
+
+Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family family) {
+  if (c.two_sided) return refusal(family, "the sides share no modes");
+  if (!c.modes.empty() && c.modes[0].dst_stride != c.dst_unit) return refusal(family, "dst has no dense mode");
+  if (!units_aligned(c)) return refusal(family, "elements lie off their own alignment");
+  std::int64_t rows = 0;
+  if (!outer_walk(c, kRow, nullptr, &rows)) return refusal(family, "too many rows or outer modes");
+
+  Candidate bid;
+  bid.family = family;
+  const std::int64_t step = src_step(c);
+  const bool wide = c.cast || (c.dst_unit < 16 && row_units(c) * c.dst_unit >= 64);
+  const std::int64_t vector = wide ? 16 : c.dst_unit;
+  const std::int64_t words = words_of_row(c, rows_kind(c, vector));
+  // A small copy gives every multiprocessor a block before it gives a thread a second word.
+  const bool small = rows * words < static_cast<std::int64_t>(machine.sm_count) * kThreads * kSteps * 2;
+  const std::int64_t stages = small ? 1 : words_a_thread(c, rows_kind(c, vector));
+  if (too_many(share_of(rows, words, threads_of(c) * stages).blocks)) return refusal(family, "too many blocks");
+  bid.params = {{ParamId::kVectorBytes, vector}, {ParamId::kThreads, threads_of(c)}, {ParamId::kStages, stages}};
+  const std::int64_t row_bytes = row_units(c) * c.dst_unit;
+  const bool dense = std::abs(step) == c.src_unit || step == 0;
+  // Short rows: memory likes long runs, the more where lines are shared, and partly filled words cost as whole ones.
+  const auto size = static_cast<double>(row_bytes);
+  const bool lines = dense && row_bytes % kLineBytes == 0 && row_alignment(c, kRow) >= kLineBytes &&
+                     src_row_alignment(c, 0) >= kLineBytes;
+  double efficiency = (dense ? 0.98 : 0.95) * size / (size + (lines ? 8 : 16));
+  if (wide) efficiency *= size / (size + 16);
+  if (c.cast && !dense) efficiency *= 0.8;                       // a load a unit
+  if (!c.cast && !dense && c.dst_unit == 1) efficiency *= 0.65;  // sixteen loads a word, each of many lines
+  const std::int64_t read = source_sectors(c);
+  const std::int64_t written = sectors(rows, row_bytes, row_alignment(c, kRow));
+  predict(bid, c, machine, read + sectors_in_part(c), written, efficiency);
+  return bid;
+}
+
+}  // namespace
+
+RowsKind rows_kind(const Canonical& c, std::int64_t vector_bytes) {
+  if (c.cast) {
+    const std::int64_t units = units_of_word(c, RowsKind::kCollect);
+    std::int64_t src_bits = c.src_align;
+    for (std::size_t i = 1; i < c.modes.size(); ++i) src_bits |= c.modes[i].src_stride;
+    const bool dense = src_step(c) == c.src_unit && row_alignment(c, kRow) >= units * c.dst_unit &&
+                       (src_bits & (units * c.src_unit - 1)) == 0;
+    return dense ? RowsKind::kDense : RowsKind::kCollect;
+  }
+  if (vector_bytes == c.dst_unit) return RowsKind::kUnit;
+  if (src_step(c) == c.src_unit) return RowsKind::kForward;
+  if (src_step(c) == 0) return RowsKind::kRepeat;
+  return src_step(c) == -c.src_unit ? RowsKind::kReverse : RowsKind::kCollect;
+}
+
+Candidate bid_run(const Canonical& c, const CudaMachine& machine) {
+  if (c.two_sided || c.modes.size() > 1) return refusal(Family::kRun, "not one contiguous run");
+  if (!c.modes.empty() && (c.modes[0].dst_stride != c.dst_unit || c.modes[0].src_stride != c.src_unit))
+    return refusal(Family::kRun, "not one contiguous run");
+  return bid_lines(c, machine, Family::kRun);
+}
+
+Candidate bid_rows(const Canonical& c, const CudaMachine& machine) {
+  Candidate bid = bid_lines(c, machine, Family::kRows);
+  bid.predicted.time_ns *= 1.001;  // run, where it is one
+  return bid;
+}
+
+RowsArgs rows_args(const Canonical& c, const Candidate& chosen) {
+  const RowsKind kind = rows_kind(c, chosen.get(ParamId::kVectorBytes, 16));
+  RowsArgs a;
+  std::int64_t rows = 0;
+  outer_walk(c, kRow, &a.rows, &rows);
+  set_sides(a, c);
+  a.src_step = src_step(c);
+  a.fetch_ends = sectors_in_part(c) != 0;
+  // The forward kernel moves bytes: shifting a word does not depend on the unit.
+  a.row_units = kind == RowsKind::kForward ? row_units(c) * c.dst_unit : row_units(c);
+  if (kind == RowsKind::kForward) a.src_step = 1;
+  a.dst_dtype = static_cast<std::uint8_t>(c.dst_dtype);
+  a.src_dtype = static_cast<std::uint8_t>(c.src_dtype);
+  a.row_count = narrowed<std::uint32_t>(rows);
+  a.block_words = narrowed<std::uint32_t>(threads_of(c) * chosen.get(ParamId::kStages, 1));
+  std::int64_t words = words_of_row(c, kind);
+  if (kind == RowsKind::kForward)
+    words = rows_words(a.row_units, 16, 16 - static_cast<int>(std::min<std::int64_t>(row_alignment(c, kRow), 16)));
+  const Share share = share_of(rows, words, a.block_words);
+  a.chunked = share.chunked;
+  a.pieces = base::FastDiv(share.pieces);
+  a.blocks = narrowed<std::uint32_t>(share.blocks);
+  return a;
+}
+
+Candidate bid_gather(const Canonical& c, const CudaMachine& machine) {
+  Candidate bid;
+  bid.family = Family::kGather;
+  const bool narrow = c.units < (std::int64_t{1} << 30);
+  const std::int64_t blocks = std::min<std::int64_t>((c.units - 1) / kThreads + 1, std::int64_t{1} << 20);
+  bid.params = {{ParamId::kThreads, kThreads}, {ParamId::kBlocks, blocks}, {ParamId::kIndexBits, narrow ? 32 : 64}};
+  // Every unit may cost a sector of src, and a division a mode.
+  const std::int64_t read = saturated_mul(c.units, std::max(c.src_unit, 16)) / 32 + 1;
+  predict(bid, c, machine, read, c.dst_bytes() / 32 + 1, c.cast ? 0.1 : 0.3);
+  return bid;
+}
+
+GatherArgs gather_args(const Canonical& c, const Candidate& chosen) {
+  GatherArgs a;
+  a.units = c.units;
+  a.dst_offset = c.dst_offset;
+  a.src_offset = c.src_offset;
+  a.blocks = narrowed<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
+  a.dst_dtype = static_cast<std::uint8_t>(c.dst_dtype);
+  a.src_dtype = static_cast<std::uint8_t>(c.src_dtype);
+  for (const layout::CopyMode& m : c.modes) {
+    a.extent[a.rank] = base::FastDiv64(m.extent);
+    a.stride[a.rank] = m.dst_stride;
+    a.src_stride[a.rank++] = m.src_stride;
+  }
+  if (c.two_sided)
+    for (const layout::CopyMode& m : c.src_modes) {
+      a.extent[a.rank + a.src_rank] = base::FastDiv64(m.extent);
+      a.stride[a.rank + a.src_rank++] = m.src_stride;
+    }
+  return a;
+}
+
+}  // namespace restride::cuda

@@ -1,0 +1,36 @@
+// A library without CUDA: there is no device, and it says why.
+#include <restride/device.hpp>
+#include <restride/error.hpp>
+
+#include "src/cuda/runtime/device.h"
+#include "src/cuda/runtime/scratch.h"
+
+namespace restride {
+namespace {
+constexpr const char* kReason = "this library was built without CUDA; build it with RESTRIDE_CUDA=ON";
+}  // namespace
+
+CudaStatus cuda_status() {
+  CudaStatus status;
+  status.reason = kReason;
+  return status;
+}
+
+namespace cuda {
+
+Place place_of(const void* pointer) noexcept {
+  return {pointer == nullptr ? MemoryKind::kNone : MemoryKind::kHost, -1};
+}
+int device_of_stream(void*) noexcept { return -1; }
+int current_device() noexcept { return -1; }
+void require_device(int) { throw DeviceError(std::string("no GPU: ") + kReason + ", or copy on the CPU"); }
+CudaMachine machine_of(int) { return {}; }
+bool has_bulk_copies(int) noexcept { return false; }
+int run_cuda(int, const CudaArgs&, void*, const void*, void*) noexcept { return kNoDeviceError; }
+std::string error_text(int) { return kReason; }
+std::unique_ptr<base::Scratch> scratch(int, const base::ScratchSide&, const base::ScratchSide&) {
+  throw DeviceError(kReason);
+}
+
+}  // namespace cuda
+}  // namespace restride

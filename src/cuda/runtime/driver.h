@@ -1,0 +1,59 @@
+// The few entry points of the CUDA driver that restride calls by itself, found at run time; the lab's too.
+//
+// Why not the runtime: cudaPointerGetAttributes makes a context on first use, hundreds of megabytes that a process
+// which only copies host memory never asked for, and its failures replace the caller's last error. cudaSetDevice makes
+// one, too. The driver's own calls do neither, and answer "not initialised" in nanoseconds as long as nobody uses CUDA.
+#pragma once
+
+#include <cuda.h>
+#include <dlfcn.h>
+
+namespace restride::cuda {
+
+struct Driver {
+  CUresult (*pointer_attributes)(unsigned count, CUpointer_attribute* which, void** data,
+                                 CUdeviceptr pointer) = nullptr;
+  CUresult (*stream_device)(CUstream stream, CUdevice* device) = nullptr;  ///< null before 12.8
+  CUresult (*stream_is_capturing)(CUstream stream, CUstreamCaptureStatus* status) = nullptr;
+  CUresult (*primary_retain)(CUcontext* context, CUdevice device) = nullptr;
+  CUresult (*primary_release)(CUdevice device) = nullptr;
+  CUresult (*primary_state)(CUdevice device, unsigned* flags, int* active) = nullptr;
+  CUresult (*push_context)(CUcontext context) = nullptr;
+  CUresult (*pop_context)(CUcontext* context) = nullptr;
+  void* tensor_map_encode = nullptr;  ///< cuTensorMapEncodeTiled, handed on to the kernels that need it
+  const char* missing = nullptr;      ///< what dlopen said; null when the driver is there
+};
+
+namespace detail {
+
+inline Driver load_driver() noexcept {
+  Driver d;
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    d.missing = "libcuda.so.1 was not found: no NVIDIA driver is installed, or the container was started without it";
+    return d;
+  }
+  const auto find = [library]<class F>(const char* symbol, F*& function) {
+    function = reinterpret_cast<F*>(dlsym(library, symbol));
+  };
+  find("cuPointerGetAttributes", d.pointer_attributes);
+  find("cuStreamGetDevice", d.stream_device);
+  find("cuStreamIsCapturing", d.stream_is_capturing);
+  find("cuDevicePrimaryCtxRetain", d.primary_retain);
+  find("cuDevicePrimaryCtxRelease_v2", d.primary_release);
+  find("cuDevicePrimaryCtxGetState", d.primary_state);
+  find("cuCtxPushCurrent_v2", d.push_context);
+  find("cuCtxPopCurrent_v2", d.pop_context);
+  d.tensor_map_encode = dlsym(library, "cuTensorMapEncodeTiled");
+  return d;
+}
+
+}  // namespace detail
+
+/// Loaded on the first call and kept.
+inline const Driver& driver() noexcept {
+  static const Driver instance = detail::load_driver();
+  return instance;
+}
+
+}  // namespace restride::cuda

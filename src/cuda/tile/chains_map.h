@@ -1,0 +1,87 @@
+// Several modes as one: modes that follow each other densely on one side make up a single index there, a chain. On the
+// other side such an index has no one stride; its place is found digit by digit.
+#pragma once
+
+#include <cstdint>
+
+#include "src/base/fast_div.h"
+#include "src/base/hd.h"
+#include "src/cuda/tile/map.h"
+
+namespace restride::cuda {
+
+inline constexpr int kMaxChain = 8;
+
+/// Modes innermost first, with their strides on the side where they are not dense.
+struct Chain {
+  std::int32_t rank = 0;
+  base::FastDiv extent[kMaxChain];
+  std::int64_t stride[kMaxChain] = {};
+};
+
+/// Where index `n` of the chain lies on the other side, in bytes.
+RESTRIDE_HD constexpr std::int64_t chain_offset(const Chain& chain, std::uint32_t n) {
+  std::int64_t at = 0;
+#ifdef __CUDA_ARCH__
+#pragma unroll 1  // a kernel does this for every word; unrolled, chains of one or two modes pay for code they skip
+#endif
+  for (int m = 0; m + 1 < chain.rank; ++m) {
+    const std::uint32_t rest = chain.extent[m].quotient(n);
+    at += static_cast<std::int64_t>(n - rest * chain.extent[m].divisor) * chain.stride[m];
+    n = rest;
+  }
+  return at + static_cast<std::int64_t>(n) * chain.stride[chain.rank - 1];
+}
+
+/// A tile both of whose modes are chains: `tile` has their extents, and no pitches.
+struct ChainArgs {
+  TileArgs tile;
+  Chain src_rows;  ///< dst's chain: where in src the row of each of its indices starts
+  Chain dst_rows;  ///< src's chain: where in dst the row of each of its indices starts
+};
+
+// X(bytes of a unit, units along d, units along s, threads, blocks a multiprocessor holds): the kernel's instances.
+#define RESTRIDE_CHAIN_SHAPES(X) \
+  X(1, 128, 128, 128, 8)         \
+  X(1, 128, 256, 256, 4)         \
+  X(1, 256, 128, 256, 4)         \
+  X(1, 64, 256, 128, 8)          \
+  X(1, 64, 128, 64, 16)          \
+  X(2, 64, 128, 128, 8)          \
+  X(2, 64, 64, 128, 12)          \
+  X(2, 32, 128, 128, 12)         \
+  X(2, 128, 64, 128, 8)          \
+  X(2, 128, 128, 256, 4)         \
+  X(4, 64, 64, 256, 5)           \
+  X(4, 32, 64, 128, 12)          \
+  X(4, 64, 32, 128, 12)          \
+  X(4, 32, 32, 128, 16)          \
+  X(4, 32, 128, 128, 8)          \
+  X(8, 32, 32, 128, 8) X(8, 64, 16, 128, 8) X(16, 32, 16, 128, 8)
+
+/// tile_stage_byte for tiles whose rows of dst have `groups` words, 2, 4 or a multiple of 8: fewer words a row are
+/// spread over as many banks, for a warp then reads that many more rows.
+RESTRIDE_HD constexpr std::int32_t chain_stage_byte(std::int32_t row, std::int32_t byte, int units, int groups) {
+  const std::int32_t line = row % units * groups + row / units;
+  const std::int32_t spread = groups < 8 ? 8 / groups : 1;
+  const std::int32_t word = byte / kWordBytes % 8 ^ (line * spread & 7);
+  return byte / kLineBytes * (units * groups * kLineBytes) + line * kLineBytes + word * kWordBytes + byte % kWordBytes;
+}
+
+/// Finding where a row lies takes long, so the lanes of a warp share it. Of the rows of src that a warp loads in all
+/// its steps, `row_words` lanes a row, a lane finds this one, counted from the tile's first; what a lane wants in step
+/// i was found by lane i * (32 / row_words) + lane / row_words.
+RESTRIDE_HD constexpr std::int32_t chain_found_row(std::int32_t thread, std::int32_t threads, std::int32_t row_words) {
+  const std::int32_t rows = 32 / row_words, lane = thread % 32;
+  return thread / 32 * rows + lane % rows + lane / rows * (threads / row_words);
+}
+
+/// Of the rows of dst that a warp stores in a step, `across` a lane, a lane finds this one; what a lane wants was found
+/// by lane (lane >> log) * across and those behind it. The others are tile_line_store's.
+RESTRIDE_HD constexpr std::int32_t chain_found_store(std::int32_t step, std::int32_t thread, std::int32_t threads,
+                                                     std::int32_t log, std::int32_t rows, std::int32_t across) {
+  const std::int32_t lane = thread % 32, wants = thread - lane + (lane / across << log);
+  return tile_line_store(step, wants, threads, log, rows).s * across + lane % across;
+}
+
+}  // namespace restride::cuda

@@ -1,0 +1,39 @@
+#include "src/cpu/bid.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/property/random_layout.h"
+
+namespace restride::cpu {
+namespace {
+
+TEST(LinesForRuns, HoldTheBytesWhateverTheRuns) {
+  for (std::int64_t run : {1, 2, 31, 63, 64, 65, 100, 129, 4096, 14999, 15000, 15001}) {
+    EXPECT_GE(lines_for_runs(15000, run, 64) * 64, 15000) << run;
+    EXPECT_GT(lines_for_runs(INT64_MAX, run, 64), INT64_MAX / 65) << run;
+  }
+  EXPECT_EQ(lines_for_runs(6400, 64, 64), 100) << "runs of a line each";
+  EXPECT_EQ(lines_for_runs(230, 100, 64), 8) << "two runs and what is left of a third";
+}
+
+TEST(PlanCpu, EveryBidCountsLinesThatHoldItsBytes) {
+  test::Rng rng(7);
+  const CpuMachine machine;
+  for (int i = 0; i < 600; ++i) {
+    const test::Case copy = test::random_case(rng, {.elements = 40000});
+    const Decision d =
+        plan_cpu(layout::canonicalize(copy.dst, copy.src, 1, 1, layout::UnitRule::kAnywhere), machine, {});
+    std::vector<Candidate> bids{d.chosen};
+    bids.insert(bids.end(), d.others.begin(), d.others.end());
+    for (const Candidate& k : bids) {
+      if (!k.applies) continue;
+      const std::string what =
+          to_string(copy.src) + " -> " + to_string(copy.dst) + " by " + std::string(name(k.family));
+      EXPECT_GE(k.predicted.read_sectors * machine.line_bytes, k.predicted.read_bytes) << what;
+      EXPECT_GE(k.predicted.written_sectors * machine.line_bytes, k.predicted.written_bytes) << what;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace restride::cpu

@@ -1,0 +1,203 @@
+#include "src/cpu/planner.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "src/cpu/packed/ways.h"
+#include "tests/support/throws.h"
+
+namespace restride::cpu {
+namespace {
+
+using test::holds;
+using test::message_of;
+
+Decision decide(std::string_view dst, std::string_view src, std::string_view forced = {},
+                const CpuMachine& machine = {}) {
+  return plan_cpu(layout::canonicalize(parse_layout(dst), parse_layout(src), 1, 1, layout::UnitRule::kAnywhere),
+                  machine, forced);
+}
+const Candidate* find(const Decision& d, Family family) {
+  for (const Candidate& k : d.others)
+    if (k.family == family) return &k;
+  return d.chosen.family == family ? &d.chosen : nullptr;
+}
+
+struct FieldCase {
+  const char* name;
+  const char* dst;
+  const char* src;
+  Family family;
+};
+
+TEST(PlanCpu, ChoosesTheMeasuredFamilyForTheFieldsCases) {
+  // bench/cases/field.json, one of each kind.
+  const FieldCase cases[] = {
+      {"transpose", "f32 (4096,4096)", "f32 (4096,4096):(1,4096)", Family::kTile},
+      {"transpose of odd sizes", "f32 (11003,14001)", "f32 (11003,14001):(1,11003)", Family::kTile},
+      {"heads brought together", "f32 (13,2048)", "f32 (13,16,128):(512,6656,4)b", Family::kRows},
+      {"pixels to planes", "u8 (256,3,720,1280)", "u8 (256,3,720,1280):(2764800,1,3840,3)", Family::kChannels},
+      {"planes to pixels", "u8 (256,720,1280,3)", "u8 (256,720,1280,3):(2764800,1280,1,921600)", Family::kChannels},
+      {"structs to arrays", "f32 (3,67108864)", "f32 (3,67108864):(1,3)", Family::kChannels},
+      {"records of many bytes to planes", "u8 (20,2000003)", "u8 (20,2000003):(1,20)", Family::kBuffered},
+      {"planes to records of many bytes", "u8 (2000003,20)", "u8 (2000003,20):(1,2000003)", Family::kPacked},
+      {"many small matrices", "f32 (8388608,6,6)", "f32 (8388608,6,6):(36,1,6)", Family::kPacked},
+      {"every third column", "f32 (8192,8192)", "f32 (8192,8192):(24576,3)", Family::kRows},
+      {"three channels of four", "u8 (720,1280,3)", "u8 (720,1280,3):(5120,4,1)", Family::kRows},
+      {"an image turned by a quarter", "u8 (720,1280,3)", "u8 (720,1280,3):(-3,2160,1)@2157", Family::kTile},
+      {"a small odd matrix", "f32 (24,24)", "f32 (24,24):(1,24)", Family::kTile},
+      {"many odd matrices", "u8 (13000,77,129)", "u8 (13000,77,129):(9933,1,77)", Family::kBuffered},
+      {"both modes flipped", "f32 (12288,12288)", "f32 (12288,12288):(-12288,-1)@150994943", Family::kRows},
+      {"one row repeated", "f32 (8192,32768)", "f32 (8192,32768):(0,1)", Family::kRows},
+      {"conversion in place of a copy", "bf16 (268435456)", "f32 (268435456)", Family::kRun},
+      {"plain copy", "f32 (8192,8192)", "f32 (8192,8192)", Family::kRun},
+      {"shapes without a common refinement", "f32 (2,3):(4,1)", "f32 (3,2):(4,1)", Family::kGather},
+      {"nothing", "f32 (0,3)", "f32 (0)", Family::kNoop},
+  };
+  for (const FieldCase& c : cases) EXPECT_EQ(name(decide(c.dst, c.src).chosen.family), name(c.family)) << c.name;
+}
+
+TEST(PlanCpu, IsDeterministic) {
+  const Decision a = decide("f32 (3,1000):(1000,1)", "f32 (3,1000):(1,3)");
+  const Decision b = decide("f32 (3,1000):(1000,1)", "f32 (3,1000):(1,3)");
+  EXPECT_EQ(a.chosen.family, b.chosen.family);
+  ASSERT_EQ(a.others.size(), b.others.size());
+  for (std::size_t i = 0; i < a.others.size(); ++i) {
+    EXPECT_EQ(a.others[i].family, b.others[i].family);
+    EXPECT_EQ(a.others[i].predicted.time_ns, b.others[i].predicted.time_ns);
+  }
+}
+
+TEST(PlanCpu, ListsTheOthersCheapestFirstAndRefusalsLast) {
+  const Decision d = decide("f32 (4096,4096)", "f32 (4096,4096):(1,4096)");
+  ASSERT_EQ(d.others.size(), 6u);
+  double last = d.chosen.predicted.time_ns;
+  bool refused = false;
+  for (const Candidate& k : d.others) {
+    if (!k.applies) {
+      refused = true;
+      EXPECT_FALSE(k.reason.empty());
+      continue;
+    }
+    EXPECT_FALSE(refused) << name(k.family) << " behind a refusal";
+    EXPECT_GE(k.predicted.time_ns, last);
+    last = k.predicted.time_ns;
+  }
+  EXPECT_TRUE(refused);
+}
+
+TEST(PlanCpu, StreamsOutputsThatLeaveTheCacheOnly) {
+  EXPECT_EQ(decide("u8 (786432)", "u8 (786432)").chosen.get(ParamId::kStream), 1);
+  EXPECT_EQ(decide("u8 (786431)", "u8 (786431)").chosen.get(ParamId::kStream), 0);
+}
+
+TEST(PlanCpu, TakesTheFamilyItIsToldTo) {
+  for (const char* family : {"rows", "tile", "packed", "buffered", "gather"})
+    EXPECT_EQ(name(decide("f32 (64,64)", "f32 (64,64):(1,64)", family).chosen.family), family);
+}
+
+TEST(PlanCpu, SaysWhyAForcedFamilyDoesNotApply) {
+  const auto message = [](const char* family) {
+    return message_of<ArgumentError>([&] { decide("f32 (2,3):(4,1)", "f32 (3,2):(4,1)", family); });
+  };
+  EXPECT_TRUE(holds(message("tile"), "family 'tile' does not apply", "no common refinement",
+                    "leave the choice to the planner"));
+  EXPECT_TRUE(holds(message("run"), "not one run contiguous on both sides"));
+  EXPECT_TRUE(holds(message("rows"), "no mode is dense in dst"));
+  EXPECT_TRUE(holds(message("packed"), "no set of modes makes dense runs"));
+  EXPECT_TRUE(holds(message("magic"), "'magic' is no family",
+                    "use one of run, rows, tile, packed, buffered, channels, gather"));
+}
+
+TEST(PlanCpu, CountsLinesOfScatteredReads) {
+  const Decision d = decide("f32 (4096,4096)", "f32 (4096,4096):(1,4096)");
+  const Candidate* rows = find(d, Family::kRows);
+  ASSERT_NE(rows, nullptr);
+  EXPECT_EQ(rows->predicted.read_sectors, 4096 * 4096) << "one line a unit";
+  EXPECT_EQ(rows->predicted.read_bytes, 4096 * 4096 * 4);
+}
+
+Candidate chosen(std::string_view dst, std::string_view src, const CpuMachine& machine) {
+  return decide(dst, src, {}, machine).chosen;
+}
+
+TEST(PlanCpu, ChoosesTheMeasuredFamilyOnAmd) {
+  const FieldCase cases[] = {
+      {"odd matrices of words", "f32 (59000,29,13)", "f32 (59000,29,13):(377,1,29)", Family::kPacked},
+      {"odd matrices of bytes", "u8 (170000,17,31)", "u8 (170000,17,31):(527,1,17)", Family::kPacked},
+      {"matrices of whole lines", "f32 (24000,32,32)", "f32 (24000,32,32):(1024,1,32)", Family::kPacked},
+      {"matrices with ragged columns", "f32 (572,200,250)", "f32 (572,200,250):(50000,1,200)", Family::kBuffered},
+      {"short modes reversed", "f16 (38000,5,3,9,4)", "f16 (38000,5,3,9,4):(540,1,5,15,135)", Family::kBuffered},
+      {"a column repeated", "f32 (1344,16384)", "f32 (1344,16384):(1,0)", Family::kRows},
+      {"red and blue exchanged", "u8 (36000,1920,3)", "u8 (36000,1920,3):(5760,3,-1)@2", Family::kRows},
+  };
+  for (const FieldCase& c : cases) EXPECT_EQ(name(chosen(c.dst, c.src, kAmdMachine).family), name(c.family)) << c.name;
+}
+
+TEST(PlanCpu, PacksUnitsThatTheMachineShuffles) {
+  CpuMachine narrow = kAmdMachine;
+  narrow.least_shuffled_unit = 32;
+  const auto packed_ns = [](const CpuMachine& m) {
+    const Decision d = decide("u8 (900000,7,5)", "u8 (900000,7,5):(35,1,7)", {}, m);
+    return find(d, Family::kPacked)->predicted.time_ns;
+  };
+  EXPECT_LT(packed_ns(kAmdMachine), packed_ns(narrow)) << "without permutes of two vectors, bytes are woven or picked";
+}
+
+TEST(PlanCpu, PackedReadsLongerThanItWritesWhereThatPays) {
+  // A register of 22 qubits: each side's innermost bits are strewn over the other's.
+  std::string ones, strides;
+  for (int i = 0; i < 22; ++i) {
+    ones += i == 0 ? "2" : ",2";
+    strides += fmt::format("{}{}", i == 0 ? "" : ",", std::int64_t{1} << (7 * i + 5) % 22);
+  }
+  const std::string shape = "c64 (" + ones + ")";
+  const Candidate strewn = chosen(shape, shape + ":(" + strides + ")", kAmdMachine);
+  ASSERT_EQ(strewn.family, Family::kPacked);
+  EXPECT_GT(strewn.get(ParamId::kReadBytes), strewn.get(ParamId::kRunBytes));
+  // A tile that is one run of dst reads what it writes.
+  const Candidate batch = chosen("u8 (170000,17,31)", "u8 (170000,17,31):(527,1,17)", kAmdMachine);
+  EXPECT_EQ(batch.get(ParamId::kReadBytes), batch.get(ParamId::kRunBytes));
+}
+
+TEST(PlanCpu, GroupsRowsByTheWindowsThatHoldThem) {
+  // 31x17 bytes: 4 rows of 12 columns, and of the other 5, in 64 bytes each; two columns leave at once.
+  const Grouping bytes = grouping_of(1, 31, 17, 17, 31);
+  EXPECT_EQ(bytes.cells, 16);
+  EXPECT_EQ(bytes.columns, 12);
+  EXPECT_EQ(bytes.windows, 1);
+  EXPECT_EQ(bytes.height, 2);
+  EXPECT_EQ(grouping_of(8, 17, 17, 136, 136).columns, 8) << "a row of words a window";
+  EXPECT_EQ(grouping_of(1, 31, 17, 500, 31).cells, 0) << "no two windows hold two rows";
+  EXPECT_EQ(grouping_of(1, 31, 17, 17, 62).cells, 0) << "short columns with something in between";
+  EXPECT_NE(grouping_of(1, 64, 17, 17, 128).cells, 0) << "whole vectors may lie anywhere";
+}
+
+TEST(PlanCpu, AsksForAmdsMemoryNear) {
+  const auto transposed = [&](const CpuMachine& m) { return chosen("f64 (1024,1024)", "f64 (1024,1024):(1,1024)", m); };
+  EXPECT_EQ(chosen("f32 (1048576)", "f32 (1048576)", kAmdMachine).get(ParamId::kNear), 1);
+  EXPECT_EQ(transposed(kAmdMachine).get(ParamId::kNear), 1);
+  EXPECT_EQ(transposed(kAmdMachine).get(ParamId::kTileRows), 32);
+  EXPECT_EQ(transposed(kAmdMachine).get(ParamId::kTileCols), 64);
+  EXPECT_EQ(transposed({}).get(ParamId::kNear), 0);
+  EXPECT_EQ(transposed({}).get(ParamId::kTileRows), 16);
+  EXPECT_EQ(chosen("f32 (1024)", "f32 (1024)", kAmdMachine).get(ParamId::kNear), 0) << "stays in the caches";
+}
+
+TEST(PlanCpu, ReadsAmdsRowsAsTheyLieInTheSource) {
+  const auto order = [](std::int64_t units, const CpuMachine& m) {
+    const std::int64_t rows = (64 << 20) / 4 / 800 / units;
+    const std::string shape = fmt::format("f32 ({},800,{})", rows, units);
+    const Candidate k = chosen(shape, fmt::format("{}:({},{},1)", shape, units, rows * units), m);
+    EXPECT_EQ(k.family, Family::kRows);
+    return k.get(ParamId::kOrder);
+  };
+  EXPECT_EQ(order(368, kAmdMachine), 2);
+  EXPECT_EQ(order(368, {}), 0);
+  EXPECT_EQ(order(151, kAmdMachine), 2);
+  EXPECT_EQ(order(32, kAmdMachine), 2) << "two whole lines";
+  EXPECT_EQ(order(35, kAmdMachine), 0) << "two lines shared with other rows";
+}
+
+}  // namespace
+}  // namespace restride::cpu

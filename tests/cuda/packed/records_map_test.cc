@@ -1,0 +1,147 @@
+// Replays src/cuda/packed/records_map.h for every block, warp and lane.
+#include "src/cuda/packed/records_map.h"
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/cuda/replay.h"
+
+namespace restride {
+namespace {
+
+using cuda_test::canonical;
+using cuda_test::Copy;
+using cuda_test::Written;
+
+TEST(RecordsMap, EveryByteOfRecordsIsOneByteOfPlanes) {
+  for (const int unit : {1, 2, 4, 8})
+    for (int fields = 2; fields <= cuda::kMostFields; ++fields)
+      for (int byte = 0; byte < 16 * fields; ++byte) {
+        const int plane = cuda::records_plane_byte(byte, unit, fields);
+        EXPECT_EQ(cuda::records_record_byte(plane, unit, fields), byte);
+        EXPECT_EQ(plane / 16, byte / unit % fields) << "field";
+      }
+}
+
+TEST(RecordsMap, WarpsTakeEveryWordOfEveryPlaneOnce) {
+  // Five rows of 1600 structures, with room between the rows of src.
+  const layout::Canonical c = canonical("f32 (5,3,1600)", "f32 (5,3,1600):(6000,1,3)");
+  const cuda::RecordsArgs a = cuda::records_args(c, cuda::plan_cuda(c, {}, "packed").chosen);
+  std::set<std::pair<std::int64_t, std::uint32_t>> words;
+  for (std::uint32_t warp = 0; warp < a.warps; ++warp) {
+    const auto [at, first] = cuda::records_place(a, warp);
+    for (std::uint32_t word = first; word < std::min(first + 32, a.plane_words); ++word)
+      EXPECT_TRUE(words.insert({at.dst, word}).second) << warp;
+  }
+  EXPECT_EQ(a.plane_words, 400u);
+  EXPECT_EQ(words.size(), 5u * 400);
+}
+
+/// Records on their way into planes that start anywhere, tile by tile.
+void replay_planes(const std::string& dst, const std::string& src, std::int64_t align = 128) {
+  SCOPED_TRACE(dst + " from " + src);
+  const Copy copy(dst, src, align);
+  const plan::Candidate bid = cuda::bid_records(copy.c, {});
+  ASSERT_TRUE(bid.applies) << bid.reason;
+  ASSERT_EQ(bid.get(plan::ParamId::kBoundaryBytes), cuda::kPlaneBoundary);
+  const cuda::RecordsArgs a = cuda::records_args(copy.c, bid);
+  const int unit = copy.c.dst_unit, units = 16 / unit;
+  Written written(copy);
+  for (std::uint32_t block = 0; block < a.blocks; ++block) {
+    const cuda::RecordsTile tile = cuda::records_tile(a, block, unit);
+    const std::int64_t from = a.src_offset + tile.at.src + std::int64_t{tile.from} * a.fields * unit;
+    ASSERT_LE((from & (cuda::kRecordsLine - 1)) + (tile.to - tile.from) * a.fields * unit, a.shared_bytes);
+    for (int field = a.first; field < a.last; ++field) {
+      const std::int64_t plane = a.dst_offset + tile.at.dst + field * a.plane_stride;
+      const auto skew = static_cast<int>(plane & (cuda::kPlaneBoundary - 1)) / unit;
+      for (int thread = 0; thread < cuda::kRecordsThreads; ++thread)
+        for (int i = 0; i < units; ++i) {
+          const int record = tile.first - skew + thread * units + i;
+          if (record < 0 || record >= a.plane_units) continue;
+          ASSERT_TRUE(record >= tile.from && record < tile.to) << "a record that was not loaded";
+          written.unit(plane + std::int64_t{record} * unit,
+                       a.src_offset + tile.at.src + (std::int64_t{record} * a.fields + field) * unit, unit);
+          if (testing::Test::HasFatalFailure()) return;
+        }
+    }
+  }
+  written.expect_complete();
+}
+
+TEST(RecordsMap, PlanesThatStartAnywhereAreMovedOnce) {
+  replay_planes("f32 (3,5001)", "f32 (3,5001):(1,3)");
+  replay_planes("f32 (7,1001)", "f32 (7,1001):(1,7)");
+  replay_planes("f64 (5,2049)", "f64 (5,2049):(1,5)", 8);
+  replay_planes("f32 (4,3,1001)", "f32 (4,3,1001):(3100,1,3)", 4);
+  replay_planes("f32 (3,5001)", "f32 (3,5001):(-1,3)@2");
+  replay_planes("f32 (2,5001)", "f32 (2,5001):(1,4)@1");
+}
+
+TEST(RecordsMap, LanesCollectRecordsInFewBanks) {
+  for (int fields = 2; fields <= cuda::kMostFields; ++fields) {
+    const std::string count = std::to_string(fields);
+    const layout::Canonical c = canonical("f32 (" + count + ",5001)", "f32 (" + count + ",5001):(1," + count + ")");
+    const cuda::RecordsArgs a = cuda::records_args(c, cuda::bid_records(c, {}));
+    for (int i = 0; i < 4; ++i) {
+      std::vector<std::uint32_t> addresses;
+      for (int lane = 0; lane < 32; ++lane)
+        addresses.push_back(
+            static_cast<std::uint32_t>((lane * 4 + ((i + cuda::records_turn(a, lane, 4)) & 3)) * fields * 4));
+      EXPECT_LE(cuda_test::bank_cycles(addresses), fields & -fields) << fields;
+    }
+  }
+}
+
+TEST(RecordsMap, LanesMeetTheirRecordsWithoutBankConflicts) {
+  for (int fields = 2; fields <= cuda::kMostFields; ++fields)
+    for (int i = 0; i < fields; ++i)
+      for (int quarter = 0; quarter < 4; ++quarter) {  // a 16-byte access of a warp is four of eight lanes
+        std::set<int> groups, slots;
+        for (int lane = 8 * quarter; lane < 8 * quarter + 8; ++lane) {
+          const int slot = cuda::records_slot(lane * fields + i, fields);
+          groups.insert(slot % 8);
+          slots.insert(slot);
+          EXPECT_LT(slot, cuda::records_warp_words(fields));
+        }
+        EXPECT_EQ(groups.size(), 8u) << fields << " fields, word " << i;
+      }
+}
+
+TEST(RecordsMap, PartsOfTheWiderSideAreEveryNarrowByteOnce) {
+  for (const int ratio : {2, 4})
+    for (const int fields : {3, 4}) {
+      std::set<int> bytes;
+      for (int wide = 0; wide < 32 * fields * ratio; ++wide) {
+        const cuda::RecordsPart at = cuda::records_part(wide, ratio);
+        for (int b = 0; b < 16 / ratio; ++b) EXPECT_TRUE(bytes.insert(at.word * 16 + at.byte + b).second);
+      }
+      EXPECT_EQ(bytes.size(), 32u * 16 * static_cast<unsigned>(fields));
+      EXPECT_EQ(*bytes.rbegin(), 32 * 16 * fields - 1);
+    }
+}
+
+TEST(RecordsMap, PixelsAreConvertedOnTheirWayIntoPlanesAndBack) {
+  const auto engine = [](const char* dst, const char* src) {
+    return cuda::plan_cuda(canonical(dst, src), {}).chosen.get(plan::ParamId::kEngine, -1);
+  };
+  EXPECT_EQ(engine("f32 (64,3,224,224)", "u8 (64,3,224,224):(150528,1,672,3)"), 2);
+  EXPECT_EQ(engine("u8 (64,224,224,4)", "f16 (64,224,224,4):(200704,224,1,50176)"), 2);
+  EXPECT_EQ(engine("f16 (64,3,224,224)", "f32 (64,3,224,224):(150528,-1,672,3)@2"), 2) << "BGR to planes of R, G, B";
+  EXPECT_NE(engine("f32 (64,3,224,224)", "u8 (64,3,224,224):(200704,1,896,4)"), 2) << "a field is left out";
+  EXPECT_NE(engine("f32 (64,3,225,225)", "u8 (64,3,225,225):(151875,1,675,3)"), 2) << "planes are no whole words";
+}
+
+TEST(RecordsMap, PlanesMayHaveManyGibibytes) {
+  const auto reason = [](const char* dst, const char* src) {
+    return cuda::bid_records(canonical(dst, src), {}).reason;
+  };
+  EXPECT_EQ(reason("u8 (3,5000000000)", "u8 (3,5000000000):(1,3)"), "");
+  EXPECT_EQ(reason("u8 (3,20000000000)", "u8 (3,20000000000):(1,3)"), "planes are too short or too long");
+  EXPECT_EQ(reason("f32 (3,1000000001)", "f32 (3,1000000001):(1,3)"), "") << "planes that start anywhere";
+  EXPECT_EQ(reason("f32 (3,1200000001)", "f32 (3,1200000001):(1,3)"), "planes are too short or too long");
+}
+
+}  // namespace
+}  // namespace restride

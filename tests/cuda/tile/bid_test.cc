@@ -1,0 +1,132 @@
+// Which of tile's kernels the CUDA planner chooses, and that explain can show why not the other.
+#include <gtest/gtest.h>
+
+#include "src/cuda/bids.h"
+#include "src/cuda/planner.h"
+#include "tests/cuda/replay.h"
+
+namespace restride {
+namespace {
+
+using cuda_test::canonical;
+
+const plan::Candidate* other_tile(const plan::Decision& decision) {
+  for (const plan::Candidate& k : decision.others)
+    if (k.family == plan::Family::kTile) return &k;
+  return nullptr;
+}
+
+TEST(CudaTilePlan, LargeTransposesGoByOrdinaryLoadsAndBulkTensorCopiesBidCloseBehind) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64"}) {
+    const plan::Decision decision = cuda::plan_cuda(
+        canonical(std::string(dtype) + " (8192,4096)", std::string(dtype) + " (8192,4096):(1,8192)"), {});
+    EXPECT_EQ(decision.chosen.family, plan::Family::kTile);
+    EXPECT_EQ(decision.chosen.get(plan::ParamId::kEngine), 0) << dtype;
+    const plan::Candidate* bulk = other_tile(decision);
+    ASSERT_NE(bulk, nullptr);
+    EXPECT_TRUE(bulk->applies);
+    EXPECT_EQ(bulk->get(plan::ParamId::kEngine), 1);
+    EXPECT_LT(bulk->predicted.time_ns, decision.chosen.predicted.time_ns * 1.05);
+  }
+}
+
+TEST(CudaTilePlan, TransposesOfWholeWordsGoByPacked) {
+  EXPECT_EQ(cuda::plan_cuda(canonical("c128 (8192,4096)", "c128 (8192,4096):(1,8192)"), {}).chosen.family,
+            plan::Family::kPacked);
+}
+
+TEST(CudaTilePlan, TakesTheMeasuredFamilyForWholeWordsAndRowsOfOneLine) {
+  // bench/results/cuda-nvidia-h200.json: a matrix of words that packed's tiles cut unevenly, and 128-byte rows.
+  const auto family = [](const char* dst, const char* src) {
+    const auto c = layout::canonicalize(parse_layout(dst), parse_layout(src), 128, 128, layout::UnitRule::kAligned);
+    return name(cuda::plan_cuda(c, {}).chosen.family);
+  };
+  EXPECT_EQ(family("c128 (4096,4096)", "c128 (4096,4096):(1,4096)"), "tile");
+  EXPECT_EQ(family("f64 (32,15,15,15,32,16)", "f64 (32,15,15,15,32,16):(16,245760,3686400,512,7680,1)"), "packed");
+  EXPECT_EQ(family("f32 (28,48,28,48,32)", "f32 (28,48,28,48,32):(43008,32,1536,1204224,1)"), "rows");
+}
+
+TEST(CudaTilePlan, TurnedPixelsGoInTilesOfPixelsButSmallImagesAndHalvesOnWordsByPacked) {
+  const auto engine = [](const std::string& dst, const std::string& src) {
+    const plan::Decision decision = cuda::plan_cuda(canonical(dst, src), {});
+    return decision.chosen.family == plan::Family::kTile ? decision.chosen.get(plan::ParamId::kEngine) : -1;
+  };
+  EXPECT_EQ(engine("u8 (64,1920,1080,3)", "u8 (64,1920,1080,3):(6220800,-3,5760,1)@5757"), 6);
+  EXPECT_EQ(engine("u8 (141,641,479,3)", "u8 (141,641,479,3):(921117,3,1923,-1)@2"), 6);
+  EXPECT_EQ(engine("f16 (27,1023,767,3)", "f16 (27,1023,767,3):(2353923,3,3069,1)"), 6);
+  EXPECT_EQ(engine("f16 (431,224,224,3)", "f16 (431,224,224,3):(150528,3,672,1)"), -1);
+  EXPECT_EQ(engine("u8 (31063,31,45,3)", "u8 (31063,31,45,3):(4185,3,93,1)"), -1);
+}
+
+TEST(CudaTilePlan, OlderGpusLoadAsEver) {
+  cuda::CudaMachine older;
+  older.cc_major = 8;
+  const plan::Decision decision = cuda::plan_cuda(canonical("f32 (8192,4096)", "f32 (8192,4096):(1,8192)"), older);
+  EXPECT_EQ(decision.chosen.get(plan::ParamId::kEngine), 0);
+  ASSERT_NE(other_tile(decision), nullptr);
+  EXPECT_EQ(other_tile(decision)->reason, "bulk tensor copies need sm_90");
+}
+
+TEST(CudaTilePlan, GpusThatRunCodeWithoutBulkCopiesLoadAsEver) {
+  cuda::CudaMachine machine;  // an H200 and a build for sm_80
+  machine.bulk_copies = false;
+  for (const auto& [dst, src] : {std::pair("f32 (8192,4096)", "f32 (8192,4096):(1,8192)"),
+                                 std::pair("f32 (4096,4096)", "u8 (4096,4096):(1,4096)")}) {
+    const plan::Decision decision = cuda::plan_cuda(canonical(dst, src), machine);
+    EXPECT_NE(decision.chosen.get(plan::ParamId::kEngine), 1);
+    for (const plan::Candidate& k : decision.others) EXPECT_FALSE(k.applies && k.get(plan::ParamId::kEngine) == 1);
+    ASSERT_NE(other_tile(decision), nullptr);
+    EXPECT_NE(other_tile(decision)->reason.find("compiled for sm_90"), std::string_view::npos);
+  }
+}
+
+TEST(CudaTilePlan, ShortRowsOfSrcAreNotWorthWhatTheEngineFetches) {
+  const plan::Decision decision =
+      cuda::plan_cuda(canonical("f16 (12,75,96,608)", "f16 (12,75,96,608):(96,700416,1,1152)"), {});
+  EXPECT_EQ(decision.chosen.family, plan::Family::kTile);
+  EXPECT_NE(decision.chosen.get(plan::ParamId::kEngine), 1);
+  ASSERT_NE(other_tile(decision), nullptr);
+  EXPECT_EQ(other_tile(decision)->reason, "slower by prediction");
+}
+
+TEST(CudaTilePlan, BulkCopiesOfRowsThatStartOffSectorsGetARingWithFewTilesUnderWay) {
+  const plan::Candidate bulk = cuda::bid_tile_bulk(canonical("u8 (8192,16400)", "u8 (8192,16400):(1,8192)"), {});
+  EXPECT_EQ(bulk.get(plan::ParamId::kStages), 2);
+  EXPECT_EQ(bulk.get(plan::ParamId::kBlocks), cuda::CudaMachine{}.sm_count);
+}
+
+TEST(CudaTilePlan, BulkCopiesAreLeftOutWhereTheirDescriptorCannotSayTheSource) {
+  const auto by_bulk = [](const std::string& dst, const std::string& src, std::int64_t col_mode) {
+    return cuda::tile_by_bulk(canonical(dst, src), col_mode);
+  };
+  EXPECT_TRUE(by_bulk("f32 (7,512,1024)", "f32 (7,512,1024):(524288,1,512)", 1));
+  EXPECT_FALSE(by_bulk("f32 (7,512,1024)", "f32 (7,512,1024):(0,1,512)", 1)) << "a repeated mode has no stride";
+  EXPECT_TRUE(by_bulk("u8 (2147483632,64)", "u8 (2147483632,64):(1,2147483632)", 1));
+  EXPECT_FALSE(by_bulk("u8 (2147483648,64)", "u8 (2147483648,64):(1,2147483648)", 1)) << "an extent of 31 bits";
+}
+
+TEST(CudaTilePlan, ShortRowsOfSrcGetTilesThatTheyFill) {
+  const plan::Candidate loads = cuda::bid_tile(canonical("f32 (4000,32,1000)", "f32 (4000,32,1000):(32000,1,32)"), {});
+  EXPECT_EQ(loads.get(plan::ParamId::kTileCols), 32);
+}
+
+TEST(CudaTilePlan, WideningCastsGoByBulkTensorCopiesAndNarrowingOnesDoNot) {
+  EXPECT_EQ(
+      cuda::plan_cuda(canonical("f32 (8192,4096)", "f16 (8192,4096):(1,8192)"), {}).chosen.get(plan::ParamId::kEngine),
+      1);
+  EXPECT_EQ(
+      cuda::plan_cuda(canonical("f16 (8192,4096)", "f32 (8192,4096):(1,8192)"), {}).chosen.get(plan::ParamId::kEngine),
+      0);
+}
+
+TEST(CudaTilePlan, EveryPairOfRealDtypesIsConvertedInATile) {
+  for (const char* to : {"u8", "f16", "i32", "f64", "bool", "f8e4m3"})
+    for (const char* from : {"i8", "bf16", "f32", "i64", "f8e5m2", "u16"})
+      EXPECT_EQ(cuda::plan_cuda(canonical(std::string(to) + " (512,700)", std::string(from) + " (512,700):(1,512)"), {})
+                    .chosen.family,
+                plan::Family::kTile)
+          << from << " to " << to;
+}
+
+}  // namespace
+}  // namespace restride

@@ -1,0 +1,182 @@
+// Replays src/cuda/tile/chains_map.h, with the tile of src/cuda/tile/map.h that it is a part of, for every block,
+// thread and step.
+#include "src/cuda/tile/chains_map.h"
+
+#include <map>
+
+#include "tests/cuda/replay.h"
+
+namespace restride {
+namespace {
+
+using cuda_test::Copy;
+using cuda_test::Written;
+
+cuda::CudaMachine tiny() {
+  cuda::CudaMachine machine;
+  machine.sm_count = 0;  // nothing is small for it
+  return machine;
+}
+
+/// Threads of the kernel's instance for a tile.
+int threads_of(int unit, const cuda::TileArgs& a) {
+#define RESTRIDE_X(bytes, d, s, threads, blocks) \
+  if (unit == bytes && a.tile_d == d && a.tile_s == s) return threads;
+  RESTRIDE_CHAIN_SHAPES(RESTRIDE_X)
+#undef RESTRIDE_X
+  ADD_FAILURE() << "no instance of " << a.tile_d << " x " << a.tile_s;
+  return 1;
+}
+
+/// Stages the rows that the chain of dst names and collects the rows that the chain of src names.
+void replay(const std::string& dst, const std::string& src) {
+  SCOPED_TRACE(dst + " from " + src);
+  const Copy copy(dst, src, 128);
+  const plan::Candidate bid = cuda::bid_tile_chains(copy.c, tiny());
+  ASSERT_TRUE(bid.applies) << bid.reason;
+  const cuda::ChainArgs args = cuda::chain_args(copy.c, bid);
+  const cuda::TileArgs& a = args.tile;
+  const int unit = copy.c.dst_unit, units = 16 / unit, across = unit < 4 ? 4 / unit : 1;
+  const int groups = a.tile_d / units, threads = threads_of(unit, a);
+  const int steps = groups * a.tile_s / across / threads;
+  Written written(copy);
+  for (std::uint32_t tile = 0; tile < a.tiles; ++tile) {
+    const cuda::TilePlace place = cuda::tile_place(a, tile);
+    const cuda::Offsets batch = cuda::offsets(a.batch, place.batch);
+    std::map<std::int64_t, std::int64_t> stage;  // byte of shared memory -> source byte
+    for (int row = 0; row < a.tile_d && place.d + row < a.d_extent; ++row) {
+      const std::int64_t from = a.src_offset + batch.src + std::int64_t{place.s} * unit +
+                                cuda::chain_offset(args.src_rows, static_cast<std::uint32_t>(place.d + row));
+      ASSERT_EQ(from % 16, 0) << "rows of src lie on words";
+      for (int byte = 0; byte < std::min(a.tile_s, a.s_extent - place.s) * unit; ++byte)
+        stage[cuda::chain_stage_byte(row, byte, units, groups)] = from + byte;
+    }
+    const int log = cuda::tile_store_log(groups, (a.d_extent - place.d + units - 1) / units);
+    for (int step = 0; step < steps; ++step)
+      for (int thread = 0; thread < threads; ++thread) {
+        const cuda::TileStore at = cuda::tile_line_store(step, thread, threads, log, a.tile_s / across);
+        for (int i = 0; i < across; ++i)
+          for (int j = 0; j < units; ++j) {
+            const int s = at.s * across + i, d = place.d + at.word * units + j;
+            if (place.s + s >= a.s_extent || d >= a.d_extent) continue;
+            const std::int64_t row =
+                a.dst_offset + batch.dst + cuda::chain_offset(args.dst_rows, static_cast<std::uint32_t>(place.s + s));
+            ASSERT_EQ(row % 16, 0) << "rows of dst lie on words";
+            const std::int64_t byte = cuda::chain_stage_byte(at.word * units + j, s * unit, units, groups);
+            ASSERT_TRUE(stage.count(byte)) << "reads shared memory that no load filled";
+            written.unit(row + std::int64_t{d} * unit, stage[byte], unit);
+            if (testing::Test::HasFatalFailure()) return;
+          }
+      }
+  }
+  written.expect_complete();
+}
+
+/// One instance of the kernel: every row that a lane wants is found in its warp.
+template <int unit, int tile_d, int tile_s, int threads>
+void every_row_is_found() {
+  constexpr int kRowWords = tile_s * unit / 16, kLoads = tile_d * kRowWords / threads;
+  constexpr int kAcross = unit < 4 ? 4 / unit : 1, kGroups = tile_d * unit / 16, kRows = tile_s / kAcross;
+  for (int thread = 0; thread < threads; ++thread) {
+    const int lane = thread % 32, warp = thread - lane;
+    for (int step = 0; step < kLoads; ++step) {
+      const int finder = step * (32 / kRowWords) + lane / kRowWords;
+      ASSERT_LT(finder, 32);
+      EXPECT_EQ(cuda::chain_found_row(warp + finder, threads, kRowWords),
+                thread / kRowWords + step * (threads / kRowWords));
+    }
+    for (const int words : {1, 64})
+      for (int step = 0; step < kGroups * kRows / threads; ++step) {
+        const int log = cuda::tile_store_log(kGroups, words);
+        const int s = cuda::tile_line_store(step, thread, threads, log, kRows).s * kAcross;
+        for (int i = 0; i < kAcross; ++i) {
+          const int finder = (lane >> log) * kAcross + i;
+          ASSERT_LT(finder, 32);
+          EXPECT_EQ(cuda::chain_found_store(step, warp + finder, threads, log, kRows, kAcross), s + i);
+        }
+      }
+  }
+}
+
+TEST(ChainMap, FindsTheRowsThatAWarpWantsInItsLanes) {
+#define RESTRIDE_X(unit, d, s, threads, blocks) every_row_is_found<unit, d, s, threads>();
+  RESTRIDE_CHAIN_SHAPES(RESTRIDE_X)
+#undef RESTRIDE_X
+}
+
+TEST(ChainMap, MovesReversalsOfManyModesOnce) {
+  replay("u8 (8,6,12,14,16)", "u8 (8,6,12,14,16):(1,8,48,576,8064)");
+  replay("f16 (10,12,6,20)", "f16 (10,12,6,20):(1,10,120,720)");
+  replay("f32 (6,8,10,12)", "f32 (6,8,10,12):(1,6,48,480)");
+  replay("f64 (6,8,5,4)", "f64 (6,8,5,4):(1,6,48,240)");
+  replay("c128 (3,5,7,4)", "c128 (3,5,7,4):(1,3,15,105)");
+}
+
+TEST(ChainMap, FollowsOuterModesAndRowsOfSrcThatRunBackwards) {
+  replay("f32 (3,8,12,4,20)", "f32 (3,8,12,4,20):(7680,1,8,1920,96)");
+  replay("f32 (8,12,4,20)", "f32 (8,12,4,20):(1,8,-1920,96)@5760");
+}
+
+TEST(ChainMap, RefusesRowsOffWordsAndPlainMatrices) {
+  const auto reason = [](const char* dst, const char* src) {
+    return cuda::bid_tile_chains(Copy(dst, src, 128).c, tiny()).reason;
+  };
+  EXPECT_EQ(reason("f32 (64,96)", "f32 (64,96):(1,64)"), "a chain of modes needs three modes");
+  EXPECT_EQ(reason("u8 (7,5,9)", "u8 (7,5,9):(1,7,35)"), "no chains of modes whose rows lie on words");
+}
+
+TEST(ChainPlan, ShortModesAreGatheredToWholeLines) {
+  const plan::Decision decision =
+      cuda::plan_cuda(cuda_test::canonical("u8 (26,12,22,20,16,14,18)",
+                                           "u8 (26,12,22,20,16,14,18):(1,26,312,6864,137280,2196480,30750720)"),
+                      {});
+  EXPECT_EQ(decision.chosen.family, plan::Family::kTile);
+  EXPECT_EQ(decision.chosen.get(plan::ParamId::kEngine), 3);
+  EXPECT_EQ(decision.chosen.get(plan::ParamId::kDstSet), 7) << "18 x 14 x 16 bytes start on 64";
+}
+
+TEST(ChainPlan, TheModeThatGoesOnWhereRowsOfDstEndIsNotInTheChainOfSrc) {
+  // Both chains could go on with the mode of 59.
+  const Copy copy("f32 (2320,59,384)", "f32 (2320,59,384):(1,2320,136880)", 128);
+  EXPECT_EQ(cuda::bid_tile_chains(copy.c, {}).get(plan::ParamId::kSrcSet), 4);
+}
+
+TEST(ChainPlan, ChainsGrowUntilTheyFillTheirTiles) {
+  const Copy copy("f32 (352,28,28,4,48)", "f32 (352,28,28,4,48):(1,352,9856,275968,1103872)", 128);
+  const plan::Candidate bid = cuda::bid_tile_chains(copy.c, {});
+  EXPECT_EQ(bid.get(plan::ParamId::kTileRows), 64);
+  EXPECT_EQ(bid.get(plan::ParamId::kTileCols), 64);
+  const cuda::ChainArgs a = cuda::chain_args(copy.c, bid);
+  EXPECT_EQ(a.tile.d_extent % 64, 0);
+  EXPECT_GE(a.tile.s_extent, 352);
+}
+
+TEST(ChainMap, LinesAreReadWithoutBankConflictsOrTwoWaysWhereAWarpWrites256BytesOfARow) {
+  struct Instance {
+    int unit, d, s, threads;
+  };
+  for (const Instance& k : {
+#define RESTRIDE_X(unit, d, s, threads, blocks) Instance{unit, d, s, threads},
+           RESTRIDE_CHAIN_SHAPES(RESTRIDE_X)
+#undef RESTRIDE_X
+       }) {
+    const int units = 16 / k.unit, across = k.unit < 4 ? 4 / k.unit : 1, groups = k.d / units;
+    const int bytes = std::max(k.unit, 4), log = cuda::tile_store_log(groups, groups);
+    const int most = log == 4 && k.unit < 16 ? 2 : 1;
+    for (int first = 0; first < 32; first += 32 / (bytes / 4))  // 8 and 16 bytes a lane take two and four turns
+      for (int j = 0; j < units; ++j) {
+        std::vector<std::uint32_t> addresses;
+        for (int lane = first; lane < first + 32 / (bytes / 4); ++lane) {
+          const cuda::TileStore at = cuda::tile_line_store(0, lane, k.threads, log, k.s / across);
+          const auto byte = static_cast<std::uint32_t>(
+              cuda::chain_stage_byte(at.word * units + j, at.s * across * k.unit, units, groups));
+          for (int b = 0; b < bytes; b += 4) addresses.push_back(byte + static_cast<std::uint32_t>(b));
+        }
+        EXPECT_EQ(cuda_test::bank_cycles(addresses), most)
+            << k.unit << " bytes, " << k.d << " x " << k.s << ", row " << j;
+      }
+  }
+}
+
+}  // namespace
+}  // namespace restride
