@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""scripts/fill_figures.py and scripts/bench_figures.py: what stands in README and docs is what files and programs say."""
+import pathlib
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import bench_figures  # noqa: E402
+import fill_figures  # noqa: E402
+
+
+def case(name, ratio, peers=(), **told):
+    return {"name": name, "src": "f32 (4)", "class": "c", "device": "cuda", "threads": 1, "ratio": ratio,
+            "machine": {"gpu": "a GPU"}, "peers": dict(peers)} | told
+
+
+def result(*cases):
+    return {"cases": list(cases), "files": {}}
+
+
+class Readme(unittest.TestCase):
+    def test_fits_80_lines(self):
+        self.assertLessEqual(len((ROOT / "README.md").read_text().splitlines()), 80)
+
+    def test_holds_the_program_that_the_tests_compile_and_run(self):
+        text = (ROOT / "README.md").read_text()
+        program = (ROOT / "examples/quickstart.cc").read_text()
+        self.assertIn(f"```cpp\n{program}```", text)
+        self.assertEqual(fill_figures.filled(text, check=True), text)
+        self.assertEqual(fill_figures.filled(text.replace("int main", "int Main"), check=True), text)
+
+
+class Output(unittest.TestCase):
+    def test_is_checked_by_the_families_in_it(self):
+        self.assertEqual(fill_figures.families_in("chosen     tile/aligned  1 ms\nothers     rows  2 ms\n           gather  3 ms\n"
+                                                  "                           x=1\nparameters"), {"tile/aligned", "rows", "gather"})
+
+
+class Rows(unittest.TestCase):
+    def test_name_where_a_peer_leads_by_the_most_and_the_lowest_ratio(self):
+        shown = bench_figures.rows(result(case("good", 1, [("A", 0.5)]), case("close", 0.9, [("A", 0.91), ("B", 0.1)]),
+                                          case("behind", 0.5, [("A", 0.4), ("B", 0.9)]), case("low", 0.1)),
+                                   ["good", "lost", "worst-cuda"])
+        self.assertEqual(shown.splitlines(), ["| layouts: ours; best peer | a GPU |", "|---|---|", "| c: `good` | 1.00; A 0.50 |",
+                                              "| a peer's largest lead: `behind` | 0.50; **B 0.90** |",
+                                              "| the worst on the GPU: `low` | 0.10 |"])
+
+    def test_of_a_case_that_nobody_ran_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "no case other"):
+            bench_figures.rows(result(case("good", 1)), ["other"])
+
+
+class Sources(unittest.TestCase):
+    def test_name_the_runs_that_are_of_another_commit(self):
+        runs = [{"case_files": [name], "threads": 1, "commit": commit * 40} for name, commit in
+                (("field", "a"), ("ttc57", "b"), ("extra", "b"))]
+        self.assertEqual(bench_figures.commits({"runs": runs}), "commit `bbbbbbbbbbbb`, field on 1 thread of `aaaaaaaaaaaa`")
+
+    def test_that_are_missing_leave_the_block_to_say_so(self):
+        self.assertIn("Not measured yet", fill_figures.block("headline", "no/such.json", "", True))
+
+
+if __name__ == "__main__":
+    unittest.main()
