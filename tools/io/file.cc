@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "src/base/text_file.h"
 
 namespace restride::io {
@@ -28,8 +30,20 @@ InputFile::InputFile(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::m
     throw IoError("cannot read " + path_ +
                   ": it is no regular file; a pipe or device cannot be mapped, so save it to a file first");
   size_ = static_cast<std::uint64_t>(st.st_size);
+  written_ = st.st_mtim;
   device_ = st.st_dev;
   inode_ = st.st_ino;
+}
+
+void InputFile::require_unchanged() const {
+  struct stat st {};
+  if (::fstat(fd_.get(), &st) != 0) throw IoError(errno_message("read", path_));
+  const std::uint64_t size = static_cast<std::uint64_t>(st.st_size);
+  if (size == size_ && st.st_mtim.tv_sec == written_.tv_sec && st.st_mtim.tv_nsec == written_.tv_nsec) return;
+  const std::string how = size == size_ ? "" : fmt::format(" (it had {} bytes and has {})", size_, size);
+  throw IoError(
+      fmt::format("{} was written to while it was read{}, so nothing is made of it; copy it again when it is complete",
+                  path_, how));
 }
 
 bool InputFile::is_same_file(const std::string& path) const {

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <ctime>
 #include <string>
 #include <utility>
 
@@ -16,7 +17,7 @@ using base::errno_message;
 using base::Fd;
 using base::write_fully;
 
-/// A regular file. Its size is taken once, when it is opened.
+/// A regular file. Its size and the time it was last written are taken once, when it is opened.
 class InputFile final : public ByteSource {
  public:
   /// Errors: IoError (missing, unreadable, or a directory, pipe or device, which cannot be mapped).
@@ -29,12 +30,16 @@ class InputFile final : public ByteSource {
   int fd() const noexcept { return fd_.get(); }
   /// True when `path` names this very file.
   bool is_same_file(const std::string& path) const;
+  /// Errors: IoError when somebody has written to the file since it was opened. A mapped file that loses less than a
+  /// page raises no SIGBUS: what it has lost reads as zeros.
+  void require_unchanged() const;
 
  private:
   void do_read(std::uint64_t offset, std::span<std::uint8_t> out) const override;
   Fd fd_;
   std::string path_;
   std::uint64_t size_ = 0;
+  timespec written_{};
   dev_t device_ = 0;
   ino_t inode_ = 0;
 };

@@ -74,6 +74,7 @@ class Stream {
     split_box(
         whole(dst_), order, [this](const Box& b) { return piece_bytes(b); }, report_.buffer_bytes,
         [this](const Box& b) { make_piece(b); });
+    file_.require_unchanged();
     return report_;
   }
 

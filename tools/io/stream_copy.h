@@ -29,7 +29,8 @@ struct StreamReport {
 ///
 /// Shape: extents must be equal. Strides: any in `src`; `dst` must be dense and positive (offset 0), in any order.
 /// `swap_bytes`: size of the big-endian words in the file, 0 for none.
-/// Errors: those of restride::copy, MemoryError, what `write` throws. A file that shrinks meanwhile: see signals.h.
+/// Errors: those of restride::copy, MemoryError, what `write` throws, IoError when the file is written to meanwhile;
+/// one that shrinks by pages raises SIGBUS (signals.h).
 /// With options.copy.device = kCuda each piece goes through a GPU: input up, copy, output down, in buffers of up to
 /// buffer_bytes there. Cost: each output piece reads only input pages that it needs; transposing n bytes through a
 /// buffer of b reads pages up to max(1, page / (row of the piece)) times.

@@ -1,7 +1,10 @@
 #include "tools/io/stream_copy.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <filesystem>
+#include <functional>
 #include <numeric>
 #include <random>
 
@@ -121,6 +124,27 @@ TEST(StreamCopy, TakesInputOfABufferAtATimeHoweverSmallTheOutputIs) {
         InputFile(path), src, 0, contiguous(DType::kU32, extents), [](std::uint64_t, Bytes) {}, options);
     EXPECT_EQ(parts.size(), 1u) << parts.to_json();
   }
+}
+
+TEST(StreamCopy, RefusesAFileThatIsWrittenToMeanwhile) {
+  TemporaryFolder folder;
+  const std::string path = folder / "in";
+  const Layout bytes = contiguous(DType::kU8, {5000});
+  const auto message_when = [&](const std::function<void()>& meanwhile) {
+    write_file(path, std::string(5000, 'x'));
+    const InputFile file(path);
+    return message_of<IoError>(
+        [&] { stream_copy(file, bytes, 0, bytes, [&](std::uint64_t, Bytes) { meanwhile(); }, {}); });
+  };
+  // Less than a page: the end of the last one reads as zeros, and no signal tells.
+  const std::string shrunk = message_when([&] { std::filesystem::resize_file(path, 4999); });
+  EXPECT_NE(shrunk.find("in was written to while it was read (it had 5000 bytes and has 4999)"), std::string::npos)
+      << shrunk;
+  EXPECT_NE(message_when([&] { std::filesystem::resize_file(path, 5001); }).find("has 5001"), std::string::npos);
+  const std::string rewritten = message_when([&] {
+    std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(1));
+  });
+  EXPECT_NE(rewritten.find("was written to while it was read, so nothing"), std::string::npos) << rewritten;
 }
 
 TEST(StreamCopy, WritesNothingForEmptyTensors) {
