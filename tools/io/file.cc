@@ -85,6 +85,13 @@ void Mapping::drop() const noexcept {
   if (base_ != nullptr) ::madvise(const_cast<std::uint8_t*>(base_), bytes_, MADV_DONTNEED);
 }
 
+void refuse_unmapped(const std::string& path) {
+  const bool memory = errno == ENOMEM;
+  const std::string message = errno_message("map", path);
+  if (memory) throw MemoryError(message + "; raise the memory limit (ulimit -v) or give a smaller --buffer-mib");
+  throw IoError(message + "; its file system lets nobody map it, so copy it to another one first");
+}
+
 std::string read_text(const std::string& path, const std::string& shown) {
   std::string why;
   auto text = base::read_text_file(path, &why);

@@ -66,6 +66,9 @@ class Mapping {
   std::size_t bytes_ = 0;
 };
 
+/// Throws what errno says of a file that could not be mapped: MemoryError, or IoError where memory is not to blame.
+[[noreturn]] void refuse_unmapped(const std::string& path);
+
 /// All of a regular file of text, up to 64 MiB; messages call it `shown`. Errors: IoError.
 std::string read_text(const std::string& path, const std::string& shown);
 

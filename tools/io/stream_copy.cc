@@ -95,6 +95,7 @@ class Stream {
     std::uint64_t size = std::max(std::min(options_.buffer_bytes, piece_bytes(whole(dst_))), smallest);
     const auto [first, last] = byte_range(src_);
     whole_file_ = Mapping(file_, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last));
+    if (!whole_file_ && errno != ENOMEM) refuse_unmapped(file_.path());  // parts of it could not be mapped either
     input_bytes_ = std::max(options_.buffer_bytes, smallest);
     if (whole_file_ && allocate(size, 0)) return;
     whole_file_ = Mapping();
@@ -176,7 +177,7 @@ class Stream {
       }
       const auto [first, last] = byte_range(from);
       const Mapping window(file_, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last));
-      if (!window) throw MemoryError(errno_message("map", file_.path()) + "; raise the memory limit");
+      if (!window) refuse_unmapped(file_.path());
       move(to, ConstTensor{window.origin(), from}, on_device);
     });
   }

@@ -1,5 +1,7 @@
 #include "tools/io/file.h"
 
+#include <cerrno>
+#include <cstring>
 #include <optional>
 
 #include <restride/error.hpp>
@@ -45,6 +47,23 @@ TEST_F(NamelessFile, TakesNoOtherFolderForOneThatIsNotThere) {
   const std::string message = message_of<IoError>([] { nameless_file(); });
   EXPECT_NE(message.find("missing: No such file"), std::string::npos) << message;
   EXPECT_NE(message.find("set TMPDIR"), std::string::npos) << message;
+}
+
+TEST(InputFile, BlamesMemoryForAMappingThatFailedOnlyWhereItIsShort) {
+  const auto refuse_with = [](int reason) {
+    return [reason] {
+      errno = reason;
+      refuse_unmapped("in.npy");
+    };
+  };
+  const std::string memory = message_of<MemoryError>(refuse_with(ENOMEM));
+  EXPECT_NE(memory.find("raise the memory limit (ulimit -v)"), std::string::npos) << memory;
+  for (const int reason : {ENODEV, EACCES, EPERM, EINVAL}) {
+    const std::string other = message_of<IoError>(refuse_with(reason));
+    EXPECT_NE(other.find(std::string("cannot map in.npy: ") + std::strerror(reason)), std::string::npos) << other;
+    EXPECT_NE(other.find("copy it to another one first"), std::string::npos) << other;
+    EXPECT_EQ(other.find("memory limit"), std::string::npos) << other;
+  }
 }
 
 TEST(ReadText, RefusesPipesDevicesAndLargeFiles) {

@@ -147,6 +147,15 @@ TEST(StreamCopy, RefusesAFileThatIsWrittenToMeanwhile) {
   EXPECT_NE(rewritten.find("was written to while it was read, so nothing"), std::string::npos) << rewritten;
 }
 
+TEST(StreamCopy, SaysThatAFileCannotBeMappedBeforeAnythingIsWritten) {
+  const char* const path = "/sys/devices/system/cpu/online";  // a regular file of 4096 bytes, as far as sizes tell
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no sysfs here, whose files nobody maps";
+  const Layout one = contiguous(DType::kU8, {1});
+  const std::string message = message_of<IoError>(
+      [&] { stream_copy(InputFile(path), one, 0, one, [](std::uint64_t, Bytes) { ADD_FAILURE(); }, {}); });
+  EXPECT_NE(message.find("cannot map"), std::string::npos) << message;
+}
+
 TEST(StreamCopy, WritesNothingForEmptyTensors) {
   TemporaryFolder folder;
   const std::string path = folder / "in";
