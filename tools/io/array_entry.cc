@@ -5,7 +5,15 @@
 namespace restride::io {
 
 Layout dense(const Element& element, Extents extents, bool fortran_order) {
-  Layout layout = contiguous(element, extents);  // checks that the byte count fits
+  Layout layout;
+  try {
+    layout = contiguous(element, extents);
+  } catch (const RangeError&) {  // whose remedy is for whoever chose the extents
+    throw RangeError(
+        fmt::format("its header claims extents ({}) of {}, more than the 2^60 bytes that machines address; it "
+                    "is damaged or no file of this format",
+                    fmt::join(extents, ","), to_string(element)));
+  }
   if (!fortran_order || layout.elements() == 0) return layout;
   std::int64_t stride = element.size_bytes;
   for (Mode& mode : layout.modes) {

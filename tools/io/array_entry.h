@@ -17,7 +17,8 @@ struct ArrayEntry {
   std::string unsupported;  ///< why nobody can read it, though others beside it can be read; its layout is empty
 };
 
-/// Dense elements, the last mode fastest or, in Fortran order, the first. Errors: as contiguous.
+/// Dense elements as a file's header claims them, the last mode fastest or, in Fortran order, the first.
+/// Errors: as contiguous; RangeError says that the header claims it.
 Layout dense(const Element& element, Extents extents, bool fortran_order);
 
 /// Throws ParseError unless `layout`, counted from the first byte, lies within `total_bytes`; `what` names it.

@@ -193,10 +193,10 @@ ArrayEntry parse_npy(const ByteSource& source) {
   ArrayEntry entry;
   entry.layout = dense(dtype.element, *header.shape, *header.fortran_order);
   entry.layout.offset_bytes = static_cast<std::int64_t>(header_start + header_bytes);
-  validate(entry.layout);
   (dtype.opaque ? entry.opaque_word_bytes : entry.swap_bytes) = dtype.word_bytes;
   if (dtype.opaque) entry.npy_descr = *header.descr;
   require_within(entry.layout, source.size(), ".npy data");
+  validate(entry.layout);
   return entry;
 }
 
