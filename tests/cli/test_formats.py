@@ -1,4 +1,6 @@
 """restride copy: every file format that it reads and writes, made and checked by the formats' own libraries."""
+import os
+
 import numpy as np
 import pytest
 
@@ -102,6 +104,31 @@ def test_folders_and_notes_in_an_npz_are_no_arrays(restride, numbered, tmp_path)
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), a)
     assert "it has data/a.npy\n" in restride("copy", "mix.npz:b", "b.npy", code=1).err
     assert "member 'data/notes.txt'" in restride("copy", "mix.npz:data/notes.txt", "b.npy", code=1).err
+
+
+def test_an_npz_that_would_fill_the_disk_behind_a_small_header_is_refused_unpacked(restride, tmp_path):
+    import zipfile
+    np.save(tmp_path / "one.npy", np.zeros(1, "u1"))
+    with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as z:
+        z.writestr("x.npy", (tmp_path / "one.npy").read_bytes() + bytes(64 << 20))
+    (tmp_path / "scratch").mkdir()
+    # A file of 1 MiB is more than this may write: an error of size would show that it was unpacked.
+    err = restride("copy", "bomb.npz", "out.npy", env={"TMPDIR": str(tmp_path / "scratch")}, file_bytes=1 << 20, code=1).err
+    assert "bomb.npz: member 'x.npy': it unpacks to 67108993 bytes, of which its header accounts for 129" in err
+    assert sorted(os.listdir(tmp_path)) == ["bomb.npz", "one.npy", "scratch"] and os.listdir(tmp_path / "scratch") == []
+
+
+def test_a_stored_member_ends_in_front_of_the_directory(restride, tmp_path):
+    import struct
+    import zipfile
+    np.save(tmp_path / "five.npy", np.arange(5, dtype="u1"))
+    with zipfile.ZipFile(tmp_path / "in.npz", "w") as z:
+        z.writestr("x.npy", (tmp_path / "five.npy").read_bytes()[:-1])
+    whole = bytearray((tmp_path / "in.npz").read_bytes())
+    for sizes in (18, whole.index(b"PK\1\2") + 20):  # of the header and the directory
+        whole[sizes:sizes + 8] = struct.pack("<II", 133, 133)
+    (tmp_path / "in.npz").write_bytes(whole)
+    assert "but the archive's directory begins at" in restride("copy", "in.npz", "out.npy", code=1).err
 
 
 def test_npz_is_a_zip_that_other_tools_accept(restride, numbered, tmp_path):

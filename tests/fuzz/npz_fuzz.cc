@@ -1,7 +1,8 @@
-// Any bytes as a .npz archive: members within them, unpacked to no more than promised, or a typed error.
+// Any bytes as a .npz archive: members in front of the directory, unpacked to no more than promised, or a typed error.
 #include <cstdlib>
 
 #include "tools/io/npy.h"
+#include "tools/io/npz.h"
 #include "tools/io/zip.h"
 
 namespace {
@@ -16,7 +17,8 @@ void unpack(const restride::io::ByteSource& source, const restride::io::ZipMembe
     if (out.size() > 1 << 20) throw Enough{};
     out.insert(out.end(), piece.begin(), piece.end());
   });
-  restride::io::parse_npy(restride::io::MemorySource(out));
+  const restride::io::ArrayEntry whole = restride::io::parse_npy(restride::io::MemorySource(out));
+  if (!(restride::io::parse_deflated_npy(source, member).layout == whole.layout)) std::abort();
 }
 
 }  // namespace
@@ -34,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const io::ZipMember& member : members) {
     try {
       const std::uint64_t at = io::zip_member_data(source, member);
-      if (at > size || member.packed_bytes > size - at) std::abort();
+      if (at > member.directory_offset || member.packed_bytes > member.directory_offset - at) std::abort();
       if (member.deflated)
         unpack(source, member);
       else

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 // NumPy itself refuses headers above 10,000 characters unless told otherwise; a rank-64 header needs 1,400.
-constexpr std::uint64_t kMaxHeaderBytes = 1 << 20;
+constexpr std::uint64_t kMaxHeaderBytes = kMaxNpyHeadBytes - 12;
 
 struct Header {
   std::optional<std::string> descr;
@@ -171,7 +171,9 @@ std::string npy_dtype(const Element& element) {
   return fmt::format("<{}{}", letter, element.size_bytes);
 }
 
-ArrayEntry parse_npy(const ByteSource& source) {
+ArrayEntry parse_npy(const ByteSource& source) { return parse_npy_head(source, source.size()); }
+
+ArrayEntry parse_npy_head(const ByteSource& source, std::uint64_t file_bytes) {
   const std::vector<std::uint8_t> start = source.read(0, 8);
   if (!std::equal(kMagic.begin(), kMagic.end(), start.begin(),
                   [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; }))
@@ -195,7 +197,7 @@ ArrayEntry parse_npy(const ByteSource& source) {
   entry.layout.offset_bytes = static_cast<std::int64_t>(header_start + header_bytes);
   (dtype.opaque ? entry.opaque_word_bytes : entry.swap_bytes) = dtype.word_bytes;
   if (dtype.opaque) entry.npy_descr = *header.descr;
-  require_within(entry.layout, source.size(), ".npy data");
+  require_within(entry.layout, file_bytes, ".npy data");
   validate(entry.layout);
   return entry;
 }

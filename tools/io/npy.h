@@ -30,6 +30,11 @@ std::string npy_dtype(const Element& element);
 /// Errors: ParseError, RangeError, UnsupportedError (records with fields, Python objects).
 ArrayEntry parse_npy(const ByteSource& source);
 
+/// The same where only the file's beginning is at hand: all of its header, which has at most `kMaxNpyHeadBytes` with
+/// what stands in front of it. The data are checked to lie within `file_bytes`.
+ArrayEntry parse_npy_head(const ByteSource& head, std::uint64_t file_bytes);
+inline constexpr std::uint64_t kMaxNpyHeadBytes = (1 << 20) + 12;
+
 /// The header in front of contiguous data: version 1.0 where it fits, padded to a multiple of 64 bytes.
 /// `descr` as npy_dtype or ArrayEntry::npy_descr give it.
 std::string npy_header(std::string_view descr, Extents extents, bool fortran_order);

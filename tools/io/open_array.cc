@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "tools/io/npy.h"
+#include "tools/io/npz.h"
 #include "tools/io/safetensors.h"
 #include "tools/io/text.h"
 #include "tools/io/zip.h"
@@ -72,15 +73,14 @@ OpenArray open_npz(InputFile file, const std::string& wanted) {
   const ZipMember& member = choose(arrays, wanted, ".npy", file.path());
   const std::string shown = file.path() + ":" + member.name;
   const std::uint64_t data = zip_member_data(file, member);
-  const auto parse = [&](const ByteSource& source) {
-    return naming("member '" + printable(member.name) + "'", [&] { return parse_npy(source); });
-  };
+  const auto naming_member = [&](auto&& parse) { return naming("member '" + printable(member.name) + "'", parse); };
   if (!member.deflated) {
-    ArrayEntry entry = parse(SubSource(file, data, member.bytes));
+    ArrayEntry entry = naming_member([&] { return parse_npy(SubSource(file, data, member.bytes)); });
     entry.layout.offset_bytes += static_cast<std::int64_t>(data);
     entry.name = member.name;
     return {std::move(file), std::move(entry), shown};
   }
+  naming_member([&] { return parse_deflated_npy(file, member); });  // before all of it is unpacked
   Fd unpacked = nameless_file();
   std::uint64_t at = 0;
   inflate_zip_member(file, member, [&](Bytes piece) {
@@ -88,7 +88,7 @@ OpenArray open_npz(InputFile file, const std::string& wanted) {
     at += piece.size();
   });
   InputFile plain(std::move(unpacked), shown);
-  ArrayEntry entry = parse(plain);
+  ArrayEntry entry = naming_member([&] { return parse_npy(plain); });
   entry.name = member.name;
   return {std::move(plain), std::move(entry), shown};
 }

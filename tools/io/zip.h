@@ -15,7 +15,8 @@ namespace restride::io {
 
 struct ZipMember {
   std::string name;
-  std::uint64_t header_offset = 0;  ///< of its local header
+  std::uint64_t header_offset = 0;     ///< of its local header
+  std::uint64_t directory_offset = 0;  ///< of the archive's directory, which lies behind all members
   std::uint64_t packed_bytes = 0;
   std::uint64_t bytes = 0;
   std::uint32_t crc32 = 0;
@@ -26,7 +27,7 @@ struct ZipMember {
 /// Errors: ParseError, UnsupportedError (encryption, several disks).
 std::vector<ZipMember> read_zip_directory(const ByteSource& source);
 
-/// Position of the member's packed bytes, checked to lie within the source.
+/// Position of the member's packed bytes, checked to lie in front of the directory.
 /// Errors: ParseError, UnsupportedError (a compression method other than none and deflate).
 std::uint64_t zip_member_data(const ByteSource& source, const ZipMember& member);
 
@@ -34,6 +35,10 @@ std::uint64_t zip_member_data(const ByteSource& source, const ZipMember& member)
 /// Errors: ParseError (bad stream, wrong size, wrong checksum); what `sink` throws.
 void inflate_zip_member(const ByteSource& source, const ZipMember& member,
                         const std::function<void(std::span<const std::uint8_t>)>& sink);
+
+/// The first `count` bytes of a deflated member, or all of a shorter one. What is not unpacked is not checked.
+/// Errors: ParseError (bad stream).
+std::vector<std::uint8_t> inflate_zip_head(const ByteSource& source, const ZipMember& member, std::uint64_t count);
 
 /// What stands in front of the only, stored member of a new archive. The checksum is patched in later, at
 /// `zip_crc_offset` of the file.

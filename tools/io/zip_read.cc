@@ -1,7 +1,6 @@
 // Reading: directory, member positions, inflating.
 #include <algorithm>
 #include <cstring>
-#include <memory>
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -66,6 +65,47 @@ void apply_zip64(ZipMember& m, Bytes extra) {
   }
 }
 
+/// Unpacks a deflated member piece by piece.
+class Inflater {
+ public:
+  Inflater(const ByteSource& source, const ZipMember& member)
+      : source_(source),
+        what_("member '" + printable(member.name) + "'"),
+        at_(zip_member_data(source, member)),
+        packed_left_(member.packed_bytes),
+        in_(std::min<std::uint64_t>(kPiece, packed_left_)),
+        out_(kPiece) {
+    if (inflateInit2(&z_, -MAX_WBITS) != Z_OK) throw MemoryError("zlib found no memory to unpack " + what_);
+  }
+  ~Inflater() { inflateEnd(&z_); }
+  Inflater(const Inflater&) = delete;
+
+  const std::string& what() const noexcept { return what_; }
+  bool done() const noexcept { return status_ == Z_STREAM_END; }
+  /// What comes next, valid until the next call; perhaps nothing.
+  Bytes next() {
+    if (z_.avail_in == 0 && packed_left_ > 0) {
+      const std::size_t n = std::min<std::uint64_t>(in_.size(), packed_left_);
+      source_.read(at_, std::span(in_).first(n));
+      at_ += n, packed_left_ -= n;
+      z_.next_in = in_.data(), z_.avail_in = static_cast<uInt>(n);
+    }
+    z_.next_out = out_.data(), z_.avail_out = static_cast<uInt>(out_.size());
+    status_ = inflate(&z_, Z_NO_FLUSH);
+    if (status_ != Z_OK && status_ != Z_STREAM_END) fail(what_ + ": its compressed data are damaged or end too early");
+    return Bytes(out_).first(out_.size() - z_.avail_out);
+  }
+
+ private:
+  static constexpr std::size_t kPiece = 256 << 10;
+  const ByteSource& source_;
+  std::string what_;
+  std::uint64_t at_, packed_left_;
+  std::vector<std::uint8_t> in_, out_;
+  z_stream z_{};
+  int status_ = Z_OK;
+};
+
 }  // namespace
 
 std::vector<ZipMember> read_zip_directory(const ByteSource& source) {
@@ -91,6 +131,7 @@ std::vector<ZipMember> read_zip_directory(const ByteSource& source) {
     m.packed_bytes = load_le(&rest[20], 4);
     m.bytes = load_le(&rest[24], 4);
     m.header_offset = load_le(&rest[42], 4);
+    m.directory_offset = d.offset;
     apply_zip64(m, rest.subspan(kFixed + name, extra));
     members.push_back(std::move(m));
     rest = rest.subspan(kFixed + name + extra + comment);
@@ -113,6 +154,9 @@ std::uint64_t zip_member_data(const ByteSource& source, const ZipMember& member)
   const std::uint64_t data = member.header_offset + kFixed + load_le(&header[26], 2) + load_le(&header[28], 2);
   if (data > source.size() || member.packed_bytes > source.size() - data)
     fail(fmt::format("{} needs {} bytes at {}, but the file has {}", what, member.packed_bytes, data, source.size()));
+  if (data > member.directory_offset || member.packed_bytes > member.directory_offset - data)
+    fail(fmt::format("{} has {} bytes at {}, but the archive's directory begins at {}", what, member.packed_bytes, data,
+                     member.directory_offset));
   if (member.deflated && member.bytes / kMaxDeflateRatio > member.packed_bytes)
     fail(fmt::format("{} claims to unpack {} bytes into {}, which deflate cannot", what, member.packed_bytes,
                      member.bytes));
@@ -121,34 +165,30 @@ std::uint64_t zip_member_data(const ByteSource& source, const ZipMember& member)
 
 void inflate_zip_member(const ByteSource& source, const ZipMember& member,
                         const std::function<void(std::span<const std::uint8_t>)>& sink) {
-  const std::string what = "member '" + printable(member.name) + "'";
-  std::uint64_t at = zip_member_data(source, member);
-  std::uint64_t packed_left = member.packed_bytes, left = member.bytes;
-  constexpr std::size_t kPiece = 256 << 10;
-  std::vector<std::uint8_t> in(std::min<std::uint64_t>(kPiece, packed_left)), out(kPiece);
-
-  z_stream z{};
-  if (inflateInit2(&z, -MAX_WBITS) != Z_OK) throw MemoryError("zlib found no memory to unpack " + what);
-  const std::unique_ptr<z_stream, decltype(&inflateEnd)> owner(&z, &inflateEnd);
+  Inflater inflater(source, member);
+  const std::string& what = inflater.what();
+  std::uint64_t left = member.bytes;
   uLong crc = crc32(0, nullptr, 0);
-  for (int status = Z_OK; status != Z_STREAM_END;) {
-    if (z.avail_in == 0 && packed_left > 0) {
-      const std::size_t n = std::min<std::uint64_t>(in.size(), packed_left);
-      source.read(at, std::span(in).first(n));
-      at += n, packed_left -= n;
-      z.next_in = in.data(), z.avail_in = static_cast<uInt>(n);
-    }
-    z.next_out = out.data(), z.avail_out = static_cast<uInt>(out.size());
-    status = inflate(&z, Z_NO_FLUSH);
-    const std::size_t got = out.size() - z.avail_out;
-    if (status != Z_OK && status != Z_STREAM_END) fail(what + ": its compressed data are damaged or end too early");
-    if (got > left) fail(what + " unpacks to more bytes than its directory says");
-    left -= got;
-    crc = crc32(crc, out.data(), static_cast<uInt>(got));
-    sink(std::span<const std::uint8_t>(out).first(got));
+  while (!inflater.done()) {
+    const Bytes piece = inflater.next();
+    if (piece.size() > left) fail(what + " unpacks to more bytes than its directory says");
+    left -= piece.size();
+    crc = crc32(crc, piece.data(), static_cast<uInt>(piece.size()));
+    sink(piece);
   }
   if (left != 0) fail(fmt::format("{} unpacks to {} bytes fewer than its directory says", what, left));
   if (crc != member.crc32) fail(what + ": the checksum does not fit; the file is damaged");
+}
+
+std::vector<std::uint8_t> inflate_zip_head(const ByteSource& source, const ZipMember& member, std::uint64_t count) {
+  Inflater inflater(source, member);
+  std::vector<std::uint8_t> head;
+  while (!inflater.done() && head.size() < count) {
+    const Bytes piece = inflater.next();
+    head.insert(head.end(), piece.begin(), piece.end());
+  }
+  head.resize(std::min<std::uint64_t>(head.size(), count));
+  return head;
 }
 
 }  // namespace restride::io

@@ -148,6 +148,10 @@ TEST(Zip, RefusesHostileArchivesWithAReason) {
       {"member behind the file", with(false, [](Member& m) { m.bytes = m.packed = 1 << 30; }), "but the file has"},
       {"member that ends a byte behind the file", with(false, [](Member& m) { m.bytes = m.packed = 100; }),
        "but the file has 134"},
+      {"stored member that claims a byte of the directory",
+       with(false, [](Member& m) { m.bytes = m.packed = m.data.size() + 1; }), "the archive's directory begins at 61"},
+      {"deflated member that claims the directory", with(true, [](Member& m) { m.packed += 20; }),
+       "the archive's directory begins at"},
       {"stored with two sizes", with(false, [](Member& m) { m.bytes = 3; }), "two sizes differ"},
       {"claims to unpack a bomb", with(true, [](Member& m) { m.bytes = 0xfffffffe; }), "deflate cannot"},
       {"unpacks to more", with(true, [](Member& m) { m.bytes = 3; }), "more bytes"},
@@ -159,6 +163,23 @@ TEST(Zip, RefusesHostileArchivesWithAReason) {
   for (const auto& t : table)
     EXPECT_NE(message_of<ParseError>([&] { unpacked(t.file); }).find(t.message), std::string::npos)
         << t.name << ": " << t.message;
+}
+
+TEST(Zip, UnpacksNoMoreThanTheHeadThatIsAskedFor) {
+  Member m(true);
+  m.data = std::string(8 << 20, 'x');
+  m.packed_data = deflated(m.data);
+  m.bytes = m.data.size(), m.packed = m.packed_data.size();
+  m.packed_data.replace(m.packed - 8, 8, 8, '\xff');  // damage that nobody sees who stops in front of it
+  const std::string file = m.file();
+  const MemorySource source = source_of(file);
+  const ZipMember member = read_zip_directory(source).at(0);
+  EXPECT_EQ(inflate_zip_head(source, member, 1000), std::vector<std::uint8_t>(1000, 'x'));
+  EXPECT_THROW(inflate_zip_head(source, member, member.bytes), ParseError);
+  const Member hello(true);
+  const std::string small = hello.file();
+  EXPECT_EQ(inflate_zip_head(source_of(small), read_zip_directory(source_of(small)).at(0), 1000).size(),
+            hello.data.size());
 }
 
 TEST(Zip, SaysWhatItDoesNotRead) {
