@@ -1,7 +1,8 @@
 # The package as its users meet it. Run by ctest as `cmake -DKIND=static|shared -D... -P package_test.cmake`.
 #
 # static: installs the build that is being tested. shared: builds the library anew, through a project that has it as
-# a subdirectory, and installs that. Then find_package and pkg-config consumers are built against the prefix and run.
+# a subdirectory, then the command beside it, and installs both. The installed command is run; find_package and
+# pkg-config consumers are built against the prefix and run.
 
 set(prefix ${WORK}/prefix)
 set(library_build ${BUILD})
@@ -21,13 +22,29 @@ set(configure ${CMAKE_COMMAND} -G ${GENERATOR} -DCMAKE_C_COMPILER=${CC} -DCMAKE_
 
 if(KIND STREQUAL "shared")
   set(library_build ${WORK}/subdirectory)
-  # Unoptimised: this build is about linking, and compiles in a fraction of the time.
+  # Unoptimised, kernels for the baseline alone: this build is about linking, and compiles in a fraction of the time.
   run(${configure} -S ${SOURCE}/tests/packaging/subdirectory -B ${library_build} -DRESTRIDE_SOURCE=${SOURCE}
-      -DRESTRIDE_CUDA=OFF -DRESTRIDE_INSTALL=ON -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0)
+      -DRESTRIDE_CUDA=OFF -DRESTRIDE_INSTALL=ON -URESTRIDE_CLI -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0
+      -DCMAKE_CXX_FLAGS=-DHWY_COMPILE_ONLY_STATIC)
   run(${CMAKE_COMMAND} --build ${library_build})
   run(${library_build}/consumer_cc)
+  # The command beside the shared library, from the same objects.
+  run(${CMAKE_COMMAND} -DRESTRIDE_CLI=ON ${library_build})
+  run(${CMAKE_COMMAND} --build ${library_build} --target restride_cli)
+  set(CLI ON)
 endif()
 run(${CMAKE_COMMAND} --install ${library_build} --prefix ${prefix})
+
+# The command copies a photograph into planes and back.
+if(CLI)
+  set(command ${prefix}/bin/restride)
+  set(photo ${SOURCE}/examples/data/astronaut.npy)
+  run(${command} info)
+  run(${command} copy ${photo} ${WORK}/photo.npy --force)
+  run(${command} copy ${photo} ${WORK}/planes.npy --force --axes 2,0,1)
+  run(${command} copy ${WORK}/planes.npy ${WORK}/back.npy --force --axes 1,2,0)
+  run(${CMAKE_COMMAND} -E compare_files ${WORK}/photo.npy ${WORK}/back.npy)
+endif()
 
 run(${configure} -S ${SOURCE}/tests/packaging/consumer -B ${WORK}/consumer -DCMAKE_PREFIX_PATH=${prefix})
 run(${CMAKE_COMMAND} --build ${WORK}/consumer)
