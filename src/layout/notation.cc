@@ -54,6 +54,13 @@ std::string to_string(const Layout& l) {
 
 namespace {
 
+/// A number and where it stands.
+struct Number {
+  std::int64_t value = 0;
+  std::size_t at = 0;
+};
+using Numbers = detail::FixedVector<Number, kMaxRank>;
+
 /// A cursor over the text that knows how to complain.
 class Reader {
  public:
@@ -75,23 +82,27 @@ class Reader {
   void expect(char c, const char* what) {
     if (!accept(c)) fail(fmt::format("expected '{}' {}", c, what));
   }
-  std::string_view word() {
+  /// Where the next thing stands.
+  std::size_t place() {
     skip_spaces();
-    const std::size_t start = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0)) ++at_;
+    return at_;
+  }
+  /// What stands in front of the next blank or parenthesis.
+  std::string_view word() {
+    const std::size_t start = place();
+    at_ = std::min(text_.find_first_of(" \t(", start), text_.size());
     return text_.substr(start, at_ - start);
   }
-  std::int64_t integer() {
-    skip_spaces();
-    std::int64_t v = 0;
-    const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), v);
+  Number integer() {
+    Number out{0, place()};
+    const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), out.value);
     if (error == std::errc::result_out_of_range) fail("a number that does not fit 63 bits");
     if (error != std::errc{}) fail("expected a number");
     at_ = static_cast<std::size_t>(end - text_.data());
-    return v;
+    return out;
   }
-  detail::FixedVector<std::int64_t, kMaxRank> list(const char* what) {
-    detail::FixedVector<std::int64_t, kMaxRank> out;
+  Numbers list(const char* what) {
+    Numbers out;
     expect('(', what);
     if (accept(')')) return out;
     do {
@@ -103,9 +114,13 @@ class Reader {
     expect(')', "behind the list");
     return out;
   }
-  [[noreturn]] void fail(const std::string& what) const {
+  void expect_end(const char* behind) {
+    if (!done()) fail(fmt::format("'{}' stands behind {}", text_.substr(at_), behind));
+  }
+  [[noreturn]] void fail(const std::string& what) const { fail_at(at_, what); }
+  [[noreturn]] void fail_at(std::size_t at, const std::string& what) const {
     throw ParseError(
-        fmt::format("layout '{}', column {}: {}; write for example 'f32 (8,64):(64,1)'", text_, at_ + 1, what));
+        fmt::format("layout '{}', column {}: {}; write for example 'f32 (8,64):(64,1)'", text_, at + 1, what));
   }
 
  private:
@@ -113,37 +128,50 @@ class Reader {
   std::size_t at_ = 0;
 };
 
+Element read_element(Reader& in) {
+  const std::size_t at = in.place();
+  const std::string_view word = in.word();
+  if (const std::optional<Element> element = parse_element(word)) return *element;
+  const std::string what = word.empty() ? "the element type is missing" : fmt::format("'{}' is no element type", word);
+  in.fail_at(at, what +
+                     " (bool, u8..u64, i8..i64, f16, bf16, f32, f64, f8e4m3, f8e5m2, c64, c128, or b12 for "
+                     "twelve opaque bytes)");
+}
+
 }  // namespace
 
 Layout parse_layout(std::string_view text) {
+  using Values = detail::FixedVector<std::int64_t, kMaxRank>;
   Reader in(text);
-  const std::string_view word = in.word();
-  const std::optional<Element> element = parse_element(word);
-  if (!element)
-    in.fail(
-        fmt::format("'{}' is no element type (bool, u8..u64, i8..i64, f16, bf16, f32, f64, f8e4m3, "
-                    "f8e5m2, c64, c128, or b12 for twelve opaque bytes)",
-                    word));
-  const auto extents = in.list("before the extents");
-  for (std::int64_t e : extents)
-    if (e < 0) in.fail(fmt::format("extent {} is negative", e));
-  auto strides = extents;
-  std::int64_t unit = element->size_bytes;
+  const Element element = read_element(in);
+  Values extents, strides;
+  for (const Number& extent : in.list("before the extents")) {
+    if (extent.value < 0) in.fail_at(extent.at, fmt::format("extent {} is negative", extent.value));
+    extents.push_back(extent.value);
+  }
+  std::int64_t unit = element.size_bytes;
   const bool has_strides = in.accept(':');
   if (has_strides) {
-    strides = in.list("before the strides");
-    if (strides.size() != extents.size()) in.fail(layout::extents_but_strides(extents.size(), strides.size()));
+    const std::size_t at = in.place();
+    const Numbers written = in.list("before the strides");
+    if (written.size() != extents.size()) in.fail_at(at, layout::extents_but_strides(extents.size(), written.size()));
     if (in.accept('b')) unit = 1;
-    for (std::int64_t& s : strides)
-      if (!checked_mul(s, unit, &s)) in.fail("a stride that does not fit 63 bits in bytes");
+    for (const Number& stride : written) {
+      strides.push_back(0);
+      if (!checked_mul(stride.value, unit, &strides.back()))
+        in.fail_at(stride.at, "a stride that does not fit 63 bits in bytes");
+    }
   }
   std::int64_t offset_bytes = 0;
-  if (in.accept('@') && !checked_mul(in.integer(), unit, &offset_bytes))
-    in.fail("an offset that does not fit 63 bits in bytes");
-  if (!in.done()) in.fail(has_strides ? "text behind the layout" : "text behind the extents");
+  if (in.accept('@')) {
+    const Number offset = in.integer();
+    if (!checked_mul(offset.value, unit, &offset_bytes))
+      in.fail_at(offset.at, "an offset that does not fit 63 bits in bytes");
+  }
+  in.expect_end(has_strides ? "the layout" : "the extents");
   if (has_strides)
-    return strided(*element, {extents.data(), extents.size()}, {strides.data(), strides.size()}, offset_bytes);
-  Layout out = contiguous(*element, {extents.data(), extents.size()});
+    return strided(element, {extents.data(), extents.size()}, {strides.data(), strides.size()}, offset_bytes);
+  Layout out = contiguous(element, {extents.data(), extents.size()});
   out.offset_bytes = offset_bytes;
   validate(out);
   return out;

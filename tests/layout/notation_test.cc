@@ -72,6 +72,32 @@ TEST(Notation, ComplainsWithTheColumn) {
   EXPECT_THROW(parse_layout("f32 (,)"), ParseError);
 }
 
+TEST(Notation, ColumnsPointAtTheWordAndNotBehindIt) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"f33 (4)", "column 1: 'f33' is no element type"},
+      {"  float32 (4)", "column 3: 'float32' is"},
+      {"f8_e4m3 (4)", "column 1: 'f8_e4m3' is"},
+      {"f32 (4,-4)", "column 8: extent -4"},
+      {"f32 (4,4):(4)", "column 11: 2 extents but 1 stride"},
+      {"f32 (4,4): (1,9223372036854775807)", "column 15: a stride"},
+      {"f32 (4) @ 9223372036854775807", "column 11: an offset"},
+  };
+  for (const auto& [text, words] : wrong)
+    EXPECT_TRUE(holds(message_of<ParseError>([t = text] { parse_layout(t); }), words)) << text;
+}
+
+TEST(Notation, SaysThatTheElementTypeIsMissing) {
+  for (const char* text : {"", " ", "(4,5)", " (4,5):(5,1)"})
+    EXPECT_TRUE(holds(message_of<ParseError>([&] { parse_layout(text); }), "the element type is missing")) << text;
+}
+
+TEST(Notation, QuotesWhatStandsBehindALayout) {
+  EXPECT_TRUE(holds(message_of<ParseError>([] { parse_layout("f32 (4,5) > (1,0)"); }), "column 11",
+                    "'> (1,0)' stands behind the extents"));
+  EXPECT_TRUE(
+      holds(message_of<ParseError>([] { parse_layout("f32 (4):(1)B"); }), "column 12", "'B' stands behind the layout"));
+}
+
 TEST(Notation, RefusesMoreThan64Modes) {
   std::string text = "u8 (1";
   for (int i = 0; i < 64; ++i) text += ",1";
