@@ -17,6 +17,11 @@ class LiteralReader {
  public:
   LiteralReader(std::string_view text, std::string what) : text_(text), what_(std::move(what)) {}
 
+  /// Where the next thing stands, for fail_at.
+  std::size_t place() {
+    peek();
+    return at_;
+  }
   /// Next character that is no blank, '\0' at the end.
   char peek() {
     while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
@@ -71,9 +76,10 @@ class LiteralReader {
     fail("expected True or False");
   }
 
-  [[noreturn]] void fail(const std::string& problem) const {
-    throw ParseError(what_ + ", column " + std::to_string(at_ + 1) + ": " + problem + ", near \"" +
-                     printable(text_.substr(at_ < text_.size() ? at_ : text_.size(), 20)) + "\"");
+  [[noreturn]] void fail(const std::string& problem) const { fail_at(at_, problem); }
+  [[noreturn]] void fail_at(std::size_t at, const std::string& problem) const {
+    throw ParseError(what_ + ", column " + std::to_string(at + 1) + ": " + problem + ", near \"" +
+                     printable(text_.substr(at < text_.size() ? at : text_.size(), 20)) + "\"");
   }
 
  private:

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/checked.h"
 #include "tools/io/literal_reader.h"
 #include "tools/io/text.h"
 
@@ -23,68 +24,18 @@ struct Header {
   std::optional<std::vector<std::int64_t>> shape;
 };
 
-std::vector<std::int64_t> read_shape(LiteralReader& in) {
-  std::vector<std::int64_t> shape;
-  bool comma = true;  // without one, parentheses around a number are no tuple
-  in.expect('(');
-  while (!in.accept(')')) {
-    shape.push_back(in.integer());
-    if (shape.back() < 0) in.fail(fmt::format("extent {} is negative", shape.back()));
-    if (shape.size() > static_cast<std::size_t>(kMaxRank)) in.fail(fmt::format("more than {} extents", kMaxRank));
-    comma = in.accept(',');
-    if (!comma) {
-      in.expect(')');
-      break;
-    }
-  }
-  if (shape.size() == 1 && !comma) in.fail("the shape of one extent needs a comma, as in (8,)");
-  return shape;
-}
-
-Header read_header(std::string_view text) {
-  LiteralReader in(text, ".npy header");
-  Header header;
-  const auto once = [&](bool seen, const std::string& key) {
-    if (seen) in.fail("'" + key + "' appears twice");
-  };
-  in.expect('{');
-  while (!in.accept('}')) {
-    const std::string key = in.string();
-    in.expect(':');
-    if (key == "descr") {
-      once(header.descr.has_value(), key);
-      if (in.peek() == '[' || in.peek() == '(')
-        throw UnsupportedError(
-            "the elements are records with named fields, which restride cannot name; save one field "
-            "(np.save(file, a['field'])) or move whole records as bytes (np.save(file, a.view('V12')) for 12 of them)");
-      header.descr = in.string();
-    } else if (key == "fortran_order") {
-      once(header.fortran_order.has_value(), key);
-      header.fortran_order = in.boolean();
-    } else if (key == "shape") {
-      once(header.shape.has_value(), key);
-      header.shape = read_shape(in);
-    } else {
-      in.fail("unknown key '" + printable(key) + "'");
-    }
-    if (!in.accept(',')) {
-      in.expect('}');
-      break;
-    }
-  }
-  in.expect_end();
-  if (!header.descr || !header.fortran_order || !header.shape)
-    in.fail("'descr', 'fortran_order' and 'shape' are all needed");
-  return header;
-}
-
-/// "[ns]", "[25us]": what stands behind dates and durations.
+/// "[ns]", "[25us]": what stands behind dates and durations. Errors: ParseError where NumPy has no bits for the count.
 bool is_time_unit(std::string_view text) {
   if (text.size() < 3 || text.front() != '[' || text.back() != ']') return false;
   text = text.substr(1, text.size() - 2);
-  text.remove_prefix(std::min(text.find_first_not_of("0123456789"), text.size()));
+  const std::string_view count = text.substr(0, text.find_first_not_of("0123456789"));
   static constexpr std::string_view kUnits[] = {"Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"};
-  return std::find(std::begin(kUnits), std::end(kUnits), text) != std::end(kUnits);
+  if (std::find(std::begin(kUnits), std::end(kUnits), text.substr(count.size())) == std::end(kUnits)) return false;
+  std::int32_t value = 0;
+  const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), value);
+  if (error == std::errc::result_out_of_range)
+    throw ParseError(fmt::format("the count of the unit '[{}]' does not fit 31 bits", printable(text)));
+  return true;
 }
 
 /// Whether NumPy has elements of this kind and number that nothing converts: text, bytes, dates, wide floats.
@@ -102,9 +53,8 @@ bool moves(char kind, std::int64_t size) {
   }
 }
 
-}  // namespace
-
-NpyDtype parse_npy_dtype(std::string_view descr) {
+/// parse_npy_dtype, but elements may have no bytes, as fields of records do.
+NpyDtype read_npy_dtype(std::string_view descr) {
   const auto known = [](DType t) { return NpyDtype{t, 0, false}; };
   // What ml_dtypes calls its types; np.save writes the last as "<f1" and the others as "<V2" and "<V1".
   if (descr == "bfloat16") return known(DType::kBF16);
@@ -127,7 +77,7 @@ NpyDtype parse_npy_dtype(std::string_view descr) {
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
   const std::string_view unit = rest.substr(static_cast<std::size_t>(end - rest.data()));
   if (error != std::errc{} || !(unit.empty() || ((kind == 'M' || kind == 'm') && is_time_unit(unit)))) throw unknown();
-  if (size < 0 || size > INT32_MAX / 4) throw unknown();
+  if (size < 0 || size > (kind == 'U' ? INT32_MAX / 4 : INT32_MAX)) throw unknown();
 
   static constexpr struct {
     char kind;
@@ -146,10 +96,138 @@ NpyDtype parse_npy_dtype(std::string_view descr) {
   // says what it is.
   if (!moves(kind, size)) throw unknown();
   const std::int64_t bytes = kind == 'U' ? 4 * size : size;
-  if (bytes == 0) throw UnsupportedError(fmt::format("elements of dtype '{}' have no bytes", printable(descr)));
   const bool ordered = order == '>' && kind != 'S' && kind != 'a' && kind != 'V';
   const std::int64_t word = kind == 'U' ? 4 : kind == 'c' ? size / 2 : size;
   return {Element::bytes(bytes), ordered ? word : 0, true};
+}
+
+std::vector<std::int64_t> read_shape(LiteralReader& in) {
+  std::vector<std::int64_t> shape;
+  bool comma = true;  // without one, parentheses around a number are no tuple
+  const std::size_t start = in.place();
+  in.expect('(');
+  while (!in.accept(')')) {
+    const std::size_t at = in.place();
+    shape.push_back(in.integer());
+    if (shape.back() < 0) in.fail_at(at, fmt::format("extent {} is negative", shape.back()));
+    if (shape.size() > static_cast<std::size_t>(kMaxRank))
+      in.fail_at(at, fmt::format("more than {} extents", kMaxRank));
+    comma = in.accept(',');
+    if (!comma) {
+      in.expect(')');
+      break;
+    }
+  }
+  if (shape.size() == 1 && !comma) in.fail_at(start, "the shape of one extent needs a comma, as in (8,)");
+  return shape;
+}
+
+/// A name, or (title, name).
+void skip_field_name(LiteralReader& in) {
+  if (!in.accept('(')) {
+    in.string();
+    return;
+  }
+  in.string();
+  in.expect(',');
+  in.string();
+  in.expect(')');
+}
+
+/// Elements of a field whose type has been read: behind a comma may stand its shape.
+std::int64_t read_field_elements(LiteralReader& in) {
+  if (!in.accept(',') || in.peek() == ')') return 1;
+  const std::size_t at = in.place();
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : in.peek() == '(' ? read_shape(in) : std::vector{in.integer()})
+    if (extent < 0 || !checked_mul(elements, extent, &elements)) in.fail_at(at, "the shape of a field is negative or does not fit 63 bits");
+  return elements;
+}
+
+/// Bytes of a record, of its fields as NumPy lists them: [('x', '<f4'), ('y', [('a', '<i2', (3,)), ('', '|V2')])]. What
+/// lies between fields is listed as well, without a name.
+std::int64_t read_record_bytes(LiteralReader& in) {
+  std::vector<std::int64_t> around;  // bytes so far of each record that is not over
+  const std::size_t start = in.place();
+  in.expect('[');
+  around.push_back(0);
+  for (;;) {
+    std::int64_t bytes = 0;
+    if (in.accept(']')) {
+      bytes = around.back();
+      around.pop_back();
+      if (around.empty()) return bytes;
+    } else {
+      in.expect('(');
+      skip_field_name(in);
+      in.expect(',');
+      if (in.accept('[')) {
+        around.push_back(0);
+        continue;
+      }
+      bytes = read_npy_dtype(in.string()).element.size_bytes;
+    }
+    if (!checked_mul(bytes, read_field_elements(in), &bytes) || !checked_add(around.back(), bytes, &around.back()) ||
+        around.back() > INT32_MAX)
+      in.fail_at(start, "a record of more bytes than NumPy has");
+    in.expect(')');
+    if (!in.accept(',') && in.peek() != ']') in.expect(']');
+  }
+}
+
+/// What to do with an array whose elements are no numbers but records, or arrays themselves.
+[[noreturn]] void refuse_fields(LiteralReader& in) {
+  if (in.peek() == '(')
+    throw UnsupportedError(
+        "the elements are arrays themselves; save them as an array of more modes (np.save makes one)");
+  throw UnsupportedError(
+      fmt::format("the elements are records with named fields, which restride cannot name; save one field "
+                  "(np.save(file, a['field'])) or move whole records as bytes (np.save(file, a.view('V{}')))",
+                  read_record_bytes(in)));
+}
+
+Header read_header(std::string_view text) {
+  LiteralReader in(text, ".npy header");
+  Header header;
+  in.expect('{');
+  while (!in.accept('}')) {
+    const std::size_t at = in.place();
+    const std::string key = in.string();
+    const auto once = [&](bool seen) {
+      if (seen) in.fail_at(at, "'" + key + "' appears twice");
+    };
+    in.expect(':');
+    if (key == "descr") {
+      once(header.descr.has_value());
+      if (in.peek() == '[' || in.peek() == '(') refuse_fields(in);
+      header.descr = in.string();
+    } else if (key == "fortran_order") {
+      once(header.fortran_order.has_value());
+      header.fortran_order = in.boolean();
+    } else if (key == "shape") {
+      once(header.shape.has_value());
+      header.shape = read_shape(in);
+    } else {
+      in.fail_at(at, "unknown key '" + printable(key) + "'");
+    }
+    if (!in.accept(',')) {
+      in.expect('}');
+      break;
+    }
+  }
+  in.expect_end();
+  if (!header.descr || !header.fortran_order || !header.shape)
+    in.fail("'descr', 'fortran_order' and 'shape' are all needed");
+  return header;
+}
+
+}  // namespace
+
+NpyDtype parse_npy_dtype(std::string_view descr) {
+  const NpyDtype dtype = read_npy_dtype(descr);
+  if (dtype.element.size_bytes == 0)
+    throw UnsupportedError(fmt::format("elements of dtype '{}' have no bytes", printable(descr)));
+  return dtype;
 }
 
 std::string npy_dtype(const Element& element) {

@@ -1,5 +1,6 @@
 #include "tools/io/npy.h"
 
+#include "tests/support/throws.h"
 #include "tests/tools/io/support.h"
 
 namespace restride::io {
@@ -92,6 +93,12 @@ TEST(Npy, TakesDatesAndWideFloatsOnlyAsNumpyHasThem) {
     EXPECT_THROW(parse_npy_dtype(descr), ParseError) << descr;
 }
 
+TEST(Npy, RefusesACountOfTimeUnitsThatNumpyHasNoBitsFor) {
+  EXPECT_TRUE(parse_npy_dtype("<M8[2147483647s]").opaque);
+  for (const char* descr : {"<M8[2147483648s]", "<M8[99999999999999999999us]"})
+    EXPECT_NE(message_of<ParseError>([&] { parse_npy_dtype(descr); }).find("does not fit 31 bits"), std::string::npos);
+}
+
 TEST(Npy, WritesHeadersThatItReadsBack) {
   for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{}, {5}, {2, 0, 3}, {4, 3, 2, 1}}) {
     const std::string header = npy_header("<f4", shape, false);
@@ -168,6 +175,47 @@ TEST(Npy, RefusesByteCountsThatOverflow) {
   EXPECT_EQ(message.find("use smaller extents"), std::string::npos) << "nobody chose them";
 }
 
+TEST(Npy, SaysHowManyBytesARecordHas) {
+  const auto read = [](const std::string& descr) {
+    parse_npy(source_of(npy("{'descr': " + descr + ", 'fortran_order': False, 'shape': (1,)}")));
+  };
+  const std::pair<const char*, const char*> records[] = {
+      {"[('x', '<f4')]", "a.view('V4')"},
+      {"[('x', '<f4'), ('y', '>f8', (3, 2)), ('', '|V4'), ('text', '<U5'), ('none', '|S0'),]", "a.view('V76')"},
+      {"[(('a title', 'x'), '|u1', (2,)), ('y', [('a', '<i2'), ('b', [('c', '|b1')], (5,))], (10,))]", "a.view('V72')"},
+      {"[('x', '<M8[ns]', 3), ('y', [])]", "a.view('V24')"},
+  };
+  for (const auto& [descr, hint] : records)
+    EXPECT_TRUE(test::holds(message_of<UnsupportedError>([&, d = descr] { read(d); }), hint)) << descr;
+  const std::pair<const char*, const char*> broken[] = {
+      {"[('x', '<f4')", "expected '('"},
+      {"[('x', '<f3')]", "no NumPy dtype"},
+      {"[('x')]", "expected ','"},
+      {"[('x', '<f8', (99999999999, 99999999999))]", "63 bits"},
+      {"[('x', '<f8', (2147483647,))]", "more bytes than NumPy has"},
+      {"[('x', '<f8', (-1,))]", "negative"},
+      {"[('x', [", "expected '('"},
+      {"[('x', '<f8') ('y', '<f8')]", "expected ']'"},
+  };
+  for (const auto& [descr, words] : broken)
+    EXPECT_TRUE(test::holds(message_of<ParseError>([&, d = descr] { read(d); }), words)) << descr;
+  std::string deep = "[('x', '<f4')]";
+  for (int i = 0; i < 10000; ++i) deep = "[('x', " + deep + ")]";
+  const std::string text = npy("{'descr': " + deep + ", 'fortran_order': False, 'shape': (1,)}", 2);
+  EXPECT_TRUE(test::holds(message_of<UnsupportedError>([&] { parse_npy(source_of(text)); }), "a.view('V4')"));
+}
+
+TEST(Npy, ColumnsPointAtTheWordAndNotBehindIt) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"{'evil': 1}", "column 2: unknown key 'evil', near \"'evil'"},
+      {"{'shape': (1,), 'shape': (1,)}", "column 17: 'shape' appears twice"},
+      {"{'shape': (1,-2)}", "column 14: extent -2"},
+      {"{'shape': (8)}", "column 11: the shape of one extent"},
+  };
+  for (const auto& [text, words] : wrong)
+    EXPECT_TRUE(test::holds(message_of<ParseError>([t = text] { parse_npy(source_of(npy(t))); }), words)) << text;
+}
+
 TEST(Npy, NamesTheRemedyForWhatItCannotRead) {
   const std::string shape = "'fortran_order': False, 'shape': (1,)}";
   const auto message = [&](const std::string& descr) {
@@ -175,6 +223,7 @@ TEST(Npy, NamesTheRemedyForWhatItCannotRead) {
     return message_of<UnsupportedError>([&] { parse_npy(source_of(file)); });
   };
   EXPECT_NE(message("[('x', '<f4'), ('y', '<f4')]").find("a['field']"), std::string::npos);
+  EXPECT_NE(message("('<f4', (3,))").find("arrays themselves"), std::string::npos);
   EXPECT_NE(message("'|O'").find("astype"), std::string::npos);
   EXPECT_NE(message("'|V0'").find("no bytes"), std::string::npos);
   EXPECT_NE(message_of<UnsupportedError>([&] { parse_npy(source_of(npy(shape, 9))); }).find("version 9.0"),
