@@ -8,6 +8,7 @@
 #include "src/cpu/team/team.h"
 #include "tools/bench/bench.h"
 #include "tools/commands.h"
+#include "tools/list_values.h"
 #include "tools/result_file.h"
 #include "tools/run_options.h"
 #include "tools/view_options.h"
@@ -43,6 +44,16 @@ void refuse_result_in_case_file(const bench::Settings& settings) {
   }
 }
 
+/// An option that takes a list between commas, or words, and hands each entry to `take`.
+template <class Take>
+CLI::Option* add_list(CLI::App& command, const std::string& option, const std::string& help, Take take) {
+  const auto read = [option, take](const std::vector<std::string>& words) {
+    for (const std::string& word : words)
+      for (std::string& entry : entries_of(option, word, "write it or leave out its comma")) take(std::move(entry));
+  };
+  return command.add_option_function<std::vector<std::string>>(option, read, help);
+}
+
 }  // namespace
 
 void add_bench_command(CLI::App& app) {
@@ -55,10 +66,11 @@ void add_bench_command(CLI::App& app) {
   command->add_option("--only", settings->only, "Only cases whose name or class has this in it, or matches this glob")
       ->type_name("PATTERN")
       ->take_all();
-  command->add_option("--threads", settings->threads, "Threads; a list runs each case with each")
-      ->delimiter(',')
-      ->check(whole_number(1, cpu::kMostThreads))
-      ->type_name("N");
+  add_list(*command, "--threads", "Threads; a list runs each case with each", [settings](std::string entry) {
+    if (const std::string wrong = whole_number(1, cpu::kMostThreads)(entry); !wrong.empty())
+      throw UsageError("--threads: " + wrong);
+    CLI::detail::lexical_cast(entry, settings->threads.emplace_back());
+  })->type_name("N");
   command->add_option("--reps", settings->run.reps, "Timed repetitions a case")
       ->check(whole_number(1, 100000))
       ->capture_default_str()
@@ -66,8 +78,8 @@ void add_bench_command(CLI::App& app) {
   command->add_option("--max-mib", settings->max_mib, "Cut cases above this many MiB a side by their outermost extents")
       ->check(is_size)
       ->type_name("MIB");
-  command->add_option("--dtype", settings->dtypes, "Run the cases without a cast with these elements instead")
-      ->delimiter(',')
+  add_list(*command, "--dtype", "Run the cases without a cast with these elements instead",
+           [settings](const std::string& entry) { settings->dtypes.push_back(to_string(element_named(entry))); })
       ->type_name("DTYPE");
   command->add_option("--device", settings->device, "cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}))
@@ -75,7 +87,9 @@ void add_bench_command(CLI::App& app) {
       ->type_name("DEVICE");
   command->add_option("--family", settings->run.family, "Force a family; cases it does not apply to are skipped")
       ->type_name("FAMILY");
-  command->add_option("--json", settings->json_path, "Write the results to this file, in the place of the same run's older ones")
+  command
+      ->add_option("--json", settings->json_path,
+                   "Write the results to this file, in the place of the same run's older ones")
       ->check(result_file())
       ->type_name("OUT");
   command->add_option("--seed", settings->run.seed, "Of the input bytes")
@@ -91,7 +105,6 @@ void add_bench_command(CLI::App& app) {
   command->callback([settings] {
     if (settings->huge_pages && settings->device == "cuda")
       throw UsageError("--huge-pages is about the CPU's tensors; leave it out with --device cuda");
-    for (const std::string& dtype : settings->dtypes) element_named(dtype);
     refuse_result_in_case_file(*settings);
     require_family(settings->run.family);
     if (const int code = bench::run(*settings); code != 0) throw Exit{code};

@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <restride/error.hpp>
 
 // X(name): in the order in which --help lists them.
@@ -19,6 +18,10 @@
   X(lab)                     \
   X(info)                    \
   X(completion)
+
+namespace CLI {
+class App;  // CLI/CLI.hpp takes seconds to compile
+}
 
 namespace restride::tools {
 
@@ -35,6 +38,11 @@ class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+/// What `explain` says where nothing stands in front of its arrow.
+inline UsageError nothing_before_arrow(const std::string& what) {
+  return UsageError("explain '" + what + "': a layout stands in front of '->', as in 'f32 (64,512) -> (1,0)'");
+}
 
 /// What `read` makes of the command line's text; its errors of these types are then the command line's.
 template <class... Errors, class Read>

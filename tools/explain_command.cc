@@ -15,6 +15,8 @@
 #include "tools/input_options.h"
 #include "tools/io/json_text.h"
 #include "tools/io/open_array.h"
+#include "tools/io/text.h"
+#include "tools/list_values.h"
 #include "tools/run_options.h"
 #include "tools/view_options.h"
 
@@ -52,12 +54,6 @@ struct Sides {
   Layout dst, src;
 };
 
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
-  return text;
-}
-
 Layout layout_named(std::string_view text) {
   return from_command_line<ParseError>([&] { return parse_layout(text); });
 }
@@ -71,8 +67,10 @@ void refuse_input_options(const ExplainArguments& a) {
 Sides parse_arrow(const std::string& what, std::size_t arrow, const ExplainArguments& a) {
   if (any(a.view)) throw UsageError("with '->' the right side says it all; leave out --axes, --slice, --dtype ...");
   refuse_input_options(a);
-  const Layout src = layout_named(trim(std::string_view(what).substr(0, arrow)));
-  const std::string_view right = trim(std::string_view(what).substr(arrow + 2));
+  const std::string_view left = io::trimmed(std::string_view(what).substr(0, arrow));
+  if (left.empty()) throw nothing_before_arrow(what);
+  const Layout src = layout_named(left);
+  const std::string_view right = io::trimmed(std::string_view(what).substr(arrow + 2));
   if (const std::optional<Element> element = parse_element(right)) {
     ViewOptions view;
     view.dtype = std::string(right);
@@ -81,7 +79,7 @@ Sides parse_arrow(const std::string& what, std::size_t arrow, const ExplainArgum
   }
   if (right.size() >= 2 && right.front() == '(' && right.back() == ')' && right.find(':') == std::string_view::npos) {
     ViewOptions view;
-    const std::string_view axes = trim(right.substr(1, right.size() - 2));
+    const std::string_view axes = io::trimmed(right.substr(1, right.size() - 2));
     if (!axes.empty()) view.axes = parse_numbers("axes", std::string(axes));
     if (view.axes.size() != static_cast<std::size_t>(src.rank()))
       throw ShapeError(fmt::format("{} has {}, but {} names {}; to reshape, write a dtype in front: '{} {}'",
@@ -90,7 +88,28 @@ Sides parse_arrow(const std::string& what, std::size_t arrow, const ExplainArgum
     const CopyRequest r = apply(view, src);
     return {r.dst, r.src};
   }
+  if (right.empty() || std::isalpha(static_cast<unsigned char>(right.front())) == 0)
+    throw UsageError(
+        fmt::format("explain '{}': {} stands behind '->'; write axes in parentheses, a dtype or a layout there, as in "
+                    "'-> (1,0)', '-> f16' or '-> f32 (6)'",
+                    what, right.empty() ? "nothing" : fmt::format("'{}'", right)));
   return {layout_named(right), src};
+}
+
+// Of a word that is no file's name. It begins with an element, or has parentheses; what has a dot may be a file's name
+// that is written wrong.
+bool looks_like_layout(std::string_view what) {
+  const std::string_view text = io::trimmed(what);
+  if (parse_element(text.substr(0, text.find_first_of(" \t([{:")))) return true;
+  return text.find('(') != std::string_view::npos && text.find('.') == std::string_view::npos;
+}
+
+Layout layout_alone(const ExplainArguments& a) {
+  refuse_input_options(a);
+  if (a.what.find('>') != std::string::npos || a.what.find("\u2192") != std::string::npos)
+    throw UsageError(
+        fmt::format("explain '{}': write '->' between the two sides, as in 'f32 (64,512) -> (1,0)'", a.what));
+  return layout_named(a.what);
 }
 
 Sides sides_of(const ExplainArguments& a) {
@@ -98,12 +117,10 @@ Sides sides_of(const ExplainArguments& a) {
   const bool exists = std::filesystem::exists(a.what, unknown);
   const std::size_t arrow = a.what.find("->");
   if (!exists && arrow != std::string::npos) return parse_arrow(a.what, arrow, a);
-  // A layout has a parenthesis; whatever else it is, it should be a file.
-  const bool looks_like_layout =
-      !exists && a.what.find('(') != std::string::npos && a.what.find('.') == std::string::npos;
-  if (looks_like_layout) refuse_input_options(a);
-  const CopyRequest r = apply(
-      a.view, looks_like_layout ? layout_named(a.what) : io::open_array(a.what, to_open_options(a.input)).entry.layout);
+  const Layout layout = !exists && looks_like_layout(a.what)
+                            ? layout_alone(a)
+                            : io::open_array(a.what, to_open_options(a.input)).entry.layout;
+  const CopyRequest r = apply(a.view, layout);
   return {r.dst, r.src};
 }
 

@@ -16,6 +16,7 @@
 #include "src/cpu/team/stack.h"
 #include "tools/commands.h"
 #include "tools/io/text.h"
+#include "tools/parse_errors.h"
 
 namespace {
 
@@ -82,8 +83,7 @@ void refuse_empty_words(int argc, char** argv) {
 // CLI11 takes it for an option and would only say that WHAT is missing.
 void refuse_arrow_alone(int argc, char** argv) {
   if (argc > 2 && std::string_view(argv[1]) == "explain" && std::string_view(argv[2]).starts_with("->"))
-    throw restride::tools::UsageError(std::string("explain '") + argv[2] +
-                                      "': a layout stands in front of '->', as in 'f32 (64,512) -> (1,0)'");
+    throw restride::tools::nothing_before_arrow(argv[2]);
 }
 
 // Without this a file that is opened could become standard output, and the report would be written into it.
@@ -110,8 +110,10 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& e) {  // --help, --version
     app.exit(e);
   } catch (const CLI::ParseError& e) {
-    std::fprintf(stderr, "restride: error: %s\nTry 'restride%s --help'.\n", e.what(),
-                 app.get_subcommands().empty() ? "" : (" " + app.get_subcommands().front()->get_name()).c_str());
+    const std::vector<CLI::App*> chosen = app.get_subcommands();
+    const CLI::App& sub = chosen.empty() ? app : *chosen.front();
+    fail(restride::tools::in_words(e, sub).c_str(), restride::tools::kUsage);
+    std::fprintf(stderr, "Try '%s --help'.\n", (chosen.empty() ? "restride" : "restride " + sub.get_name()).c_str());
     return restride::tools::kUsage;
   }
   return restride::tools::kOk;

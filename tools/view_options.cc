@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <optional>
 #include <set>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include "tools/commands.h"
 #include "tools/io/array_entry.h"
+#include "tools/list_values.h"
 
 namespace restride::tools {
 namespace {
@@ -23,31 +23,16 @@ detail::FixedVector<std::int64_t, kMaxRank> shape_of(const Modes& modes) {
   return out;
 }
 
-std::vector<std::string> split_commas(const std::string& text) {
-  std::vector<std::string> out;
-  for (std::size_t at = 0;;) {
-    const std::size_t comma = text.find(',', at);
-    out.push_back(text.substr(at, comma - at));
-    if (comma == std::string::npos) return out;
-    at = comma + 1;
-  }
-}
-
-// False unless all of `text` is one number that fits 64 bits.
-bool parse_number(std::string_view text, std::int64_t& value) {
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value);
-  return error == std::errc() && end == last;
-}
-
 std::vector<std::pair<std::string, std::int64_t>> parse_sizes(const std::vector<std::string>& texts) {
   std::vector<std::pair<std::string, std::int64_t>> sizes;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
-    std::int64_t value = 0;
-    if (equals == std::string::npos || !parse_number(std::string_view(text).substr(equals + 1), value))
-      throw UsageError(fmt::format("--size '{}': write NAME=NUMBER, as in --size b2=4", text));
     const std::string name = text.substr(0, equals);
+    std::optional<std::int64_t> number;
+    if (equals != std::string::npos && equals > 0)
+      number = parse_number(fmt::format("--size '{}'", text), std::string_view(text).substr(equals + 1));
+    if (!number) throw UsageError(fmt::format("--size '{}': write NAME=NUMBER, as in --size b2=4", text));
+    const std::int64_t value = *number;
     if (value < 0) throw UsageError(fmt::format("--size {}: sizes are 0 or more", text));
     if (std::any_of(sizes.begin(), sizes.end(), [&](const auto& s) { return s.first == name; }))
       throw UsageError(fmt::format("--size: the size of '{}' is given twice", name));
@@ -63,7 +48,7 @@ void require_names(const std::vector<std::pair<std::string, std::int64_t>>& size
     bool found = false;
     for (auto at = pattern.begin(); at != pattern.end() && !found;) {
       const auto end = std::find_if(at, pattern.end(), ends_word);
-      found = !name.empty() && std::string(at, end) == name;
+      found = std::string(at, end) == name;
       at = end == pattern.end() ? end : end + 1;
     }
     if (!found) throw UsageError(fmt::format("--size {}={}: '{}' does not name a mode so", name, value, pattern));
@@ -126,19 +111,6 @@ Element element_named(const std::string& name) {
   throw UsageError(fmt::format("there is no dtype '{}'; there are {}and bN for N opaque bytes", name, known));
 }
 
-// CLI11 would read an empty word as 0 and leave out what a comma at the end announces.
-std::vector<std::int64_t> parse_numbers(const std::string& option, const std::string& text) {
-  std::vector<std::int64_t> out;
-  for (std::string word : split_commas(text)) {
-    CLI::detail::trim(word);
-    std::int64_t value = 0;
-    if (!parse_number(word, value))
-      throw UsageError(fmt::format("{} '{}': write whole numbers between commas, as in 0,3,1,2", option, text));
-    out.push_back(value);
-  }
-  return out;
-}
-
 void add_view_options(CLI::App& sub, ViewOptions& o) {
   const std::string group = "What becomes of it (applied in this order)";
   const auto text = [&](const std::string& name, std::string& value, const char* type, const char* help) {
@@ -179,7 +151,10 @@ CopyRequest apply(const ViewOptions& o, const Layout& input) {
   CopyRequest request;
   Layout src = input;
   if (!o.slice.empty())
-    src = from_command_line<ParseError, ArgumentError>([&] { return slice(src, split_commas(o.slice)); });
+    src = from_command_line<ParseError, ArgumentError>([&] {
+      return slice(src,
+                   entries_of("--slice", o.slice, "write ':' for a mode that stays whole, or leave out its comma"));
+    });
   src = flip_all(src, o.flip);
   if (!o.broadcast.empty()) src = broadcast_to(src, o.broadcast);
   if (!o.axes.empty()) src = permute(src, o.axes);
@@ -197,7 +172,7 @@ CopyRequest apply(const ViewOptions& o, const Layout& input) {
     shape = shape_of(from_command_line<ArgumentError>([&] { return reshape(unshaped, o.reshape); }).modes);
   }
   const Element element = o.dtype.empty() ? src.element : element_named(o.dtype);
-  if (!castable(element, src.element) && src.element.dtype == DType::kBytes)
+  if (!castable(element, src.element) && (src.element.dtype == DType::kBytes || element.dtype == DType::kBytes))
     throw CastError(
         fmt::format("{} cannot become {}: opaque bytes move, they never convert; --in-dtype says what "
                     "a file's really are",

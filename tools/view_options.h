@@ -34,9 +34,6 @@ struct CopyRequest {
 /// Adds --slice ... --order to a subcommand.
 void add_view_options(CLI::App& sub, ViewOptions& options);
 
-/// The whole numbers between the commas of `text`. Errors: UsageError naming `option`.
-std::vector<std::int64_t> parse_numbers(const std::string& option, const std::string& text);
-
 /// True when any option would change the layout or the dtype.
 bool any(const ViewOptions& options);
 

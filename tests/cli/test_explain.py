@@ -48,6 +48,7 @@ def test_explain_takes_what_copy_takes_to_read_a_file(restride, tmp_path):
 @pytest.mark.parametrize("what, words", [
     ("f32 (4,4) -> (0,1,2)", "has 2 modes,"), ("f32 (4) -> (0,1)", "has 1 mode,"), ("f32 (4,4) -> f32 (15)", "16"),
     ("f32 (4,4) -> f32 (4,4):(1,1)", "twice"), ("c64 (4) -> f32", "cannot become"), ("none.npy", "No such file"),
+    ("u8.npy", "No such file"), ("f32 (4) -> b4", "cannot become b4"),
 ])
 def test_explain_says_what_is_wrong(restride, what, words):
     assert words in restride("explain", what, code=1).err
@@ -55,8 +56,15 @@ def test_explain_says_what_is_wrong(restride, what, words):
 
 @pytest.mark.parametrize("what, words", [
     ("f99 (4,4) -> (1,0)", "f99"), ("f32 (64,64", "expected ')'"), ("f32 (4) -> f99", "f99"), ("f32 (4,4) -> (0,x)", "whole numbers"),
-    ("f32 (4,4) -> (0x1,0)", "whole numbers"), ("f32 (4,4) -> (+1,0)", "whole numbers"), ("f32 (4,4) -> (1,99999999999999999999)", "whole numbers"),
+    ("f32 (4,4) -> (0x1,0)", "whole numbers"), ("f32 (4,4) -> (+1,0)", "whole numbers"), ("f32 (4,4) -> (1,99999999999999999999)", "does not fit 63 bits"),
     ("f32 (4,4) -> (1,1)", "twice"), ("->", "in front of '->'"), ("-> (1,0)", "in front of '->'"),
+    (" -> (1,0)", "in front of '->'"), ("f32 (2,3) ->", "nothing stands behind '->'"), ("f32 (2,3)->  ", "nothing stands behind '->'"),
+    ("f32 (2,3) -> 1,0", "'1,0' stands behind '->'; write axes in parentheses"), ("f32 (2,3) -> [1,0]", "'[1,0]' stands behind"),
+    ("f32 (2,3) -> (1,0", "'(1,0' stands behind"), ("f32 (2,3) -> (1,0) f16", "'(1,0) f16' stands behind"),
+    ("f32 (2,3) -> (1,0,)", "axes '1,0,': entry 3 is empty"), ("f32 (2,3) -> float16", "column 1: 'float16' is no element type"),
+    ("f32 (2,3) > (1,0)", "write '->' between the two sides"), ("f32 (2,3) \u2192 (1,0)", "write '->' between the two sides"),
+    ("(2,3) -> (1,0)", "layout '(2,3)', column 1: the element type is missing"), ("f32 (1.5,3)", "column 7: expected ')'"),
+    ("f32 (2,3)@1.5", "column 12: '.5' stands behind"), ("f32 [2,3]", "column 5: expected '('"), ("f32", "column 4: expected '('"),
 ])
 def test_explain_exits_with_2_where_it_cannot_read_the_words(restride, what, words):
     assert words in restride("explain", what, code=2).err

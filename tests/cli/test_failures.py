@@ -60,7 +60,9 @@ def test_a_wrong_command_line_exits_with_2(restride, tmp_path, array, args):
 
 
 @pytest.mark.parametrize("args, words", [
-    (["--slice", "a"], ["slice 'a'"]),
+    (["--slice", "a"], ["slice 'a'"]), (["--slice", "1,,2"], ["--slice '1,,2': entry 2 is empty", "':'"]),
+    (["--axes", "2,1,0,"], ["--axes '2,1,0,': entry 4 is empty"]), (["--flip", "1, x"], ["--flip '1, x': 'x' is no whole number"]),
+    (["--reshape", "99999999999999999999"], ["--reshape", "does not fit 63 bits"]),
     (["--slice", "::0"], ["step"]),
     (["--axes", "0,1,1"], ["axes (0,1,1)", "mode 1 twice"]),
     (["--flip", "0,0"], ["--flip", "(0,0)", "mode 0 twice"]), (["--flip", "-1,1,-1"], ["mode -1 twice"]),
@@ -71,6 +73,12 @@ def test_a_wrong_command_line_exits_with_2(restride, tmp_path, array, args):
     (["--rearrange", "(a x) b c -> a b c x", "--size", "x=2", "--size", "x=4"], ["'x'", "twice"]),
     (["--rearrange", "a b c"], ["->"]),
     (["--rearrange", "a b c -> c a b", "--size", "bb=5"], ["bb=5"]),
+    (["--rearrange", "a b c -> c a b", "--size", "=5"], ["--size '=5': write NAME=NUMBER"]),
+    (["--rearrange", "(a x) b c -> a b c x", "--size", "x=99999999999999999999"], ["x=9", "does not fit 63 bits"]),
+    (["--axis", "2,1,0"], ["there is no option '--axis'; is it --axes?"]), (["--Axes=2,1,0"], ["no option '--Axes'; is it --axes?"]),
+    (["-axes", "2,1,0"], ["no option '-axes'; is it --axes?"]), (["--nonsense", "3"], ["there is no option '--nonsense'\n"]),
+    (["more"], ["'more' is one word too many"]), (["--axes", "2,1,0", "--axes", "0,1,2"], ["--axes is given 2 times"]),
+    (["--dtype"], ["nothing stands behind --dtype"]),
     (["--family", "nonsense"], ["nonsense", "run, rows", "gather"]), (["--family", "noop"], ["no family 'noop'"]),
     (["--in-layout", "f32 (4,5"], ["column"]),
     (["--in-layout", "f32 (4)", "--in-offset", "-1"], ["--in-offset"]),
@@ -85,6 +93,16 @@ def test_text_that_cannot_be_read_exits_with_2_whatever_the_data(restride, tmp_p
     for word in words:
         assert word in err
     assert os.listdir(tmp_path) == ["in.npy"]
+
+
+@pytest.mark.parametrize("option, entry", [("--threads", 1), ("--dtype", "u8")])
+def test_an_empty_entry_of_a_list_is_named(restride, option, entry):
+    for value, place in ((f"{entry},", 2), (f",{entry}", 1), (f"{entry},,{entry}", 2), (",", 1), (f"{entry}, ", 2)):
+        for words in ([option, value], [f"{option}={value}"]):
+            err = restride("bench", "--list", "--only", "transpose", *words, code=2).err
+            assert f"{option} '{value}': entry {place} is empty" in err
+    for words in ([option, f"{entry}, {entry}"], [option, entry, entry], [option, entry, option, entry]):
+        restride("bench", "--list", *words, "--only", "transpose")
 
 
 VALUED = ["slice", "flip", "broadcast", "axes", "rearrange", "size", "reshape", "dtype", "order", "in-layout", "in-offset", "in-dtype",
@@ -174,7 +192,8 @@ def test_casts_that_do_not_exist_are_refused(restride, tmp_path):
 
 def test_structured_and_object_arrays_are_refused_with_the_remedy(restride, tmp_path):
     np.save(tmp_path / "in.npy", np.zeros(4, [("x", "f4"), ("y", "f4")]))
-    assert "a['field']" in restride("copy", "in.npy", "out.npy", code=1).err
+    err = restride("copy", "in.npy", "out.npy", code=1).err
+    assert "a['field']" in err and "a.view('V8')" in err
     np.save(tmp_path / "in.npy", np.array([{}, []], dtype=object), allow_pickle=True)
     assert "Python objects" in restride("copy", "in.npy", "out.npy", code=1).err
 

@@ -140,7 +140,8 @@ std::int64_t read_field_elements(LiteralReader& in) {
   const std::size_t at = in.place();
   std::int64_t elements = 1;
   for (const std::int64_t extent : in.peek() == '(' ? read_shape(in) : std::vector{in.integer()})
-    if (extent < 0 || !checked_mul(elements, extent, &elements)) in.fail_at(at, "the shape of a field is negative or does not fit 63 bits");
+    if (extent < 0 || !checked_mul(elements, extent, &elements))
+      in.fail_at(at, "the shape of a field is negative or does not fit 63 bits");
   return elements;
 }
 

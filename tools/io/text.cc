@@ -68,6 +68,13 @@ std::string printable(std::string_view text) {
   return escaped(text.substr(0, cut)) + "...";
 }
 
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\n\v\f\r";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
+}
+
 std::string listed(const std::vector<std::string>& names) {
   constexpr std::size_t kMost = 12;
   std::string out;

@@ -16,6 +16,9 @@ std::string escaped(std::string_view text);
 /// The same of a text that may be long: cut after 60 bytes, between characters.
 std::string printable(std::string_view text);
 
+/// Text without the blanks around it.
+std::string_view trimmed(std::string_view text);
+
 /// Names for a message: "a, b, c", after the twelfth only how many more there are.
 std::string listed(const std::vector<std::string>& names);
 

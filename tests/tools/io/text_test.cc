@@ -29,6 +29,12 @@ TEST(Text, EscapesWhatATerminalObeys) {
             "\\xc2\\x9b31m");
 }
 
+TEST(Text, TrimsBlanksOfAllKinds) {
+  EXPECT_EQ(trimmed(" \t\r\na b\n "), "a b");
+  EXPECT_EQ(trimmed(" \n"), "");
+  EXPECT_EQ(trimmed(""), "");
+}
+
 TEST(Text, CutsLongTextBetweenCharacters) {
   std::string text(1, 'x'), shown;
   for (int i = 0; i < 40; ++i) text += "é";

@@ -1,0 +1,73 @@
+#include "tools/parse_errors.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace restride::tools {
+namespace {
+
+/// Letters to put in, leave out or change to make `b` of `a` (Levenshtein).
+std::size_t edits(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t corner = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t changed = corner + (a[i] == b[j] ? 0 : 1);
+      corner = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, corner + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+/// The option that was meant; empty where none is near.
+std::string nearest_option(const std::string& typed, const CLI::App& command) {
+  std::string nearest;
+  std::size_t least = 1 + typed.size() / 3;  // a third of the letters may be wrong
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames())
+      if (const std::size_t n = edits(lower(typed), "--" + name); n < least) least = n, nearest = "--" + name;
+  return nearest;
+}
+
+std::string unexpected(const CLI::App& command) {
+  const std::vector<std::string> words = command.remaining();
+  const auto option = std::find_if(words.begin(), words.end(), [](const auto& word) { return word.starts_with('-'); });
+  if (option == words.end()) return fmt::format("'{}' is one word too many", words.empty() ? "" : words.front());
+  const std::string typed = option->substr(0, option->find('='));
+  const std::string nearest = nearest_option(typed, command);
+  return fmt::format("there is no option '{}'{}", typed, nearest.empty() ? "" : fmt::format("; is it {}?", nearest));
+}
+
+/// An option that has got more values than it takes, or none of those that it takes.
+std::string mismatched(const CLI::ParseError& error, const CLI::App& command) {
+  const std::string said = error.what();
+  const std::string name = said.substr(0, said.find(':'));
+  const CLI::Option* option = command.get_option_no_throw(name);
+  if (option == nullptr) return said;
+  if (option->count() > 1 && option->get_items_expected_max() == 1)
+    return fmt::format("{} is given {} times; give it once", name, option->count());
+  if (option->count() == 0)
+    return fmt::format("{} stands behind {}", option->get_type_name() + " is missing: nothing", name);
+  return said;
+}
+
+}  // namespace
+
+std::string in_words(const CLI::ParseError& error, const CLI::App& command) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return unexpected(command);
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) return mismatched(error, command);
+  return error.what();
+}
+
+}  // namespace restride::tools
