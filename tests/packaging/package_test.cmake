@@ -80,7 +80,7 @@ run(${WORK}/pkg_config_c)
 if(KIND STREQUAL "shared")
   # Nothing but the public names: what is exported by accident becomes an ABI by accident.
   run(nm -D --defined-only -C ${lib_dir}/librestride.so)
-  string(REGEX MATCHALL "[^\n]*(restride::(layout|plan|maps|kernels|launch|api|base)::|hwy::|nlohmann::)[^\n]*" leaked
+  string(REGEX MATCHALL "[^\n]*(restride::(api|base|cpu|cuda|layout|plan)::|hwy::|nlohmann::)[^\n]*" leaked
          "${run_output}")
   if(leaked)
     list(JOIN leaked "\n" leaked)
