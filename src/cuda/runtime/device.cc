@@ -177,18 +177,18 @@ std::string error_text(int status) {
 }  // namespace cuda
 
 CudaStatus cuda_status() {
-  const cpu::Devices& d = cpu::devices();
+  const cuda::Devices& d = cuda::devices();
   CudaStatus status;
   status.built = true;
   status.architectures = RESTRIDE_CUDA_ARCHITECTURES;
   status.reason = d.reason;
-  const LastErrorGuard guard;
+  const cuda::LastErrorGuard guard;
   (void)cudaRuntimeGetVersion(&status.runtime_version);
   (void)cudaDriverGetVersion(&status.driver_version);
   for (int i = 0; i < d.count; ++i) {
     auto properties = std::make_unique<cudaDeviceProp>();
     if (cudaGetDeviceProperties(properties.get(), i) != cudaSuccess) continue;
-    const CudaMachine& m = cpu::chip_of(i);
+    const cuda::CudaMachine& m = cuda::chip_of(i);
     status.devices.push_back({i, properties->name, m.cc_major, m.cc_minor, m.sm_count,
                               static_cast<std::int64_t>(properties->totalGlobalMem), m.l2_bytes, m.copy_bytes_per_ns});
   }
