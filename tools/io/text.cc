@@ -7,26 +7,12 @@
 #include <fmt/format.h>
 #include <restride/error.hpp>
 
+#include "src/base/utf8.h"
+
 namespace restride::io {
 namespace {
 
-/// Bytes of the UTF-8 character that `text` begins with; 0: none does. RFC 3629: no overlong forms, no surrogates.
-std::size_t character_bytes(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const std::size_t n = byte(0) < 0x80   ? 1
-                        : byte(0) < 0xc2 ? 0
-                        : byte(0) < 0xe0 ? 2
-                        : byte(0) < 0xf0 ? 3
-                        : byte(0) < 0xf5 ? 4
-                                         : 0;
-  if (n == 0 || n > text.size()) return 0;
-  for (std::size_t i = 1; i < n; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  const bool overlong = (byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xf0 && byte(1) < 0x90);
-  const bool surrogate = byte(0) == 0xed && byte(1) > 0x9f;
-  const bool beyond = byte(0) == 0xf4 && byte(1) > 0x8f;
-  return overlong || surrogate || beyond ? 0 : n;
-}
+using base::character_bytes;
 
 /// C0, DEL and C1, which terminals obey.
 bool is_control(std::string_view character) {
