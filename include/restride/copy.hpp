@@ -119,9 +119,10 @@ class Plan {
   /// Canonical form, choice, parameters, predicted bytes, sectors and time, and what lost and why.
   std::string explain() const;
   /// One JSON object; `deserialize` makes the same plan from it, without executor and stream.
-  /// Errors of `deserialize`: ParseError when the text is no plan, or its layouts, family, alignments and parameters do
-  /// not fit each other, or, for a GPU, when its planner does not offer them (other GPUs' may); ShapeError,
-  /// OverlapError, CastError when its layouts cannot be copied; DeviceError when it is for a GPU and there is none.
+  /// Errors of `deserialize`: ParseError when the text is no plan or has more than 1 MiB, or its layouts, family,
+  /// alignments and parameters do not fit each other, or, for a GPU, when its planner does not offer them (other GPUs'
+  /// may); ShapeError, OverlapError, CastError when its layouts cannot be copied; DeviceError when it is for a GPU and
+  /// there is none.
   std::string serialize() const;
   static Plan deserialize(std::string_view json);
 

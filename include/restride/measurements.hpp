@@ -24,7 +24,7 @@ class Measurements {
   /// Number of records.
   std::size_t size() const;
 
-  /// One JSON object; `from_json` reads it back. Errors: ParseError.
+  /// One JSON object; `from_json` reads it back. Errors: ParseError, also of more than 64 MiB.
   std::string to_json() const;
   static Measurements from_json(std::string_view text);
 

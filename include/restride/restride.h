@@ -190,7 +190,7 @@ RESTRIDE_API restride_status restride_plan_family(const restride_plan* plan, cha
 RESTRIDE_API restride_status restride_layout_print(const restride_tensor* tensor, char* buffer, size_t capacity,
                                                    size_t* length);
 
-/* On failure *plan is NULL. Errors: RESTRIDE_PARSE, and those of restride_plan_create. */
+/* On failure *plan is NULL. Errors: RESTRIDE_PARSE, also of more than 1 MiB, and those of restride_plan_create. */
 RESTRIDE_API restride_status restride_plan_deserialize(restride_plan** plan, const char* json);
 
 /* Reads a layout in the notation into *tensor, whose extents and strides_bytes then point to the two arrays given

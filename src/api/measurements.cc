@@ -5,39 +5,59 @@
 
 #include <cmath>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 
 #include <restride/error.hpp>
 
 #include "src/api/measure.h"
+#include "src/base/json_text.h"
+#include "src/base/json_value.h"
 #include "src/base/text_file.h"
 #include "src/base/whole_file.h"
 
 namespace restride {
 namespace {
 
-using nlohmann::json;
+using base::json_quoted;
+using base::JsonValue;
 constexpr int kFormat = 1;
+constexpr base::JsonLimits kLimits{base::kMostTextBytes, 16};  // six levels are in use
 
 ParseError broken(const std::string& what) {
   return ParseError(
       fmt::format("measurements: {}; use the text that Measurements::to_json made, or measure again", what));
 }
 
-MeasuredCandidate candidate_from(const json& in) {
+MeasuredCandidate candidate_from(const JsonValue& in) {
   MeasuredCandidate out;
-  if (!in.is_object() || !in.contains("family") || !in["family"].is_string())
-    throw broken("a candidate without a family");
-  if (!in.contains("time_ns") || !in["time_ns"].is_number()) throw broken("a candidate without a time_ns");
-  if (!in.contains("params") || !in["params"].is_object()) throw broken("a candidate without params");
-  out.family = in["family"].get<std::string>();
-  out.time_ns = in["time_ns"].get<double>();
+  const JsonValue* family = in.find("family");
+  if (family == nullptr || family->text() == nullptr) throw broken("a candidate without a family");
+  const JsonValue* time = in.find("time_ns");
+  if (time == nullptr || !time->number()) throw broken("a candidate without a time_ns");
+  const JsonValue* params = in.find("params");
+  if (params == nullptr || params->object() == nullptr) throw broken("a candidate without params");
+  out.family = *family->text();
+  out.time_ns = *time->number();
   if (!(out.time_ns > 0) || !std::isfinite(out.time_ns)) throw broken(fmt::format("a time of {} ns", out.time_ns));
-  for (const auto& [name, value] : in["params"].items()) {
-    if (!value.is_number_integer()) throw broken(fmt::format("'{}' is no integer parameter", name));
-    out.params[name] = value.get<std::int64_t>();
+  for (const auto& [name, value] : *params->object()) {
+    if (!value.integer()) throw broken(fmt::format("'{}' is no integer parameter", name));
+    out.params[name] = *value.integer();
   }
   return out;
+}
+
+JsonValue parsed(std::string_view text) {
+  try {
+    return base::parse_json(text, kLimits);
+  } catch (const ParseError& e) {
+    throw broken(e.what());
+  }
+}
+
+std::string candidate_json(const MeasuredCandidate& k) {
+  std::string params;
+  for (const auto& [name, value] : k.params)
+    params += fmt::format("{}{}: {}", params.empty() ? "" : ", ", json_quoted(name), value);
+  return fmt::format(R"({{"family": {}, "params": {{{}}}, "time_ns": {}}})", json_quoted(k.family), params, k.time_ns);
 }
 
 }  // namespace
@@ -50,30 +70,28 @@ std::size_t Measurements::size() const {
 }
 
 std::string Measurements::to_json() const {
-  json records = json::object();
-  {
-    const std::lock_guard lock(state_->mutex);
-    for (const auto& [key, candidates] : state_->records) {
-      json list = json::array();
-      for (const MeasuredCandidate& k : candidates)
-        list.push_back({{"family", k.family}, {"params", k.params}, {"time_ns", k.time_ns}});
-      records[key] = list;
-    }
+  std::string records;
+  const std::lock_guard lock(state_->mutex);
+  for (const auto& [key, candidates] : state_->records) {
+    std::string list;
+    for (const MeasuredCandidate& k : candidates) list += (list.empty() ? "\n   " : ",\n   ") + candidate_json(k);
+    records += fmt::format("{}\n  {}: [{}]", records.empty() ? "" : ",", json_quoted(key), list);
   }
-  return json{{"restride_measurements", kFormat}, {"records", records}}.dump(1);
+  return fmt::format("{{\n \"records\": {{{}}},\n \"restride_measurements\": {}\n}}", records, kFormat);
 }
 
 Measurements Measurements::from_json(std::string_view text) {
-  const json in = json::parse(text, nullptr, false);
-  if (in.is_discarded() || !in.is_object()) throw broken("no JSON object");
-  if (!in.contains("restride_measurements") || in["restride_measurements"] != kFormat)
-    throw broken(fmt::format("not format {}", kFormat));
-  if (!in.contains("records") || !in["records"].is_object()) throw broken("no object 'records'");
+  const JsonValue in = parsed(text);
+  if (in.object() == nullptr) throw broken("no JSON object");
+  const JsonValue* format = in.find("restride_measurements");
+  if (format == nullptr || format->integer() != kFormat) throw broken(fmt::format("not format {}", kFormat));
+  const JsonValue* records = in.find("records");
+  if (records == nullptr || records->object() == nullptr) throw broken("no object 'records'");
   Measurements out;
-  for (const auto& [key, list] : in["records"].items()) {
-    if (!list.is_array()) throw broken(fmt::format("record '{}' is no list", key));
+  for (const auto& [key, list] : *records->object()) {
+    if (list.list() == nullptr) throw broken(fmt::format("record '{}' is no list", key));
     std::vector<MeasuredCandidate>& record = out.state_->records[key];
-    for (const json& k : list) record.push_back(candidate_from(k));
+    for (const JsonValue& k : *list.list()) record.push_back(candidate_from(k));
   }
   return out;
 }

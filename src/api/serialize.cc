@@ -3,41 +3,33 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
-#include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "src/api/plan_impl.h"
+#include "src/base/json_value.h"
 #include "src/cpu/team/team.h"
 
 namespace restride {
 namespace {
 
-using json = nlohmann::ordered_json;  // parameters keep the planner's order
+using base::JsonValue;
 using plan::Candidate;
 
 constexpr int kFormat = 1;
+constexpr base::JsonLimits kLimits{1 << 20, 16};  // the longest plans have some KiB and two levels
 
 ParseError fail(const std::string& what) {
   return ParseError(fmt::format("plan: {}; use the text that Plan::serialize made", what));
 }
 
 /// The object that the text is.
-json parsed(std::string_view text) {
-  std::vector<std::set<std::string>> keys;  // of the objects that are open
-  std::string twice;
-  const json::parser_callback_t look = [&](int, json::parse_event_t event, const json& value) {
-    if (event == json::parse_event_t::object_start) keys.emplace_back();
-    if (event == json::parse_event_t::object_end) keys.pop_back();
-    if (event == json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second)
-      twice = value.get<std::string>();
-    return true;
-  };
-  json in = json::parse(text, look, false);
-  if (in.is_discarded() || !in.is_object()) throw fail("no JSON object");
-  if (!twice.empty()) throw fail(fmt::format("'{}' stands there twice", twice));
-  return in;
+JsonValue parsed(std::string_view text) {
+  try {
+    JsonValue in = base::parse_json(text, kLimits);
+    if (in.object() == nullptr) throw ParseError("no JSON object");
+    return in;
+  } catch (const ParseError& e) {
+    throw fail(e.what());
+  }
 }
 
 template <class Id, class Count>
@@ -47,54 +39,54 @@ std::optional<Id> by_name(std::string_view text, Count count) {
   return std::nullopt;
 }
 
-/// False for what `get` would wrap.
-bool is_integer(const json& value) {
-  return value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX);
+std::int64_t integer(const JsonValue& in, const char* key) {
+  const JsonValue* value = in.find(key);
+  const auto n = value != nullptr ? value->integer() : std::nullopt;
+  if (!n) throw fail(fmt::format("no integer '{}' of 63 bits", key));
+  return *n;
 }
 
-std::int64_t integer(const json& in, const char* key) {
-  if (!in.contains(key) || !is_integer(in[key])) throw fail(fmt::format("no integer '{}' of 63 bits", key));
-  return in[key].get<std::int64_t>();
+const std::string& string(const JsonValue& in, const char* key) {
+  const JsonValue* value = in.find(key);
+  if (value == nullptr || value->text() == nullptr) throw fail(fmt::format("no text '{}'", key));
+  return *value->text();
 }
 
-std::string string(const json& in, const char* key) {
-  if (!in.contains(key) || !in[key].is_string()) throw fail(fmt::format("no text '{}'", key));
-  return in[key].get<std::string>();
-}
-
-plan::Family family_of(const json& in) {
-  const std::string text = string(in, "family");
+plan::Family family_of(const JsonValue& in) {
+  const std::string& text = string(in, "family");
   const auto family = by_name<plan::Family>(text, plan::kFamilyCount);
   if (!family) throw fail(fmt::format("'{}' is no family", text));
   return *family;
 }
 
-plan::Params params_of(const json& in) {
-  if (!in.contains("params") || !in["params"].is_object()) throw fail("no object 'params'");
+plan::Params params_of(const JsonValue& in) {
+  const JsonValue* object = in.find("params");
+  if (object == nullptr || object->object() == nullptr) throw fail("no object 'params'");
   plan::Params params;
-  for (const auto& [key, value] : in["params"].items()) {
+  for (const auto& [key, value] : *object->object()) {
     const auto id = by_name<plan::ParamId>(key, plan::kParamCount);
-    if (!id || !is_integer(value) || params.full()) throw fail(fmt::format("'{}' is no integer parameter", key));
-    params.push_back({*id, value.get<std::int64_t>()});
+    if (!id || !value.integer() || params.full()) throw fail(fmt::format("'{}' is no integer parameter", key));
+    params.push_back({*id, *value.integer()});
   }
   return params;
 }
 
 /// How to plan afresh what the text is a plan of.
-Options options_of(const json& in, plan::Family family) {
+Options options_of(const JsonValue& in, plan::Family family) {
   Options options;
   if (family != plan::Family::kNoop) options.family = plan::name(family);
   const std::int64_t threads = integer(in, "threads");
   if (threads < 1 || threads > cpu::kMostThreads) throw fail(fmt::format("{} threads", threads));
   options.threads = static_cast<int>(threads);
-  const std::string device = string(in, "device");
+  const std::string& device = string(in, "device");
   if (device == "cuda") options.device = DeviceKind::kCuda;
   if (device != "cuda" && device != "cpu") throw fail(fmt::format("'{}' is no device", device));
-  if (in.contains("model")) options.cuda_device = kModelDevice;
+  if (in.find("model") != nullptr) options.cuda_device = kModelDevice;
   return options;
 }
 
-std::shared_ptr<Plan::Impl> plan_afresh(const json& in, const Layout& dst, const Layout& src, const Options& options) {
+std::shared_ptr<Plan::Impl> plan_afresh(const JsonValue& in, const Layout& dst, const Layout& src,
+                                        const Options& options) {
   try {
     return api::make_plan(dst, src, options, integer(in, "dst_align"), integer(in, "src_align"));
   } catch (const ArgumentError& e) {  // an alignment or a family that no plan of these layouts has
@@ -140,19 +132,19 @@ bool offers(const plan::Decision& d, plan::Family family, const plan::Params& pa
 
 std::string Plan::serialize() const {
   const Impl& p = *impl_;
-  json params = json::object();
-  for (const plan::Param& q : p.decision.chosen.params) params[std::string(plan::name(q.id))] = q.value;
-  json out = {{"restride_plan", kFormat}, {"dst", to_string(p.dst)},
-              {"src", to_string(p.src)},  {"dst_align", p.dst_align},
-              {"src_align", p.src_align}, {"device", name(p.decision.device)},
-              {"threads", p.threads},     {"family", plan::name(p.decision.chosen.family)},
-              {"params", params}};
-  if (p.cuda_device == kModelDevice) out["model"] = true;
-  return out.dump();
+  std::string params;
+  for (const plan::Param& q : p.decision.chosen.params)
+    params += fmt::format("{}\"{}\":{}", params.empty() ? "" : ",", plan::name(q.id), q.value);
+  // No name and no layout has a character that JSON wants escaped.
+  return fmt::format(
+      R"({{"restride_plan":{},"dst":"{}","src":"{}","dst_align":{},"src_align":{},"device":"{}","threads":{},)"
+      R"("family":"{}","params":{{{}}}{}}})",
+      kFormat, to_string(p.dst), to_string(p.src), p.dst_align, p.src_align, name(p.decision.device), p.threads,
+      plan::name(p.decision.chosen.family), params, p.cuda_device == kModelDevice ? R"(,"model":true)" : "");
 }
 
 Plan Plan::deserialize(std::string_view text) {
-  const json in = parsed(text);
+  const JsonValue in = parsed(text);
   if (const std::int64_t format = integer(in, "restride_plan"); format != kFormat)
     throw fail(fmt::format("format {} is not {}", format, kFormat));
   const Layout dst = parse_layout(string(in, "dst"));

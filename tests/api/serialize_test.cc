@@ -173,6 +173,31 @@ TEST(Deserialize, RefusesIntegersThatWouldWrap) {
   }
 }
 
+TEST(Deserialize, NamesTheLimitThatATextPasses) {
+  const std::string text = made("f32 (64,96)", "f32 (64,96):(1,64)").serialize();
+  const auto refusal = [](const std::string& wrong) {
+    return message_of<ParseError>([&] { Plan::deserialize(wrong); });
+  };
+  EXPECT_NO_THROW(Plan::deserialize(text + std::string((1 << 20) - text.size(), ' ')));
+  EXPECT_TRUE(holds(refusal(text + std::string((1 << 20) + 1 - text.size(), ' ')), "plan: it has 1048577 bytes",
+                    "more than 1048576 are refused", "Plan::serialize"));
+  const auto nested = [&](std::size_t levels) {
+    return R"({"x":)" + std::string(levels - 1, '[') + std::string(levels - 1, ']') + "," + text.substr(1);
+  };
+  EXPECT_NO_THROW(Plan::deserialize(nested(16)));
+  EXPECT_TRUE(holds(refusal(nested(17)), "nested deeper than 16 levels"));
+  EXPECT_TRUE(holds(refusal(std::string(1 << 20, '[')), "nested deeper than 16 levels"));
+}
+
+TEST(Deserialize, ReadsAsManyKeysAsATextHoldsWithoutComparingAllPairs) {
+  const std::string text = made("f32 (64,96)", "f32 (64,96):(1,64)").serialize();
+  std::string keys = "{";
+  for (int i = 0; i < 80'000; ++i) keys += "\"k" + std::to_string(i) + "\":0,";
+  EXPECT_EQ(Plan::deserialize(keys + text.substr(1)).serialize(), text);
+  EXPECT_TRUE(holds(message_of<ParseError>([&] { Plan::deserialize(keys + R"("k7":1,)" + text.substr(1)); }),
+                    "plan: 'k7' appears twice in one object"));
+}
+
 TEST(Deserialize, RefusesMoreParametersThanAnyPlanHas) {
   std::string text = made("f32 (64,96)", "f32 (64,96):(1,64)", "tile").serialize();
   const std::size_t first = text.find("\"params\":{") + 10;
