@@ -6,7 +6,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace restride;
   try {
-    for (const io::ArrayEntry& entry : io::parse_safetensors(io::MemorySource(io::Bytes(data, size)))) {
+    for (const io::SafetensorsTensor& tensor : io::parse_safetensors(io::MemorySource(io::Bytes(data, size)))) {
+      const io::ArrayEntry entry = io::entry_of(tensor);
       const auto [first, last] = byte_range(entry.layout);
       if (last > first && (first < 8 || static_cast<std::size_t>(last) > size)) std::abort();
       std::vector<std::int64_t> extents;

@@ -31,12 +31,12 @@ bool may_hold_members(const std::string& path) {
 }
 
 /// The entry that `wanted` names, else the one that it names without `suffix`; the only one when nothing is wanted.
-template <class Entry>
-const Entry& choose(const std::vector<Entry>& entries, const std::string& wanted, const std::string& suffix,
-                    const std::string& path) {
-  std::vector<const Entry*> found;
+template <class Entries>
+const auto& choose(const Entries& entries, const std::string& wanted, const std::string& suffix,
+                   const std::string& path) {
+  std::vector<const typename Entries::value_type*> found;
   for (const std::string& name : {wanted, wanted + suffix}) {
-    for (const Entry& e : entries)
+    for (const auto& e : entries)
       if (wanted.empty() || e.name == name) found.push_back(&e);
     if (!found.empty()) break;
   }
@@ -45,7 +45,7 @@ const Entry& choose(const std::vector<Entry>& entries, const std::string& wanted
   if (found.size() > 1 && !wanted.empty())
     throw ParseError(fmt::format("it holds '{}' more than once", printable(wanted)));
   std::vector<std::string> all;
-  for (const Entry& e : entries) all.push_back(e.name);
+  for (const auto& e : entries) all.push_back(e.name);
   const std::string names = listed(all);
   throw ArgumentError(wanted.empty() ? fmt::format("{} holds {} arrays; name one, as in '{}:{}'. It has {}", path,
                                                    entries.size(), path, printable(entries[0].name), names)
@@ -94,8 +94,7 @@ OpenArray open_npz(InputFile file, const std::string& wanted) {
 }
 
 OpenArray open_safetensors(InputFile file, const std::string& wanted) {
-  const std::vector<ArrayEntry> entries = parse_safetensors(file);
-  ArrayEntry entry = choose(entries, wanted, "", file.path());
+  ArrayEntry entry = entry_of(choose(parse_safetensors(file), wanted, "", file.path()));
   if (!entry.unsupported.empty()) throw UnsupportedError(entry.unsupported);
   std::string shown = file.path() + ":" + entry.name;
   return {std::move(file), std::move(entry), std::move(shown)};

@@ -1,22 +1,23 @@
 #include "tools/io/safetensors.h"
 
 #include <algorithm>
-#include <array>
-#include <set>
+#include <compare>
+#include <deque>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/ranges.h>
 
+#include "src/base/json_reader.h"
+#include "src/base/json_text.h"
 #include "tools/io/text.h"
 
 namespace restride::io {
 namespace {
 
-using nlohmann::json;
-
-constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
-constexpr int kMaxDepth = 3;  // file { tensor { shape [ ... ] } }
+constexpr base::JsonLimits kLimits{100'000'000, 3};  // file { tensor { shape [ ... ] } }
 
 constexpr struct {
   std::string_view name;
@@ -30,123 +31,208 @@ constexpr std::string_view kMetadata = "__metadata__";  // the header's one key 
 
 [[noreturn]] void fail(const std::string& problem) { throw ParseError("safetensors header: " + problem); }
 
-json parse_json(const std::vector<std::uint8_t>& text) {
-  std::array<std::set<std::string>, kMaxDepth + 2> names;  // of the object open at each depth
-  const auto watch = [&](int depth, json::parse_event_t event, json& value) {
-    if (depth > kMaxDepth) fail(fmt::format("nested deeper than {} levels", kMaxDepth));
-    if (event != json::parse_event_t::key) return true;
-    const auto at = static_cast<std::size_t>(depth);
-    names[at + 1].clear();
-    if (!names[at].insert(value.get<std::string>()).second)
-      fail(fmt::format("'{}' appears twice in one object", printable(value.get<std::string>())));
-    return true;
-  };
-  try {
-    return json::parse(text.begin(), text.end(), watch);
-  } catch (const json::parse_error& e) {
-    fail(fmt::format("no valid JSON: it ends or goes wrong at byte {}", e.byte));
-  } catch (const json::exception& e) {
-    fail(fmt::format("no valid JSON ({})", printable(e.what())));
+std::string called(const std::string& name) { return "tensor '" + printable(name) + "'"; }
+
+/// Numbers of a list, as far as they are of use.
+struct Numbers {
+  bool present = false, is_list = false;
+  const char* problem = nullptr;  ///< of the first that is no integer of 0 to 2^63 - 1
+  std::size_t count = 0;
+  std::vector<std::int64_t> values;  ///< the first kMaxRank
+
+  void clear() {
+    present = is_list = false;
+    problem = nullptr;
+    count = 0;
+    values.clear();
   }
-}
-
-std::uint64_t unsigned_at(const json& value, const std::string& what) {
-  if (!value.is_number_unsigned()) fail(what + " is no unsigned integer");
-  const auto v = value.get<std::uint64_t>();
-  if (v > static_cast<std::uint64_t>(INT64_MAX)) fail(what + " does not fit 63 bits");
-  return v;
-}
-
-/// The bytes of one tensor, from the beginning of the data.
-struct Span {
-  std::uint64_t first = 0, last = 0;
-  std::string what;  ///< whose, for messages
+  void add(const base::JsonScalar& value) {
+    const auto* n = std::get_if<std::int64_t>(&value);
+    if (problem == nullptr && (n == nullptr || *n < 0))
+      problem = std::holds_alternative<std::uint64_t>(value) ? "does not fit 63 bits" : "is no unsigned integer";
+    if (n != nullptr && values.size() < static_cast<std::size_t>(kMaxRank)) values.push_back(*n);
+    ++count;
+  }
 };
+
+/// Takes the tensors off a header while it is read. What is wrong with one is told when the header has proved to be
+/// JSON with no name twice.
+class HeaderEvents final : public base::JsonEvents {
+ public:
+  explicit HeaderEvents(std::uint64_t data_bytes) : data_bytes_(data_bytes) {}
+
+  void open(bool is_object) override {
+    ++level_;
+    if (level_ == 1 && !is_object) refuse("it is no JSON object");
+    if (level_ == 2) {
+      if (!is_object) refuse_member();
+      dtype_.reset();
+      has_dtype_ = false;
+      shape_.clear();
+      offsets_.clear();
+    }
+    if (level_ == 3) {
+      if (in_metadata_) refuse_member();
+      if (numbers_ != nullptr) numbers_->is_list = !is_object;
+    }
+  }
+
+  void close() override {
+    if (level_ == 2 && !in_metadata_ && problem_.empty()) add_tensor();
+    if (level_ == 3) numbers_ = nullptr;
+    --level_;
+  }
+
+  void key(std::string_view name) override {
+    if (level_ == 1) {
+      name_ = name;
+      in_metadata_ = name == kMetadata;
+    } else if (level_ == 2 && !in_metadata_) {
+      is_dtype_ = name == "dtype";
+      has_dtype_ |= is_dtype_;
+      numbers_ = name == "shape" ? &shape_ : name == "data_offsets" ? &offsets_ : nullptr;
+      if (numbers_ != nullptr) numbers_->present = true;
+    }
+  }
+
+  void scalar(const base::JsonScalar& value) override {
+    if (level_ == 0) refuse("it is no JSON object");
+    if (level_ == 1 && !(in_metadata_ && std::holds_alternative<std::nullptr_t>(value))) refuse_member();
+    const auto* text = std::get_if<std::string_view>(&value);
+    if (level_ == 2 && in_metadata_ && text == nullptr) refuse_member();
+    if (level_ == 2 && !in_metadata_ && is_dtype_ && text != nullptr) dtype_ = *text;
+    if (level_ == 3 && numbers_ != nullptr && numbers_->is_list) numbers_->add(value);
+  }
+
+  /// Errors: ParseError: what is wrong with the first tensor that something is wrong with.
+  std::deque<SafetensorsTensor> take() {
+    if (!problem_.empty()) fail(problem_);
+    return std::move(tensors_);
+  }
+
+ private:
+  void refuse(const std::string& problem) {
+    if (problem_.empty()) problem_ = problem;
+  }
+  /// A member of the file that is not of the kind that its name asks for.
+  void refuse_member() {
+    refuse(in_metadata_ ? fmt::format("'{}' is no object of strings", kMetadata) : called(name_) + " is no object");
+  }
+
+  /// What is wrong with the tensor's members; empty: nothing.
+  std::string problem_of_members() const {
+    const std::pair<const char*, bool> needed[] = {
+        {"dtype", has_dtype_}, {"shape", shape_.present}, {"data_offsets", offsets_.present}};
+    for (const auto& [member, present] : needed)
+      if (!present) return fmt::format("has no '{}'", member);
+    if (!dtype_ || !shape_.is_list || !offsets_.is_list || offsets_.count != 2)
+      return "needs a dtype string, a shape list and two data_offsets";
+    if (shape_.count > static_cast<std::size_t>(kMaxRank)) return fmt::format("has more than {} extents", kMaxRank);
+    if (shape_.problem != nullptr) return fmt::format(": an extent {}", shape_.problem);
+    if (offsets_.problem != nullptr) return fmt::format(": data_offsets {}", offsets_.problem);
+    return "";
+  }
+
+  void add_tensor() {
+    if (const std::string wrong = problem_of_members(); !wrong.empty())
+      return refuse(called(name_) + (wrong[0] == ':' ? "" : " ") + wrong);
+    const auto first = static_cast<std::uint64_t>(offsets_.values[0]);
+    const auto last = static_cast<std::uint64_t>(offsets_.values[1]);
+    if (first > last || last > data_bytes_)
+      return refuse(fmt::format("{} lies at bytes {} to {} of {}; the file is truncated or the header is wrong",
+                                called(name_), first, last, data_bytes_));
+    SafetensorsTensor t{name_, first, last, std::nullopt, {}, {}};
+    const auto* row =
+        std::find_if(std::begin(kDtypes), std::end(kDtypes), [&](const auto& r) { return r.name == *dtype_; });
+    if (row == std::end(kDtypes)) {  // how many bytes its elements take is unknown, so the span cannot be checked
+      t.unknown_dtype = printable(*dtype_);
+    } else {
+      const Layout layout = contiguous(row->dtype, shape_.values);
+      if (static_cast<std::uint64_t>(layout.bytes()) != last - first)
+        return refuse(fmt::format("{}: {} is {} bytes, but data_offsets span {}", called(name_), to_string(layout),
+                                  layout.bytes(), last - first));
+      t.dtype = row->dtype;
+      t.extents = shape_.values;
+    }
+    tensors_.push_back(std::move(t));
+  }
+
+  const std::uint64_t data_bytes_;
+  int level_ = 0;
+  bool in_metadata_ = false;
+  std::string name_;  // of the tensor, or kMetadata
+  // The tensor's members, as far as they are read.
+  bool is_dtype_ = false, has_dtype_ = false;
+  std::optional<std::string> dtype_;
+  Numbers shape_, offsets_;
+  Numbers* numbers_ = nullptr;  // where the list being read belongs
+  std::deque<SafetensorsTensor> tensors_;
+  std::string problem_;
+};
+
+/// Those of no bytes stay in the header's order.
+void sort_by_place(std::deque<SafetensorsTensor>& tensors) {
+  struct Place {
+    std::uint64_t first, last;
+    std::size_t index;
+    auto operator<=>(const Place&) const = default;
+  };
+  std::vector<Place> places;
+  places.reserve(tensors.size());
+  for (const SafetensorsTensor& t : tensors) places.push_back({t.first, t.last, places.size()});
+  if (std::is_sorted(places.begin(), places.end())) return;
+  std::sort(places.begin(), places.end());
+  std::deque<SafetensorsTensor> sorted;
+  for (const Place& p : places) sorted.push_back(std::move(tensors[p.index]));
+  tensors = std::move(sorted);
+}
 
 /// Tensors lie one behind the other and fill the data, as the format has it: nothing hides in between or behind them,
 /// and no two share bytes.
-void require_filled(std::vector<Span> spans, std::uint64_t data_bytes) {
-  std::sort(spans.begin(), spans.end(),
-            [](const Span& a, const Span& b) { return a.first != b.first ? a.first < b.first : a.last < b.last; });
+void require_filled(const std::deque<SafetensorsTensor>& tensors, std::uint64_t data_bytes) {
   std::uint64_t end = 0;
-  for (const Span& s : spans) {
-    if (s.first != end)
-      fail(fmt::format("{} begins at byte {} of the data, but what lies before it ends at {}", s.what, s.first, end));
-    end = s.last;
+  for (const SafetensorsTensor& t : tensors) {
+    if (t.first != end)
+      fail(fmt::format("{} begins at byte {} of the data, but what lies before it ends at {}", called(t.name), t.first,
+                       end));
+    end = t.last;
   }
   if (end != data_bytes) fail(fmt::format("its tensors end at byte {} of the data, the file at {}", end, data_bytes));
 }
 
-/// Metadata names texts by texts.
-void check_metadata(const json& value) {
-  const bool texts =
-      value.is_object() && std::all_of(value.begin(), value.end(), [](const json& v) { return v.is_string(); });
-  if (!texts && !value.is_null()) fail(fmt::format("'{}' is no object of strings", kMetadata));
-}
-
-ArrayEntry read_tensor(const std::string& name, const json& value, std::uint64_t data_start, std::uint64_t data_bytes,
-                       std::vector<Span>* spans) {
-  const std::string what = "tensor '" + printable(name) + "'";
-  if (!value.is_object()) fail(what + " is no object");
-  for (const char* key : {"dtype", "shape", "data_offsets"})
-    if (!value.contains(key)) fail(fmt::format("{} has no '{}'", what, key));
-  if (!value["dtype"].is_string() || !value["shape"].is_array() || !value["data_offsets"].is_array() ||
-      value["data_offsets"].size() != 2)
-    fail(what + " needs a dtype string, a shape list and two data_offsets");
-
-  const auto dtype = value["dtype"].get<std::string>();
-  const auto* row =
-      std::find_if(std::begin(kDtypes), std::end(kDtypes), [&](const auto& r) { return r.name == dtype; });
-
-  if (value["shape"].size() > static_cast<std::size_t>(kMaxRank))
-    fail(fmt::format("{} has more than {} extents", what, kMaxRank));
-  std::vector<std::int64_t> extents;
-  for (const json& n : value["shape"])
-    extents.push_back(static_cast<std::int64_t>(unsigned_at(n, what + ": an extent")));
-  const std::uint64_t first = unsigned_at(value["data_offsets"][0], what + ": data_offsets");
-  const std::uint64_t last = unsigned_at(value["data_offsets"][1], what + ": data_offsets");
-  if (first > last || last > data_bytes)
-    fail(fmt::format("{} lies at bytes {} to {} of {}; the file is truncated or the header is wrong", what, first, last,
-                     data_bytes));
-  spans->push_back({first, last, what});
-
-  ArrayEntry entry;
-  entry.name = name;
-  if (row == std::end(kDtypes)) {  // how many bytes its elements take is unknown, so the span cannot be checked
-    entry.layout = contiguous(DType::kU8, {0});
-    entry.unsupported =
-        fmt::format("safetensors: {} has dtype '{}', which restride does not know", what, printable(dtype));
-    return entry;
-  }
-  entry.layout = contiguous(row->dtype, extents);
-  if (static_cast<std::uint64_t>(entry.layout.bytes()) != last - first)
-    fail(fmt::format("{}: {} is {} bytes, but data_offsets span {}", what, to_string(entry.layout),
-                     entry.layout.bytes(), last - first));
-  entry.layout.offset_bytes = static_cast<std::int64_t>(data_start + first);
-  return entry;
-}
-
 }  // namespace
 
-std::vector<ArrayEntry> parse_safetensors(const ByteSource& source) {
+std::deque<SafetensorsTensor> parse_safetensors(const ByteSource& source) {
   const std::uint64_t header_bytes = load_le(source.read(0, 8).data(), 8);
-  if (header_bytes > kMaxHeaderBytes)
-    fail(fmt::format("its length is given as {} bytes; more than {} are refused", header_bytes, kMaxHeaderBytes));
-  const json header = parse_json(source.read(8, header_bytes));
-  if (!header.is_object()) fail("it is no JSON object");
-  const std::uint64_t data_start = 8 + header_bytes;
-
-  const std::uint64_t data_bytes = source.size() - data_start;
-  std::vector<ArrayEntry> entries;
-  std::vector<Span> spans;
-  for (const auto& [name, value] : header.items()) {
-    if (name == kMetadata)
-      check_metadata(value);
-    else
-      entries.push_back(read_tensor(name, value, data_start, data_bytes, &spans));
+  if (header_bytes > kLimits.bytes)
+    fail(fmt::format("its length is given as {} bytes; more than {} are refused", header_bytes, kLimits.bytes));
+  const std::vector<std::uint8_t> text = source.read(8, header_bytes);
+  const std::uint64_t data_start = 8 + header_bytes, data_bytes = source.size() - data_start;
+  HeaderEvents events(data_bytes);
+  try {
+    base::read_json({reinterpret_cast<const char*>(text.data()), text.size()}, kLimits, events);
+  } catch (const ParseError& e) {
+    fail(e.what());
   }
-  require_filled(std::move(spans), data_bytes);
-  return entries;
+  std::deque<SafetensorsTensor> tensors = events.take();
+  sort_by_place(tensors);
+  require_filled(tensors, data_bytes);
+  for (SafetensorsTensor& t : tensors) t.first += data_start, t.last += data_start;
+  return tensors;
+}
+
+ArrayEntry entry_of(const SafetensorsTensor& tensor) {
+  ArrayEntry entry;
+  entry.name = tensor.name;
+  if (tensor.dtype) {
+    entry.layout = contiguous(*tensor.dtype, tensor.extents);
+    entry.layout.offset_bytes = static_cast<std::int64_t>(tensor.first);
+  } else {
+    entry.layout = contiguous(DType::kU8, {0});
+    entry.unsupported = fmt::format("safetensors: {} has dtype '{}', which restride does not know", called(tensor.name),
+                                    tensor.unknown_dtype);
+  }
+  return entry;
 }
 
 std::string safetensors_header(const std::string& name, const Element& element, Extents extents) {
@@ -160,11 +246,9 @@ std::string safetensors_header(const std::string& name, const Element& element, 
         "safetensors has no dtype for {}; {}, or write .npy", to_string(element),
         element.dtype == DType::kBytes ? "say with --in-dtype what the elements really are" : "convert with --dtype"));
   const Layout layout = contiguous(element, extents);
-  nlohmann::ordered_json tensor;
-  tensor["dtype"] = row->name;
-  tensor["shape"] = json(std::vector<std::int64_t>(extents.begin(), extents.end()));
-  tensor["data_offsets"] = {0, layout.bytes()};
-  std::string text = nlohmann::ordered_json{{name, tensor}}.dump();
+  std::string text =
+      fmt::format(R"({{{}:{{"dtype":"{}","shape":[{}],"data_offsets":[0,{}]}}}})", base::json_quoted(name), row->name,
+                  fmt::join(extents.begin(), extents.end(), ","), layout.bytes());
   text.append((8 - text.size() % 8) % 8, ' ');
   std::string out;
   append_le(out, text.size(), 8);

@@ -1,5 +1,6 @@
 #include "tools/io/safetensors.h"
 
+#include "tests/support/allocations.h"
 #include "tests/tools/io/support.h"
 
 namespace restride::io {
@@ -9,11 +10,17 @@ std::string file_of(const std::string& json, std::size_t data_bytes = 64) {
   return le(json.size(), 8) + json + std::string(data_bytes, '\0');
 }
 
+std::vector<ArrayEntry> entries_of(const std::string& file) {
+  std::vector<ArrayEntry> entries;
+  for (const SafetensorsTensor& t : parse_safetensors(source_of(file))) entries.push_back(entry_of(t));
+  return entries;
+}
+
 TEST(Safetensors, ReadsEveryTensorWithItsPlaceInTheFile) {
   const std::string json = R"({"__metadata__":{"format":"pt"},"b":{"dtype":"F16","shape":[2,3],"data_offsets":[4,16]},)"
                            R"("a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}})";
   const std::string file = file_of(json, 16);
-  const std::vector<ArrayEntry> entries = parse_safetensors(source_of(file));
+  const std::vector<ArrayEntry> entries = entries_of(file);
   ASSERT_EQ(entries.size(), 2u);
   EXPECT_EQ(entries[0].name, "a");
   EXPECT_EQ(entries[0].layout.rank(), 0);
@@ -30,7 +37,7 @@ TEST(Safetensors, ReadsBackWhatItWrites) {
     const std::string header = safetensors_header("name \"with\" quotes", element, shape);
     EXPECT_EQ(header.size() % 8, 0u);
     const std::string file = header + std::string(static_cast<std::size_t>(6 * element.size_bytes), '\0');
-    const std::vector<ArrayEntry> entries = parse_safetensors(source_of(file));
+    const std::vector<ArrayEntry> entries = entries_of(file);
     ASSERT_EQ(entries.size(), 1u);
     EXPECT_EQ(entries[0].name, "name \"with\" quotes");
     Layout expected = contiguous(element, shape);
@@ -154,7 +161,7 @@ TEST(Safetensors, NamesADtypeItDoesNotKnowAndReadsTheOthers) {
   const std::string file = file_of(R"({"new":{"dtype":"F4","shape":[2],"data_offsets":[0,1]},)"
                                    R"("old":{"dtype":"U8","shape":[3],"data_offsets":[1,4]}})",
                                    4);
-  const std::vector<ArrayEntry> entries = parse_safetensors(source_of(file));
+  const std::vector<ArrayEntry> entries = entries_of(file);
   ASSERT_EQ(entries.size(), 2u);
   EXPECT_NE(entries[0].unsupported.find("'F4'"), std::string::npos) << entries[0].unsupported;
   EXPECT_EQ(entries[1].unsupported, "");
@@ -164,6 +171,112 @@ TEST(Safetensors, NamesADtypeItDoesNotKnowAndReadsTheOthers) {
 TEST(Safetensors, HoldsATensorOfAnUnknownDtypeToTheFile) {
   const std::string file = file_of(R"({"t":{"dtype":"F4","shape":[2],"data_offsets":[60,65]}})");
   EXPECT_NE(message_of<ParseError>([&] { parse_safetensors(source_of(file)); }).find("truncated"), std::string::npos);
+}
+
+/// A file of `count` tensors of one byte; what `name` makes of their numbers are their names.
+template <class Name>
+std::string file_of_many(std::size_t count, Name&& name) {
+  std::string json = "{";
+  for (std::size_t i = 0; i < count; ++i)
+    json += (i == 0 ? "\"" : ",\"") + name(i) + R"(":{"dtype":"U8","shape":[1],"data_offsets":[)" + std::to_string(i) +
+            "," + std::to_string(i + 1) + "]}";
+  return file_of(json + "}", count);
+}
+
+TEST(Safetensors, ReadsAHeaderOfManyTensorsWithoutLookingThroughAllForEach) {
+  constexpr std::size_t kCount = 300'000;
+  const auto name = [](std::size_t i) { return "layers." + std::to_string(i) + ".weight"; };
+  const std::deque<SafetensorsTensor> tensors = parse_safetensors(source_of(file_of_many(kCount, name)));
+  ASSERT_EQ(tensors.size(), kCount);
+  EXPECT_EQ(tensors[299'999].name, "layers.299999.weight");
+  EXPECT_EQ(tensors[299'999].last - tensors[0].first, kCount);
+  const auto once_more = [&](std::size_t i) { return name(i + 1 == kCount ? 1 : i); };
+  EXPECT_NE(message_of<ParseError>([&] {
+              parse_safetensors(source_of(file_of_many(kCount, once_more)));
+            }).find("'layers.1.weight' appears twice"),
+            std::string::npos);
+}
+
+TEST(Safetensors, ReadsAHeaderOfTheLargestSizeAndNoLargerOne) {
+  constexpr std::size_t kMost = 100'000'000;
+  const std::string tensor = R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})";
+  std::string file = le(kMost, 8) + tensor + std::string(kMost - tensor.size(), ' ') + "x";
+  EXPECT_EQ(parse_safetensors(source_of(file)).size(), 1u);
+  file.replace(0, 8, le(kMost + 1, 8));
+  EXPECT_NE(message_of<ParseError>([&] { parse_safetensors(source_of(file)); }).find("more than 100000000 are refused"),
+            std::string::npos);
+}
+
+TEST(Safetensors, ListsTensorsInTheOrderOfTheirBytes) {
+  const std::string file = file_of(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[2,4]},)"
+                                   R"("none":{"dtype":"U8","shape":[0],"data_offsets":[2,2]},)"
+                                   R"("z":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
+                                   R"("empty":{"dtype":"U8","shape":[0],"data_offsets":[2,2]}})",
+                                   4);
+  std::vector<std::string> names;
+  for (const ArrayEntry& e : entries_of(file)) names.push_back(e.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"z", "none", "empty", "a"}));
+}
+
+/// Repeats `part`, with its number for each %, to about a MiB between `head` and `tail`.
+std::string repeated(const std::string& head, const std::string& part, const std::string& tail) {
+  std::string json = head;
+  for (int i = 0; json.size() < 1 << 20; ++i) {
+    json += i == 0 ? "" : ",";
+    for (const char c : part) json += c == '%' ? std::to_string(i) : std::string(1, c);
+  }
+  return json + tail;
+}
+
+TEST(Safetensors, TakesNoMoreThanEightTimesAHeadersSizeOfMemory) {
+  const std::string ones = [] {
+    std::string s = "0";
+    for (int i = 0; i < 63; ++i) s += ",1";
+    return s;
+  }();
+  const std::string shape = R"(,"shape":[)", offsets = R"(],"data_offsets":[0,0]})";
+  const std::string long_text(1'100'000, 'x');  // a little above a power of two, where what doubles is largest
+  const std::pair<const char*, std::string> table[] = {
+      {"many tensors", repeated("{", R"("%":{"dtype":"U8")" + shape + "0" + offsets, "}")},
+      {"unknown dtypes", repeated("{", R"("%":{"dtype":"")" + shape + offsets, "}")},
+      {"many modes", repeated("{", R"("%":{"dtype":"U8")" + shape + ones + offsets, "}")},
+      {"metadata", repeated(R"({"__metadata__":{)", R"("%":"")", "}}")},
+      {"unknown keys", repeated(R"({"t":{)", R"("%":1)", "}}")},
+      {"a list without end", repeated(R"({"t":{"shape":[)", "1", "]}}")},
+      {"lists of a kind that none is", repeated(R"({"t":[)", "{}", "]}")},
+      {"a long name", "{\"" + long_text + R"(":{"dtype":"U8")" + shape + "0" + offsets + "}"},
+      {"a long text", R"({"__metadata__":{"a":")" + long_text + "\"}}"},
+      {"a long text of escapes", R"({"__metadata__":{"a":")" + repeated("", R"(\u00e9\n)", "") + "\"}}"},
+      {"a long dtype", R"({"t":{"dtype":")" + long_text + "\"" + shape + offsets + "}"},
+      {"a long number", R"({"t":{"dtype":"U8")" + shape + std::string(1'100'000, '1') + offsets + "}"},
+      {"a text without end", "{\"" + long_text},
+      {"a text that is none", "{\"" + long_text + "\n\":1}"}};
+  for (const auto& [what, json] : table) {
+    const std::string file = file_of(json, 0);
+    const std::size_t before = test::live_bytes();
+    test::forget_peak();
+    try {
+      parse_safetensors(source_of(file));
+    } catch (const ParseError&) {  // many are none
+    }
+    EXPECT_LE(test::peak_bytes() - before, 8 * json.size()) << what;
+  }
+}
+
+TEST(Safetensors, ThrowsWhereverMemoryRunsOut) {
+  const auto name = [](std::size_t i) { return "a name that takes memory " + std::to_string(i); };
+  std::string file = file_of_many(200, name);
+  for (const std::string part : {"", "\"shape\"", "}}"}) {  // as it is, then with a piece of it gone
+    file.erase(file.find(part), part.size());
+    const auto told = [&file] {
+      try {
+        return parse_safetensors(source_of(file)).empty();
+      } catch (const ParseError&) {
+        return false;
+      }
+    };
+    EXPECT_GT(test::failures_told(told), 10u) << part;
+  }
 }
 
 }  // namespace
