@@ -156,7 +156,7 @@ void print_json(const Plan& plan) {
   out["others"] = nlohmann::ordered_json::array();
   for (const plan::Candidate& k : decision.others)
     out["others"].push_back(candidate_json(k, k.applies ? api::why_lost(decision, k) : std::string(k.reason)));
-  out["plan"] = nlohmann::ordered_json::parse(plan.serialize());
+  out["plan"] = io::parse_report(plan.serialize());
   fmt::print("{}\n", io::json_text(out));
 }
 

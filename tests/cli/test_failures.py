@@ -1,6 +1,7 @@
 """restride copy: bad input gets a clear message, the right exit code and no output."""
 import json
 import os
+import resource
 import struct
 import subprocess
 
@@ -262,3 +263,33 @@ def test_an_output_appears_where_there_is_no_proc(tmp_path, array):
         assert done.returncode == 0, done.stderr
         assert (np.load(tmp_path / "out.npy") == array).all()
         assert sorted(os.listdir(tmp_path)) == ["in.npy", "out.npy"]
+
+
+def run_within(memory_bytes, cwd, *args):
+    return subprocess.run([RESTRIDE, *args], cwd=cwd, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes)))
+
+
+@pytest.mark.skipif(bool(os.environ.get("RESTRIDE_SANITIZE")), reason="sanitizers need memory of their own")
+@pytest.mark.parametrize("args", [["copy", "many.safetensors:t7", "out.npy", "--threads", "1"],
+                                  ["bench", "--cases", "many.json", "--only", "c1", "--reps", "1", "--threads", "1"],
+                                  ["bench", "--cases", "one.json", "--json", "results.json", "--reps", "1", "--threads", "1"]])
+def test_json_that_there_is_no_memory_for_ends_in_a_message(tmp_path, args):
+    n = 40_000
+    tensors = json.dumps({f"t{i}": {"dtype": "U8", "shape": [1], "data_offsets": [i, i + 1]} for i in range(n)}).encode()
+    (tmp_path / "many.safetensors").write_bytes(struct.pack("<Q", len(tensors)) + tensors + bytes(n))
+    cases = [{"name": f"c{i}", "shape": [4, 5], "axes": [1, 0]} for i in range(5000)]
+    (tmp_path / "many.json").write_text(json.dumps({"cases": cases}))
+    (tmp_path / "one.json").write_text(json.dumps({"cases": cases[:1]}))
+    run = {"device": "cpu", "machine": {"cpu": "another"}, "cases": [{"name": f"c{i}", "median_ns": 1.5} for i in range(2000)]}
+    (tmp_path / "results.json").write_text(json.dumps({"runs": [{"threads": k, **run} for k in range(6)]}))
+    least = next(kib for kib in range(4096, 1 << 20, 64) if run_within(kib << 10, tmp_path, "--version").returncode == 0)
+    lacked = 0
+    for kib in range(least, least + 16384, 200):
+        done = run_within(kib << 10, tmp_path, *args)
+        assert done.returncode in (0, 1), f"{kib} KiB: {done.returncode} {done.stderr}"
+        assert done.returncode == 0 or done.stderr.startswith("restride: error: "), f"{kib} KiB: {done.stderr}"
+        if "memory" not in done.stderr:
+            break
+        lacked += 1
+    assert lacked > 5

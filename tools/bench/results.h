@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/bench/runner.h"
+#include "tools/io/json_text.h"
 
 namespace restride::bench {
 
@@ -33,6 +34,9 @@ class ResultFile {
   /// Reads the runs that are there; an empty path makes a file that keeps nothing.
   /// Errors: IoError: the file cannot be written, or holds something else than results.
   explicit ResultFile(std::string path);
+  ~ResultFile() { io::take_apart(content_); }  // there may be no memory left to do it otherwise
+  ResultFile(const ResultFile&) = delete;
+  ResultFile& operator=(const ResultFile&) = delete;
 
   /// Errors: IoError: the file holds runs of another machine.
   void require_machine(const nlohmann::ordered_json& machine) const;

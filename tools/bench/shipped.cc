@@ -2,8 +2,8 @@
 
 #include <fnmatch.h>
 
-#include <nlohmann/json.hpp>
-
+#include "src/base/json_value.h"
+#include "src/base/text_file.h"
 #include "tools/bench/shipped_files.h"
 
 namespace restride::bench {
@@ -16,11 +16,11 @@ std::optional<std::string_view> shipped_cases(std::string_view name) {
 }
 
 std::string shipped_class(std::string_view case_name) {
-  static const nlohmann::json kClasses = nlohmann::json::parse(kClassesText);
+  static const base::JsonValue kClasses = base::parse_json(kClassesText, {base::kMostTextBytes, 16});
   const std::string name(case_name);
-  for (const auto& [case_class, patterns] : kClasses.at("classes").items())
-    for (const auto& pattern : patterns)
-      if (fnmatch(pattern.get<std::string>().c_str(), name.c_str(), 0) == 0) return case_class;
+  for (const auto& [case_class, patterns] : *kClasses.find("classes")->object())
+    for (const base::JsonValue& pattern : *patterns.list())
+      if (fnmatch(pattern.text()->c_str(), name.c_str(), 0) == 0) return case_class;
   return "";
 }
 

@@ -1,12 +1,73 @@
-// JSON on its way out.
+// JSON of reports: as values that a command puts together, as text, and read again.
 #pragma once
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "src/base/json_reader.h"
+#include "src/base/text_file.h"
+
 namespace restride::io {
+
+/// Empties objects and lists from the inside. Destroying full ones allocates, and ends the program where memory is
+/// short; destroying empty ones does not.
+template <class Json>
+void take_apart(Json& value) noexcept {
+  if (!value.is_structured()) return;
+  for (auto& part : value) take_apart(part);
+  value.clear();
+}
+
+namespace detail {
+
+class ReportBuilder final : public base::JsonEvents {
+ public:
+  using Json = nlohmann::ordered_json;
+  ~ReportBuilder() override { take_apart(root_); }
+  void open(bool is_object) override {
+    Json& value = place();
+    value = is_object ? Json::object() : Json::array();
+    open_.push_back(&value);  // stays where it is: only the innermost grows
+  }
+  void close() override { open_.pop_back(); }
+  void key(std::string_view name) override { key_ = name; }
+  void scalar(const base::JsonScalar& value) override {
+    Json& to = place();
+    std::visit([&to](const auto& held) { to = held; }, value);
+  }
+  Json take() { return std::move(root_); }
+
+ private:
+  Json& place() {
+    if (open_.empty()) return root_;
+    Json& in = *open_.back();
+    if (in.is_array()) return in.get_ref<Json::array_t&>().emplace_back();
+    // Not by operator[], which looks through all keys; the reader has found none twice.
+    return in.get_ref<Json::object_t&>()
+        .std::vector<Json::object_t::value_type>::emplace_back(std::move(key_), Json())
+        .second;
+  }
+
+  Json root_;
+  std::vector<Json*> open_;
+  std::string key_;
+};
+
+}  // namespace detail
+
+/// An older report, to be added to. Errors: ParseError, as base::read_json.
+inline nlohmann::ordered_json parse_report(std::string_view text) {
+  constexpr base::JsonLimits kLimits{base::kMostTextBytes, 16};
+  detail::ReportBuilder builder;
+  base::read_json(text, kLimits, builder);
+  return builder.take();
+}
 
 /// A report as JSON text. Paths may be any bytes, JSON must be UTF-8: what is not becomes U+FFFD.
 template <class Json>

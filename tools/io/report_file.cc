@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "tools/io/file.h"
+#include "tools/io/json_text.h"
 #include "tools/io/output_file.h"
 
 namespace restride::io {
@@ -52,10 +53,15 @@ Json older_report(const std::string& path, const std::function<bool(const Json&)
   if (::stat(path.c_str(), &st) != 0) return {};
   const std::string text = read_text(path, path);
   if (text.empty()) return {};
-  Json found = Json::parse(text, nullptr, false);
-  if (!found.is_discarded() && is_report(found)) return found;
-  throw IoError(path + " exists and holds " + (found.is_discarded() ? "no JSON" : "other JSON than this command's") +
-                ", so it is no older report; remove it or name another file");
+  const char* what = "other JSON than this command's";
+  try {
+    Json found = parse_report(text);
+    if (is_report(found)) return found;
+    take_apart(found);
+  } catch (const ParseError&) {
+    what = "no JSON";
+  }
+  throw IoError(path + " exists and holds " + what + ", so it is no older report; remove it or name another file");
 }
 
 }  // namespace

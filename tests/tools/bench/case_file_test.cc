@@ -71,6 +71,12 @@ TEST(CaseFile, RefusesWhatItCannotReadAndNamesCaseAndKey) {
             std::string::npos);
   EXPECT_NE(message_of(R"({"cases": [{"name": "a", "shape": [2]}, {"name": "a", "shape": [3]}]})").find("two cases"),
             std::string::npos);
+  EXPECT_NE(message_of(R"({"cases": [], "cases": []})").find("case file file: 'cases' appears twice"),
+            std::string::npos);
+  EXPECT_NE(message_of(std::string(100, '[')).find("case file file: nested deeper than 16"), std::string::npos);
+  EXPECT_NE(message_of(R"({"cases": [{"shape": [[2]]}]})").find("integers only, not a list"), std::string::npos);
+  EXPECT_NE(message_of(R"({"cases": [{"shape": [2], "slice": [1.5]}]})").find("strings only, not 1.5"),
+            std::string::npos);
   EXPECT_THROW(load_case_file("/nonexistent/cases.json"), IoError);
 }
 

@@ -39,6 +39,8 @@ TEST(ReportFile, ReplacesNothingButAReport) {
   write_file(folder / "list.json", "[1]");
   EXPECT_NE(refusal("list.json").find("other JSON than this command's"), std::string::npos);
   EXPECT_EQ(read_file(folder / "list.json"), "[1]");
+  write_file(folder / "deep.json", std::string(1000, '['));
+  EXPECT_NE(refusal("deep.json").find("holds no JSON"), std::string::npos);
   write_file(folder / "empty", "");  // as mktemp makes it
   require_report(folder / "empty", is_object);
 }
