@@ -147,7 +147,7 @@ class HeaderEvents final : public base::JsonEvents {
     if (row == std::end(kDtypes)) {  // how many bytes its elements take is unknown, so the span cannot be checked
       t.unknown_dtype = printable(*dtype_);
     } else {
-      const Layout layout = contiguous(row->dtype, shape_.values);
+      const Layout layout = dense(row->dtype, shape_.values, false);
       if (static_cast<std::uint64_t>(layout.bytes()) != last - first)
         return refuse(fmt::format("{}: {} is {} bytes, but data_offsets span {}", called(name_), to_string(layout),
                                   layout.bytes(), last - first));

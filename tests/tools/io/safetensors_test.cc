@@ -154,7 +154,8 @@ TEST(Safetensors, TakesMetadataOfStringsOnly) {
 
 TEST(Safetensors, RefusesByteCountsThatOverflow) {
   const std::string file = file_of(R"({"t":{"dtype":"F64","shape":[4294967296,4294967296],"data_offsets":[0,0]}})");
-  EXPECT_THROW(parse_safetensors(source_of(file)), RangeError);
+  const std::string message = message_of<RangeError>([&] { parse_safetensors(source_of(file)); });
+  EXPECT_NE(message.find("its header claims extents (4294967296,4294967296) of f64"), std::string::npos) << message;
 }
 
 TEST(Safetensors, NamesADtypeItDoesNotKnowAndReadsTheOthers) {
