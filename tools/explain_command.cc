@@ -127,7 +127,7 @@ Sides sides_of(const ExplainArguments& a) {
 /// `reason`: why it was chosen, lost, or does not apply; may be empty.
 nlohmann::ordered_json candidate_json(const plan::Candidate& k, const std::string& reason) {
   nlohmann::ordered_json out;
-  out["family"] = plan::name(k.family);
+  out["kernel"] = k.kernel.text;
   out["applies"] = k.applies;
   if (!reason.empty()) out["reason"] = reason;
   if (!k.applies) return out;

@@ -60,7 +60,8 @@ struct Options {
   int threads = 0;
   const Executor* executor = nullptr;  ///< CPU: run on the caller's pool instead of ours; must outlive the run
   void* stream = nullptr;              ///< CUDA: a cudaStream_t; null is the legacy default stream
-  /// Force a family by name ("tile"), for tests and measurements. Errors: ArgumentError when it does not apply.
+  /// Force a family ("tile"), or one of its kernels ("tile/aligned"), by name, for tests and measurements.
+  /// Errors: ArgumentError when it does not apply.
   std::string_view family = {};
   bool measure = false;  ///< time the candidates once and keep the best (allocates scratch, synchronises; opt-in)
   Measurements* measurements = nullptr;  ///< plan by these records; with `measure`, add to them (measurements.hpp)
@@ -111,7 +112,8 @@ class Plan {
 
   Layout dst() const;
   Layout src() const;
-  std::string_view family() const noexcept;
+  std::string_view family() const noexcept;  ///< of kernels, the one that was chosen: "tile"
+  std::string_view kernel() const noexcept;  ///< of the family: "tile/aligned"
   DeviceKind device() const noexcept;
   int cuda_device() const noexcept;  ///< the GPU's number; kModelDevice for a model; -1 on the CPU
   int threads() const noexcept;

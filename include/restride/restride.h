@@ -109,7 +109,7 @@ typedef struct restride_options {
   int32_t threads;                   /* CPU; 0: RESTRIDE_NUM_THREADS, then the cores this process is granted */
   int32_t measure;                   /* not 0: time the candidates once and keep the best (allocates scratch) */
   void* stream;                      /* CUDA: a cudaStream_t; NULL: the legacy default stream */
-  const char* family;                /* force a family by name, for tests and measurements; NULL: the planner's */
+  const char* family;                /* force a family or a kernel, for tests and measurements; NULL: the planner's */
   const restride_executor* executor; /* CPU: run on the caller's pool; must outlive the run; NULL: ours */
 } restride_options;
 
@@ -182,8 +182,11 @@ RESTRIDE_API restride_status restride_plan_explain(const restride_plan* plan, ch
 RESTRIDE_API restride_status restride_plan_serialize(const restride_plan* plan, char* buffer, size_t capacity,
                                                      size_t* length);
 
-/* The family that won, "tile". */
+/* The family of the kernel that won, "tile". */
 RESTRIDE_API restride_status restride_plan_family(const restride_plan* plan, char* buffer, size_t capacity,
+                                                  size_t* length);
+/* The kernel of it, "tile/aligned". */
+RESTRIDE_API restride_status restride_plan_kernel(const restride_plan* plan, char* buffer, size_t capacity,
                                                   size_t* length);
 
 /* A tensor's layout in the notation, "f32 (8,64):(64,1)". */

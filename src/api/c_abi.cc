@@ -279,6 +279,13 @@ restride_status restride_plan_family(const restride_plan* plan, char* buffer, si
   });
 }
 
+restride_status restride_plan_kernel(const restride_plan* plan, char* buffer, size_t capacity, size_t* length) {
+  return guarded([&] {
+    require(plan != nullptr, "plan is NULL");
+    write_text(plan->plan.kernel(), buffer, capacity, length);
+  });
+}
+
 restride_status restride_plan_deserialize(restride_plan** plan, const char* json) {
   if (plan != nullptr) *plan = nullptr;
   return guarded([&] {

@@ -49,7 +49,7 @@ std::string labelled(std::string_view label, std::string_view text) {
 
 /// A line about a kernel: text behind its name.
 std::string of_kernel(std::string_view label, const Candidate& k, std::string_view text) {
-  return lines_of(fmt::format("{:<{}}{:<{}}", label, kLabel, plan::name(k.family), kKernel), kLabel + kKernel, text);
+  return lines_of(fmt::format("{:<{}}{:<{}}", label, kLabel, k.kernel.text, kKernel), kLabel + kKernel, text);
 }
 
 std::string params_of(const Candidate& k) {
@@ -165,7 +165,7 @@ class TimeTable {
 
   /// True when the name alone does not tell a candidate from the others that apply.
   bool has_namesake(const Candidate& k) const {
-    const auto same = [&](const Candidate& other) { return &other != &k && other.applies && other.family == k.family; };
+    const auto same = [&](const Candidate& other) { return &other != &k && other.applies && other.kernel == k.kernel; };
     return same(d_.chosen) || std::any_of(d_.others.begin(), d_.others.end(), same);
   }
 

@@ -78,7 +78,7 @@ bool recall(std::vector<Candidate>& all, const std::vector<MeasuredCandidate>& r
   for (Candidate& k : all) {
     const auto params = params_of(k);
     const auto found = std::find_if(record.begin(), record.end(), [&](const MeasuredCandidate& r) {
-      return r.family == plan::name(k.family) && r.params == params;
+      return r.family == k.kernel.text && r.params == params;
     });
     if (found == record.end()) return false;
     k.measured_ns = found->time_ns;
@@ -110,8 +110,8 @@ void measure(const Plan::Impl& p, const Options& options, std::vector<Candidate>
   const std::uint64_t right = scratch->fingerprint(copies[0]);
   for (std::size_t i = 1; i < all.size(); ++i)
     if (scratch->fingerprint(copies[i]) != right)
-      throw InternalError(fmt::format("families '{}' and '{}' write different bytes for {} -> {}; please report this",
-                                      plan::name(all[0].family), plan::name(all[i].family), to_string(p.src),
+      throw InternalError(fmt::format("kernels '{}' and '{}' write different bytes for {} -> {}; please report this",
+                                      all[0].kernel.text, all[i].kernel.text, to_string(p.src),
                                       to_string(p.dst)));
   std::vector<std::vector<double>> samples(all.size());
   std::vector<int> repeats(all.size());
@@ -130,7 +130,7 @@ void measure(const Plan::Impl& p, const Options& options, std::vector<Candidate>
 std::vector<MeasuredCandidate> record_of(const std::vector<Candidate>& all) {
   std::vector<MeasuredCandidate> out;
   out.reserve(all.size());
-  for (const Candidate& k : all) out.push_back({std::string(plan::name(k.family)), params_of(k), k.measured_ns});
+  for (const Candidate& k : all) out.push_back({std::string(k.kernel.text), params_of(k), k.measured_ns});
   return out;
 }
 

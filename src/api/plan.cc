@@ -156,7 +156,8 @@ int Plan::run(void* dst, const void* src, const Options& options) const noexcept
 
 Layout Plan::dst() const { return impl_->dst; }
 Layout Plan::src() const { return impl_->src; }
-std::string_view Plan::family() const noexcept { return plan::name(impl_->decision.chosen.family); }
+std::string_view Plan::family() const noexcept { return plan::name(impl_->decision.chosen.kernel.family); }
+std::string_view Plan::kernel() const noexcept { return impl_->decision.chosen.kernel.text; }
 DeviceKind Plan::device() const noexcept { return impl_->decision.device; }
 int Plan::cuda_device() const noexcept { return impl_->cuda_device; }
 int Plan::threads() const noexcept { return impl_->threads; }

@@ -14,7 +14,7 @@ namespace {
 using base::JsonValue;
 using plan::Candidate;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;  // 1 named families, not kernels
 constexpr base::JsonLimits kLimits{1 << 20, 16};  // the longest plans have some KiB and two levels
 
 ParseError fail(const std::string& what) {
@@ -52,13 +52,6 @@ const std::string& string(const JsonValue& in, const char* key) {
   return *value->text();
 }
 
-plan::Family family_of(const JsonValue& in) {
-  const std::string& text = string(in, "family");
-  const auto family = by_name<plan::Family>(text, plan::kFamilyCount);
-  if (!family) throw fail(fmt::format("'{}' is no family", text));
-  return *family;
-}
-
 plan::Params params_of(const JsonValue& in) {
   const JsonValue* object = in.find("params");
   if (object == nullptr || object->object() == nullptr) throw fail("no object 'params'");
@@ -72,9 +65,9 @@ plan::Params params_of(const JsonValue& in) {
 }
 
 /// How to plan afresh what the text is a plan of.
-Options options_of(const JsonValue& in, plan::Family family) {
+Options options_of(const JsonValue& in, std::string_view kernel) {
   Options options;
-  if (family != plan::Family::kNoop) options.family = plan::name(family);
+  if (kernel != plan::KernelName{}.text) options.family = kernel;
   const std::int64_t threads = integer(in, "threads");
   if (threads < 1 || threads > cpu::kMostThreads) throw fail(fmt::format("{} threads", threads));
   options.threads = static_cast<int>(threads);
@@ -89,13 +82,14 @@ std::shared_ptr<Plan::Impl> plan_afresh(const JsonValue& in, const Layout& dst, 
                                         const Options& options) {
   try {
     return api::make_plan(dst, src, options, integer(in, "dst_align"), integer(in, "src_align"));
-  } catch (const ArgumentError& e) {  // an alignment or a family that no plan of these layouts has
+  } catch (const ArgumentError& e) {  // an alignment or a kernel that no plan of these layouts has
     throw fail(e.what());
   }
 }
 
 /// True for what a CPU's planner adds or leaves out as the machine and the copy's size have it.
-bool is_optional(plan::Family family, plan::ParamId id) {
+bool is_optional(const Candidate& fresh, plan::ParamId id) {
+  const plan::Family family = fresh.kernel.family;
   switch (id) {
     case plan::ParamId::kNear: return family != plan::Family::kGather;
     case plan::ParamId::kOrder: return family == plan::Family::kRows;
@@ -110,17 +104,17 @@ void require_same_keys(const Candidate& fresh, const plan::Params& params) {
     return std::any_of(in.begin(), in.end(), [&](const plan::Param& p) { return p.id == id; });
   };
   for (const plan::Param& p : params)
-    if (!has(fresh.params, p.id) && !is_optional(fresh.family, p.id))
-      throw fail(fmt::format("family {} has no '{}' for these layouts", plan::name(fresh.family), plan::name(p.id)));
+    if (!has(fresh.params, p.id) && !is_optional(fresh, p.id))
+      throw fail(fmt::format("{} has no '{}' for these layouts", fresh.kernel.text, plan::name(p.id)));
   for (const plan::Param& p : fresh.params)
-    if (!has(params, p.id) && !is_optional(fresh.family, p.id))
-      throw fail(fmt::format("family {} needs '{}'", plan::name(fresh.family), plan::name(p.id)));
+    if (!has(params, p.id) && !is_optional(fresh, p.id))
+      throw fail(fmt::format("{} needs '{}'", fresh.kernel.text, plan::name(p.id)));
 }
 
-/// True when the planner itself offers `family` with these parameters, in any order.
-bool offers(const plan::Decision& d, plan::Family family, const plan::Params& params) {
+/// True when the planner itself offers `kernel` with these parameters, in any order.
+bool offers(const plan::Decision& d, std::string_view kernel, const plan::Params& params) {
   const auto is = [&](const Candidate& k) {
-    return k.applies && k.family == family && k.params.size() == params.size() &&
+    return k.applies && k.kernel.text == kernel && k.params.size() == params.size() &&
            std::all_of(k.params.begin(), k.params.end(), [&](const plan::Param& p) {
              return std::find(params.begin(), params.end(), p) != params.end();
            });
@@ -138,9 +132,9 @@ std::string Plan::serialize() const {
   // No name and no layout has a character that JSON wants escaped.
   return fmt::format(
       R"({{"restride_plan":{},"dst":"{}","src":"{}","dst_align":{},"src_align":{},"device":"{}","threads":{},)"
-      R"("family":"{}","params":{{{}}}{}}})",
+      R"("kernel":"{}","params":{{{}}}{}}})",
       kFormat, to_string(p.dst), to_string(p.src), p.dst_align, p.src_align, name(p.decision.device), p.threads,
-      plan::name(p.decision.chosen.family), params, p.cuda_device == kModelDevice ? R"(,"model":true)" : "");
+      p.decision.chosen.kernel.text, params, p.cuda_device == kModelDevice ? R"(,"model":true)" : "");
 }
 
 Plan Plan::deserialize(std::string_view text) {
@@ -149,20 +143,20 @@ Plan Plan::deserialize(std::string_view text) {
     throw fail(fmt::format("format {} is not {}", format, kFormat));
   const Layout dst = parse_layout(string(in, "dst"));
   const Layout src = parse_layout(string(in, "src"));
-  const plan::Family family = family_of(in);
+  const std::string kernel = string(in, "kernel");
   const plan::Params params = params_of(in);
-  const Options options = options_of(in, family);
-  // The family is forced, then the recorded parameters take the place of the planner's.
+  const Options options = options_of(in, kernel);
+  // The kernel is forced, then the recorded parameters take the place of the planner's.
   const auto fresh = plan_afresh(in, dst, src, options);
   if (fresh->decision.device == DeviceKind::kCpu)  // the text's, also in a parallel region, which allows one
     fresh->threads = api::threads_that_pay(fresh->canonical, options.threads);
   plan::Decision decision = fresh->decision;
-  if (decision.chosen.family != family) throw fail("family 'noop' is for copies of nothing");
+  if (decision.chosen.kernel.text != kernel) throw fail(fmt::format("'{}' names no kernel of such a copy", kernel));
   if (decision.device == DeviceKind::kCpu) require_same_keys(decision.chosen, params);
   // A GPU's kernels rely on what the planner has proved of its own candidates.
-  if (decision.device == DeviceKind::kCuda && !offers(decision, family, params))
-    throw ParseError(fmt::format("plan: no planner offers family {} with these parameters for {} here; plan again",
-                                 plan::name(family), layout::to_string(fresh->canonical)));
+  if (decision.device == DeviceKind::kCuda && !offers(decision, kernel, params))
+    throw ParseError(fmt::format("plan: no planner offers {} with these parameters for {} here; plan again",
+                                 kernel, layout::to_string(fresh->canonical)));
   decision.chosen.params = params;
   return Plan(api::with_decision(*fresh, decision));
 }

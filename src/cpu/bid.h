@@ -17,7 +17,7 @@ struct Bid : Candidate {
 std::int64_t lines_for_runs(std::int64_t bytes, std::int64_t run_bytes, std::int64_t line);
 
 /// A bid with the lines that any family moves, not applying yet.
-Bid base_bid(Family family, const layout::Canonical& c, const CpuMachine& m);
+Bid base_bid(const layout::Canonical& c, const CpuMachine& m);
 
 /// Says whether the bid's stores bypass the caches.
 void push_stream(Candidate* k, const layout::Canonical& c, const CpuMachine& m);

@@ -1,15 +1,16 @@
 #include "src/cpu/planner.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <span>
 
 #include "src/base/checked.h"
 #include "src/base/saturated.h"
 #include "src/cpu/bid.h"
 #include "src/cpu/records.h"
 #include "src/cpu/sets.h"
+#include "src/plan/choose.h"
 #include "src/plan/tile_order.h"
 #include "src/plan/traffic.h"
 
@@ -19,7 +20,7 @@ namespace {
 using layout::Canonical;
 
 Bid bid_run(const Canonical& c, const CpuMachine& m) {
-  Bid k = base_bid(Family::kRun, c, m);
+  Bid k = base_bid(c, m);
   const bool one_run =
       !c.two_sided && (c.modes.empty() || (c.modes.size() == 1 && c.modes[0].dst_stride == c.dst_unit &&
                                            c.modes[0].src_stride == c.src_unit));
@@ -61,7 +62,7 @@ bool follows_src(const Canonical& c, const Candidate& k, const CpuMachine& m) {
 }
 
 Bid bid_rows(const Canonical& c, const CpuMachine& m) {
-  Bid k = base_bid(Family::kRows, c, m);
+  Bid k = base_bid(c, m);
   push_stream_and_near(&k, c, m);
   if (bid_record_rows(c, m, &k)) return k;
   if (c.two_sided || c.modes.empty() || c.modes[0].dst_stride != c.dst_unit) {
@@ -84,7 +85,7 @@ Bid bid_rows(const Canonical& c, const CpuMachine& m) {
 }
 
 Bid bid_gather(const Canonical& c, const CpuMachine& m) {
-  Bid k = base_bid(Family::kGather, c, m);
+  Bid k = base_bid(c, m);
   k.applies = true;
   if (c.two_sided) {
     k.read_lines = k.written_lines = c.units;
@@ -101,69 +102,46 @@ Bid bid_gather(const Canonical& c, const CpuMachine& m) {
 
 /// Tells of each bid what the copy touches. Families that take rows unit by unit want a line for every unit of them,
 /// where units of a row lie lines apart, and are so many that the caches lose them before the next row.
-void tell_traffic(const Canonical& c, const CpuMachine& m, detail::FixedVector<Bid, 12>* bids) {
+void tell_traffic(const Canonical& c, const CpuMachine& m, std::span<Bid> bids) {
   constexpr std::int64_t kFirstCacheBytes = 32 << 10;
   const Traffic traffic = plan::traffic_of(c, m.line_bytes);
   const bool scattered = !c.two_sided && !c.modes.empty() &&
                          magnitude(c.modes[0].src_stride) >= static_cast<std::uint64_t>(m.line_bytes) &&
                          c.modes[0].extent > kFirstCacheBytes / m.line_bytes &&
                          traffic.read_sectors > m.l2_bytes / m.line_bytes;
-  for (Bid& k : *bids) {
+  for (Bid& k : bids) {
     static_cast<Traffic&>(k.predicted) = traffic;
-    if (scattered && (k.family == Family::kRows || k.family == Family::kGather))
+    if (scattered && (k.kernel.family == Family::kRows || k.kernel.family == Family::kGather))
       k.predicted.read_sectors = std::max(traffic.read_sectors, c.units);
   }
 }
 
+struct Bidder {
+  plan::KernelName kernel;
+  Bid (*bid)(const Canonical&, const CpuMachine&);
+};
+
+constexpr Bidder kBidders[] = {{{Family::kRun, "run/units"}, bid_run},
+                               {{Family::kRows, "rows/units"}, bid_rows},
+                               {{Family::kPacked, "packed/staged"}, bid_packed},
+                               {{Family::kTile, "tile/units"}, bid_tile},
+                               {{Family::kBuffered, "buffered/blocks"}, bid_buffered},
+                               {{Family::kChannels, "channels/planes"}, bid_channels},
+                               {{Family::kGather, "gather/units"}, bid_gather}};
+
 }  // namespace
 
 Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_view forced) {
-  Decision d;
-  d.device = DeviceKind::kCpu;
-  if (c.units == 0) {
-    d.chosen.family = Family::kNoop;
-    d.chosen.applies = true;
-    d.chosen.reason = "nothing to copy";
-    return d;
-  }
-  detail::FixedVector<Bid, 12> bids;
-  bids.push_back(bid_run(c, machine));
-  bids.push_back(bid_rows(c, machine));
-  bids.push_back(bid_packed(c, machine));
-  bids.push_back(bid_tile(c, machine));
-  bids.push_back(bid_buffered(c, machine));
-  bids.push_back(bid_channels(c, machine));
-  bids.push_back(bid_gather(c, machine));
-  tell_traffic(c, machine, &bids);
-
-  std::size_t best = bids.size();
+  if (c.units == 0) return plan::nothing_to_do(DeviceKind::kCpu);
+  std::array<Bid, std::size(kBidders)> bids;
+  std::array<const Candidate*, std::size(kBidders)> order;
   for (std::size_t i = 0; i < bids.size(); ++i) {
-    if (!bids[i].applies) continue;
-    if (!forced.empty()) {
-      if (name(bids[i].family) == forced) best = i;
-    } else if (best == bids.size() || bids[i].predicted.time_ns < bids[best].predicted.time_ns) {
-      best = i;
-    }
+    bids[i] = kBidders[i].bid(c, machine);
+    bids[i].kernel = kBidders[i].kernel;
+    order[i] = &bids[i];
   }
-  if (best == bids.size()) {
-    for (const Bid& k : bids)
-      if (name(k.family) == forced)
-        throw ArgumentError(fmt::format("family '{}' does not apply to {}: {}; leave the choice to the planner", forced,
-                                        layout::to_string(c), k.reason));
-    throw ArgumentError(fmt::format("'{}' is no family; use one of {}", forced, plan::family_list()));
-  }
-  d.chosen = bids[best];
-  const auto before = [](const Candidate& a, const Candidate& b) {
-    if (a.applies != b.applies) return a.applies;
-    return a.applies ? a.predicted.time_ns < b.predicted.time_ns : a.family < b.family;
-  };
-  for (const Bid& k : bids) {
-    if (&k == &bids[best]) continue;
-    std::size_t at = d.others.size();
-    while (at > 0 && before(k, d.others[at - 1])) --at;
-    d.others.insert(at, k);
-  }
-  return d;
+  tell_traffic(c, machine, bids);
+  return plan::choose(DeviceKind::kCpu, order, c, forced);
 }
 
 }  // namespace restride::cpu

@@ -60,7 +60,7 @@ CpuArgs common(const Canonical& c, const plan::Candidate& k) {
 }
 
 [[noreturn]] void refuse(const plan::Candidate& k, const Canonical& c) {
-  throw ParseError(fmt::format("plan: the parameters of family {} do not fit {}; plan again", plan::name(k.family),
+  throw ParseError(fmt::format("plan: the parameters of {} do not fit {}; plan again", k.kernel.text,
                                layout::to_string(c)));
 }
 
@@ -226,7 +226,7 @@ CpuArgs prepare_gather(const Canonical& c, const plan::Candidate& k) {
 CpuArgs prepare_cpu(const Canonical& c, const plan::Decision& d, int threads) {
   for (const ParamId flag : {ParamId::kStream, ParamId::kDirect, ParamId::kNear})
     if (const std::int64_t value = d.chosen.get(flag); value < 0 || value > 1) refuse(d.chosen, c);
-  switch (d.chosen.family) {
+  switch (d.chosen.kernel.family) {
     case Family::kRun: return prepare_run(c, d.chosen);
     case Family::kRows: return prepare_rows(c, d.chosen);
     case Family::kPacked: return prepare_packed(c, d.chosen);

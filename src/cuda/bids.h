@@ -121,9 +121,8 @@ inline constexpr std::int32_t kRoomOfFour = 46 << 10;
 void predict(Candidate& bid, const layout::Canonical& c, const CudaMachine& machine, std::int64_t read_sectors,
              std::int64_t written_sectors, double efficiency);
 
-inline Candidate refusal(Family family, std::string_view reason) {
+inline Candidate refusal(std::string_view reason) {
   Candidate bid;
-  bid.family = family;
   bid.reason = reason;
   return bid;
 }

@@ -9,6 +9,7 @@
 #include "src/base/checked.h"
 #include "src/base/saturated.h"
 #include "src/cuda/bids.h"
+#include "src/plan/choose.h"
 #include "src/plan/traffic.h"
 
 namespace restride::cuda {
@@ -83,14 +84,6 @@ void predict(Candidate& bid, const Canonical& c, const CudaMachine& machine, std
 
 namespace {
 
-/// Packed's best offer: its kernels for records, that which stages nothing, or the general one.
-Candidate pack(const Canonical& c, const CudaMachine& machine) {
-  const Candidate records = bid_records(c, machine);
-  if (records.applies) return records;
-  const Candidate direct = bid_direct(c, machine);
-  return direct.applies ? direct : bid_packed(c, machine);
-}
-
 /// True of steps and offsets that no memory has. Tiles count on past the ends of rows, by up to some thousand steps,
 /// which 63 bits then need not hold; gather counts no further than to the last unit.
 bool beyond_memory(const Canonical& c) {
@@ -100,72 +93,54 @@ bool beyond_memory(const Canonical& c) {
   return steps >> kStepBits != 0 || (magnitude(c.dst_offset) | magnitude(c.src_offset)) >> kOffsetBits != 0;
 }
 
-/// Asks a family for its bid, gather alone where steps are beyond any memory.
-struct Ask {
-  const Canonical& c;
-  const CudaMachine& machine;
-  bool beyond;
-
-  [[gnu::noinline]] Candidate operator()(Family family, Candidate (*bid)(const Canonical&, const CudaMachine&)) const {
-    return beyond ? refusal(family, "steps or offsets beyond any memory") : bid(c, machine);
-  }
+/// A kernel, or some that take turns, and its bid.
+struct Bidder {
+  plan::KernelName kernel;
+  Candidate (*bid)(const Canonical&, const CudaMachine&);
 };
 
-/// The names of the families that bid.
-std::string bidders(std::span<const Candidate> bids) {
-  return plan::family_list([&](Family f) {
-    return std::any_of(bids.begin(), bids.end(), [f](const Candidate& b) { return b.family == f; });
-  });
-}
+constexpr Bidder kBidders[] = {{{Family::kRun, "run/words"}, bid_run},
+                               {{Family::kRows, "rows/words"}, bid_rows},
+                               {{Family::kRows, "rows/pixels"}, bid_pixels},
+                               {{Family::kRows, "rows/short"}, bid_short_rows},
+                               {{Family::kTile, "tile/aligned"}, bid_tile},
+                               {{Family::kTile, "tile/bulk"}, bid_tile_bulk},
+                               {{Family::kTile, "tile/chains"}, bid_tile_chains},
+                               {{Family::kTile, "tile/pixels"}, bid_tile_pixels},
+                               {{Family::kPacked, "packed/records"}, bid_records},
+                               {{Family::kPacked, "packed/direct"}, bid_direct},
+                               {{Family::kPacked, "packed/staged"}, bid_packed},
+                               {{Family::kGather, "gather/units"}, bid_gather}};
 
-bool better(const Candidate& a, const Candidate& b) {
-  return a.applies != b.applies ? a.applies : a.applies && a.predicted.time_ns < b.predicted.time_ns;
+/// Packed's kernels take turns: the records', that which stages nothing, the general one.
+void take_turns(std::span<Candidate> bids) {
+  bool taken = false;
+  for (Candidate& k : bids) {
+    if (k.kernel.family != Family::kPacked || !k.applies) continue;
+    if (taken) {
+      const plan::KernelName kernel = k.kernel;
+      k = refusal("another of packed's kernels is for such copies");
+      k.kernel = kernel;
+    }
+    taken = true;
+  }
 }
 
 }  // namespace
 
 Decision plan_cuda(const Canonical& c, const CudaMachine& machine, std::string_view forced) {
-  Decision decision;
-  decision.device = DeviceKind::kCuda;
-  if (c.units == 0) {
-    decision.chosen.family = Family::kNoop;
-    decision.chosen.applies = true;
-    decision.chosen.reason = "nothing to do";
-    return decision;
+  if (c.units == 0) return plan::nothing_to_do(DeviceKind::kCuda);
+  const bool beyond = beyond_memory(c);
+  std::array<Candidate, std::size(kBidders)> bids;
+  std::array<const Candidate*, std::size(kBidders)> order;
+  for (std::size_t i = 0; i < bids.size(); ++i) {
+    const Bidder& b = kBidders[i];
+    bids[i] = beyond && b.kernel.family != Family::kGather ? refusal("steps or offsets beyond any memory") : b.bid(c, machine);
+    bids[i].kernel = b.kernel;
+    order[i] = &bids[i];
   }
-  const Ask ask{c, machine, beyond_memory(c)};
-  const Candidate bids[] = {ask(Family::kRun, bid_run),          ask(Family::kRows, bid_rows),
-                            ask(Family::kRows, bid_pixels),      ask(Family::kRows, bid_short_rows),
-                            ask(Family::kTile, bid_tile),        ask(Family::kTile, bid_tile_bulk),
-                            ask(Family::kTile, bid_tile_chains), ask(Family::kTile, bid_tile_pixels),
-                            ask(Family::kPacked, pack),          bid_gather(c, machine)};
-  // Best first, refusals last, otherwise in the order of the bids.
-  std::array<const Candidate*, std::size(bids)> order;
-  std::size_t count = 0;
-  for (const Candidate& b : bids) {
-    std::size_t at = count++;
-    for (; at > 0 && better(b, *order[at - 1]); --at) order[at] = order[at - 1];
-    order[at] = &b;
-  }
-  const Candidate* chosen = order[0];
-  if (!forced.empty()) {
-    const auto found =
-        std::find_if(order.begin(), order.end(), [&](const Candidate* b) { return name(b->family) == forced; });
-    if (found == order.end())
-      throw ArgumentError("no CUDA family is named '" + std::string(forced) + "'; use one of " + bidders(bids));
-    chosen = *found;
-    if (!chosen->applies)
-      throw ArgumentError("family '" + std::string(forced) + "' does not apply: " + std::string(chosen->reason) +
-                          "; leave the choice to the planner");
-  }
-  decision.chosen = *chosen;
-  decision.chosen.reason = forced.empty() ? "lowest predicted time" : "forced by the caller";
-  for (const Candidate* b : order)
-    if (b != chosen) {
-      decision.others.push_back(*b);
-      if (b->applies) decision.others.back().reason = "slower by prediction";
-    }
-  return decision;
+  take_turns(bids);
+  return plan::choose(DeviceKind::kCuda, order, c, forced);
 }
 
 }  // namespace restride::cuda

@@ -1,4 +1,4 @@
-// A decision as data: what families bid, which won, with which parameters, and why the others lost.
+// A decision as data: what kernels bid, which won, with which parameters, and why the others lost.
 #pragma once
 
 #include <cstdint>
@@ -80,7 +80,6 @@ inline std::string family_list() { return family_list(may_be_forced); }
   X(kNear, "near")                /* CPU: 1 where src is asked for into the first cache, a few KiB ahead */       \
   X(kThreads, "threads")          /* CUDA: threads a block */                                                     \
   X(kBlocks, "blocks")            /* CUDA: blocks launched */                                                     \
-  X(kEngine, "engine") /* CUDA: 0 load/store, 1 bulk, 2 records, 3 chains, 4, 6 pixels, 5 short rows, 7 direct */ \
   X(kIndexBits, "index_bits")         /* CUDA: 32 where every offset provably fits, else 64 */                    \
   X(kBoundaryBytes, "boundary_bytes") /* CUDA: tile edges keep to such addresses of dst; 0: rows lie on words */  \
   X(kBlockUnits, "block_units")       /* units one task moves; tile: rows of one */
@@ -129,9 +128,16 @@ struct Prediction : Traffic {
   double starts_ns = 0;   ///< of the beginnings and ends of rows, runs and tiles
 };
 
-/// One family's offer, or its refusal.
+/// What a kernel is called: a row of an engine's registry (cpu/families.h, cuda/kernels.h).
+struct KernelName {
+  Family family = Family::kNoop;
+  std::string_view text = "noop";  ///< family/kernel: "tile/aligned". Static text.
+  friend bool operator==(const KernelName&, const KernelName&) = default;
+};
+
+/// One kernel's offer, or its refusal.
 struct Candidate {
-  Family family = Family::kGather;
+  KernelName kernel;
   bool applies = false;
   Params params;
   Prediction predicted;
@@ -145,11 +151,14 @@ struct Candidate {
   }
 };
 
+/// An engine has so many kernels at most.
+inline constexpr std::size_t kMostKernels = 20;
+
 /// The outcome of planning: printable, comparable, serialisable.
 struct Decision {
   DeviceKind device = DeviceKind::kCpu;
   Candidate chosen;
-  detail::FixedVector<Candidate, 12> others;  ///< best first, refusals last
+  detail::FixedVector<Candidate, kMostKernels> others;  ///< best first, refusals last
 };
 
 }  // namespace restride::plan

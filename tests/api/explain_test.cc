@@ -28,7 +28,7 @@ TEST(Explain, ShowsTheCanonicalFormTheChoiceAndWhatLost) {
 /// Why a family lost, on the machine that CpuMachine's defaults describe.
 std::string reason(const plan::Decision& d, plan::Family family) {
   for (const plan::Candidate& k : d.others)
-    if (k.family == family && k.applies) return api::why_lost(d, k);
+    if (k.kernel.family == family && k.applies) return api::why_lost(d, k);
   return "did not lose";
 }
 
@@ -119,8 +119,8 @@ TEST(Explain, GivesTheParametersOfTheChosenAndWhereTheyTellTwoOfOneNameApart) {
   int namesakes = 0;
   for (const plan::Candidate& k : d.others) {
     if (!k.applies) continue;
-    EXPECT_EQ(told(k), k.family == d.chosen.family) << text;
-    namesakes += k.family == d.chosen.family;
+    EXPECT_EQ(told(k), k.kernel.family == d.chosen.kernel.family) << text;
+    namesakes += k.kernel.family == d.chosen.kernel.family;
   }
   EXPECT_GE(namesakes, 1);
 }

@@ -28,7 +28,7 @@ TEST(PlanCpu, EveryBidCountsLinesThatHoldItsBytes) {
     for (const Candidate& k : bids) {
       if (!k.applies) continue;
       const std::string what =
-          to_string(copy.src) + " -> " + to_string(copy.dst) + " by " + std::string(name(k.family));
+          to_string(copy.src) + " -> " + to_string(copy.dst) + " by " + std::string(name(k.kernel.family));
       EXPECT_GE(k.predicted.read_sectors * machine.line_bytes, k.predicted.read_bytes) << what;
       EXPECT_GE(k.predicted.written_sectors * machine.line_bytes, k.predicted.written_bytes) << what;
     }

@@ -19,8 +19,8 @@ Decision decide(std::string_view dst, std::string_view src, std::string_view for
 }
 const Candidate* find(const Decision& d, Family family) {
   for (const Candidate& k : d.others)
-    if (k.family == family) return &k;
-  return d.chosen.family == family ? &d.chosen : nullptr;
+    if (k.kernel.family == family) return &k;
+  return d.chosen.kernel.family == family ? &d.chosen : nullptr;
 }
 
 struct FieldCase {
@@ -54,16 +54,16 @@ TEST(PlanCpu, ChoosesTheMeasuredFamilyForTheFieldsCases) {
       {"shapes without a common refinement", "f32 (2,3):(4,1)", "f32 (3,2):(4,1)", Family::kGather},
       {"nothing", "f32 (0,3)", "f32 (0)", Family::kNoop},
   };
-  for (const FieldCase& c : cases) EXPECT_EQ(name(decide(c.dst, c.src).chosen.family), name(c.family)) << c.name;
+  for (const FieldCase& c : cases) EXPECT_EQ(name(decide(c.dst, c.src).chosen.kernel.family), name(c.family)) << c.name;
 }
 
 TEST(PlanCpu, IsDeterministic) {
   const Decision a = decide("f32 (3,1000):(1000,1)", "f32 (3,1000):(1,3)");
   const Decision b = decide("f32 (3,1000):(1000,1)", "f32 (3,1000):(1,3)");
-  EXPECT_EQ(a.chosen.family, b.chosen.family);
+  EXPECT_EQ(a.chosen.kernel.family, b.chosen.kernel.family);
   ASSERT_EQ(a.others.size(), b.others.size());
   for (std::size_t i = 0; i < a.others.size(); ++i) {
-    EXPECT_EQ(a.others[i].family, b.others[i].family);
+    EXPECT_EQ(a.others[i].kernel.family, b.others[i].kernel.family);
     EXPECT_EQ(a.others[i].predicted.time_ns, b.others[i].predicted.time_ns);
   }
 }
@@ -79,7 +79,7 @@ TEST(PlanCpu, ListsTheOthersCheapestFirstAndRefusalsLast) {
       EXPECT_FALSE(k.reason.empty());
       continue;
     }
-    EXPECT_FALSE(refused) << name(k.family) << " behind a refusal";
+    EXPECT_FALSE(refused) << name(k.kernel.family) << " behind a refusal";
     EXPECT_GE(k.predicted.time_ns, last);
     last = k.predicted.time_ns;
   }
@@ -93,7 +93,7 @@ TEST(PlanCpu, StreamsOutputsThatLeaveTheCacheOnly) {
 
 TEST(PlanCpu, TakesTheFamilyItIsToldTo) {
   for (const char* family : {"rows", "tile", "packed", "buffered", "gather"})
-    EXPECT_EQ(name(decide("f32 (64,64)", "f32 (64,64):(1,64)", family).chosen.family), family);
+    EXPECT_EQ(name(decide("f32 (64,64)", "f32 (64,64):(1,64)", family).chosen.kernel.family), family);
 }
 
 TEST(PlanCpu, SaysWhyAForcedFamilyDoesNotApply) {
@@ -131,7 +131,7 @@ TEST(PlanCpu, ChoosesTheMeasuredFamilyOnAmd) {
       {"a column repeated", "f32 (1344,16384)", "f32 (1344,16384):(1,0)", Family::kRows},
       {"red and blue exchanged", "u8 (36000,1920,3)", "u8 (36000,1920,3):(5760,3,-1)@2", Family::kRows},
   };
-  for (const FieldCase& c : cases) EXPECT_EQ(name(chosen(c.dst, c.src, kAmdMachine).family), name(c.family)) << c.name;
+  for (const FieldCase& c : cases) EXPECT_EQ(name(chosen(c.dst, c.src, kAmdMachine).kernel.family), name(c.family)) << c.name;
 }
 
 TEST(PlanCpu, PacksUnitsThatTheMachineShuffles) {
@@ -153,7 +153,7 @@ TEST(PlanCpu, PackedReadsLongerThanItWritesWhereThatPays) {
   }
   const std::string shape = "c64 (" + ones + ")";
   const Candidate strewn = chosen(shape, shape + ":(" + strides + ")", kAmdMachine);
-  ASSERT_EQ(strewn.family, Family::kPacked);
+  ASSERT_EQ(strewn.kernel.family, Family::kPacked);
   EXPECT_GT(strewn.get(ParamId::kReadBytes), strewn.get(ParamId::kRunBytes));
   // A tile that is one run of dst reads what it writes.
   const Candidate batch = chosen("u8 (170000,17,31)", "u8 (170000,17,31):(527,1,17)", kAmdMachine);
@@ -189,7 +189,7 @@ TEST(PlanCpu, ReadsAmdsRowsAsTheyLieInTheSource) {
     const std::int64_t rows = (64 << 20) / 4 / 800 / units;
     const std::string shape = fmt::format("f32 ({},800,{})", rows, units);
     const Candidate k = chosen(shape, fmt::format("{}:({},{},1)", shape, units, rows * units), m);
-    EXPECT_EQ(k.family, Family::kRows);
+    EXPECT_EQ(k.kernel.family, Family::kRows);
     return k.get(ParamId::kOrder);
   };
   EXPECT_EQ(order(368, kAmdMachine), 2);

@@ -289,7 +289,7 @@ void replay_all(const layout::Canonical& c, std::vector<int>* made = nullptr) {
   for (const plan::Candidate& k : decision.others)
     if (k.applies) candidates.push_back(k);
   for (const plan::Candidate& k : candidates) {
-    SCOPED_TRACE(std::string(name(k.family)) + " engine " + std::to_string(k.get(plan::ParamId::kEngine)));
+    SCOPED_TRACE(k.kernel.text);
     plan::Decision forced = decision;
     forced.chosen = k;
     const cuda::CudaArgs args = cuda::prepare_cuda(c, forced);
@@ -305,7 +305,7 @@ void replay_all(const std::string& dst, const std::string& src, std::vector<int>
 
 std::string family_of(const std::string& dst, const std::string& src) {
   return std::string(
-      name(cuda::plan_cuda(layout::canonicalize(parse_layout(dst), parse_layout(src), 128, 128), {}).chosen.family));
+      name(cuda::plan_cuda(layout::canonicalize(parse_layout(dst), parse_layout(src), 128, 128), {}).chosen.kernel.family));
 }
 
 TEST(HugeArgs, CoverModesOfAnyExtent) {
@@ -382,7 +382,7 @@ TEST(HugeArgs, StepsNearTwoToThe60AreLeftToGather) {
     replay_all(dst, src);
     const plan::Decision decision =
         cuda::plan_cuda(layout::canonicalize(parse_layout(dst), parse_layout(src), 128, 128), {});
-    EXPECT_EQ(decision.chosen.family, plan::Family::kGather) << src;
+    EXPECT_EQ(decision.chosen.kernel.family, plan::Family::kGather) << src;
     for (const plan::Candidate& k : decision.others) EXPECT_EQ(k.reason, "steps or offsets beyond any memory") << src;
   };
   expect_gather("u8 (2)", "u8 (2):(" + far + ")b");

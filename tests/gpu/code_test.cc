@@ -16,7 +16,7 @@ const Layout kTo = contiguous(DType::kF32, {2048, 1024});
 const Layout kFrom = permute(contiguous(DType::kF32, {1024, 2048}), {1, 0});
 constexpr std::int64_t kSideBytes = 2048 * 1024 * 4;
 
-bool by_bulk(const plan::Candidate& k) { return k.family == plan::Family::kTile && k.get(plan::ParamId::kEngine) == 1; }
+bool by_bulk(const plan::Candidate& k) { return k.kernel.text == "tile/bulk"; }
 
 TEST(GpuCode, BulkCopiesAreOfferedWhereTheLoadedCodeHasThem) {
   const int device = cuda::current_device();

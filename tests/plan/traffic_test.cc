@@ -103,20 +103,20 @@ std::vector<Candidate> that_apply(const Decision& d) {
 TEST(Touched, IsWhatEveryBidTells) {
   for (const char* src : {"f32 (4096,4096):(0,1)", "f32 (4096,4096):(1,0)"}) {
     for (const Candidate& k : that_apply(cpu::plan_cpu(canonical("f32 (4096,4096)", src), {}))) {
-      EXPECT_EQ(k.predicted.read_bytes, 16384) << name(k.family);
-      EXPECT_EQ(k.predicted.read_sectors, 256) << name(k.family);
-      EXPECT_EQ(k.predicted.written_sectors, 1048576) << name(k.family);
+      EXPECT_EQ(k.predicted.read_bytes, 16384) << name(k.kernel.family);
+      EXPECT_EQ(k.predicted.read_sectors, 256) << name(k.kernel.family);
+      EXPECT_EQ(k.predicted.written_sectors, 1048576) << name(k.kernel.family);
     }
     const auto c = layout::canonicalize(parse_layout("f32 (4096,4096)"), parse_layout(src), 64, 64);
     for (const Candidate& k : that_apply(cuda::plan_cuda(c, {}))) {
-      EXPECT_EQ(k.predicted.read_bytes, 16384) << name(k.family);
-      EXPECT_EQ(k.predicted.read_sectors, 512) << name(k.family);
-      EXPECT_EQ(k.predicted.written_sectors, 2097152) << name(k.family);
+      EXPECT_EQ(k.predicted.read_bytes, 16384) << name(k.kernel.family);
+      EXPECT_EQ(k.predicted.read_sectors, 512) << name(k.kernel.family);
+      EXPECT_EQ(k.predicted.written_sectors, 2097152) << name(k.kernel.family);
     }
   }
   for (const Candidate& k : that_apply(cpu::plan_cpu(canonical("f32 (100):(2)", "f32 (100)"), {}))) {
-    EXPECT_EQ(k.predicted.read_sectors, 7) << name(k.family);
-    EXPECT_EQ(k.predicted.written_sectors, 13) << name(k.family) << ": what is read before it is written is time";
+    EXPECT_EQ(k.predicted.read_sectors, 7) << name(k.kernel.family);
+    EXPECT_EQ(k.predicted.written_sectors, 13) << name(k.kernel.family) << ": what is read before it is written is time";
   }
 }
 

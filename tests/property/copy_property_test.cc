@@ -56,7 +56,7 @@ std::shared_ptr<const Plan::Impl> as_for_large(const Plan::Impl& plan, Rng& rng)
   }
   if (!decision.chosen.params.full() && pick(rng, 0, 1) == 0)  // as other makers' processors are read
     decision.chosen.params.push_back({plan::ParamId::kNear, 1});
-  if (decision.chosen.family == plan::Family::kRows && !decision.chosen.params.full() && pick(rng, 0, 1) == 0)
+  if (decision.chosen.kernel.family == plan::Family::kRows && !decision.chosen.params.full() && pick(rng, 0, 1) == 0)
     decision.chosen.params.push_back({plan::ParamId::kOrder, 2});
   try {
     return api::with_decision(plan, decision);

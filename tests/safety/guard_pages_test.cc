@@ -78,7 +78,7 @@ void check(const Case& c, const Plan::Impl& plan, Guarded::At at, int threads) {
 /// The plan as made, and with the parameters of large copies, on this machine and on others.
 void check_all(const Case& c, const Plan::Impl& plan) {
   const Edits near_in_src_order = {{plan::ParamId::kStream, 1}, {plan::ParamId::kNear, 1}, {plan::ParamId::kOrder, 2}};
-  const bool rows = plan.decision.chosen.family == plan::Family::kRows;
+  const bool rows = plan.decision.chosen.kernel.family == plan::Family::kRows;
   const auto edited = [&](const Edits& edits) {
     plan::Decision decision = plan.decision;
     edit(edits, &decision.chosen.params);

@@ -149,7 +149,7 @@ bool buffered_sets(const Canonical& c, std::int64_t dst_run_bytes, std::int64_t 
 }
 
 Bid bid_buffered(const Canonical& c, const CpuMachine& m) {
-  Bid k = base_bid(Family::kBuffered, c, m);
+  Bid k = base_bid(c, m);
   BufferedSets sets;
   Targets targets;
   if (!choose_sets(c, &sets, &targets)) {

@@ -56,7 +56,7 @@ bool find_channels(const Canonical& c, Channels* out) {
 }
 
 Bid bid_channels(const Canonical& c, const CpuMachine& m) {
-  Bid k = base_bid(Family::kChannels, c, m);
+  Bid k = base_bid(c, m);
   Channels channels;
   if (!find_channels(c, &channels)) {
     k.reason = "no 2 to 8 interleaved channels lie in planes on the other side";

@@ -110,7 +110,7 @@ int uneven_cuts(const Canonical& c, const PackedSets& s) {
 
 /// The bid with runs that aim for `run` bytes in dst and `read` in src, which make these sets.
 Bid offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std::int64_t run, std::int64_t read) {
-  Bid k = base_bid(Family::kPacked, c, m);
+  Bid k = base_bid(c, m);
   k.applies = true;
   k.params.push_back({ParamId::kRunBytes, run});
   k.params.push_back({ParamId::kReadBytes, read});
@@ -160,7 +160,7 @@ Bid bid_packed(const Canonical& c, const CpuMachine& m) {
   const std::int64_t max_units = std::min<std::int64_t>(kPackedUnits, kPackedBytes / c.dst_unit);
   while (run >= 32 && !packed_sets(c, run, run, max_units, kPackedModes, &sets)) run /= 2;
   if (run < 32) {
-    Bid none = base_bid(Family::kPacked, c, m);
+    Bid none = base_bid(c, m);
     none.reason = "no set of modes makes dense runs on both sides within a tile";
     return none;
   }

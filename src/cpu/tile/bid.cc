@@ -136,7 +136,7 @@ double small_waste(const Canonical& c, const TileSets& sets) {
 }  // namespace
 
 Bid bid_tile(const Canonical& c, const CpuMachine& m) {
-  Bid k = base_bid(Family::kTile, c, m);
+  Bid k = base_bid(c, m);
   TileSets sets;
   if (!tile_sets(c, kTileRowBytes, kTileColBytes, &sets)) {
     if (!bid_record_tile(c, m, &k))

@@ -61,25 +61,22 @@ constexpr double kMostLines = 48;
 }  // namespace
 
 Candidate bid_direct(const Canonical& c, const CudaMachine& machine) {
-  constexpr Family kFamily = Family::kPacked;
   if (c.two_sided || c.cast || (c.dst_unit != 4 && c.dst_unit != 8))
-    return refusal(kFamily, "no units of 4 or 8 bytes that are moved");
-  if (c.modes.size() < 2 || c.modes.size() > kMaxDirect) return refusal(kFamily, "too many modes, or too few");
-  if (!units_aligned(c)) return refusal(kFamily, "elements lie off their own alignment");
+    return refusal("no units of 4 or 8 bytes that are moved");
+  if (c.modes.size() < 2 || c.modes.size() > kMaxDirect) return refusal("too many modes, or too few");
+  if (!units_aligned(c)) return refusal("elements lie off their own alignment");
   std::int64_t dense = c.dst_unit;
   for (const CopyMode& m : c.modes) {
-    if (m.dst_stride != dense || m.src_stride == 0) return refusal(kFamily, "dst is not one dense run");
+    if (m.dst_stride != dense || m.src_stride == 0) return refusal("dst is not one dense run");
     dense *= m.extent;
   }
-  if (c.units >= (std::int64_t{1} << 31) - 1024) return refusal(kFamily, "too many units");
-  const auto refuse_far = [] { return refusal(kFamily, "neighbours in dst lie too far apart in src"); };
+  if (c.units >= (std::int64_t{1} << 31) - 1024) return refusal("too many units");
+  const auto refuse_far = [] { return refusal("neighbours in dst lie too far apart in src"); };
   if (footprint(c, kWarpBytes).pieces(kLine, c.src_unit) * (16.0 / c.dst_unit) > kMostLines) return refuse_far();
   if (footprint(c, kBlockBytes).pieces(kSector, c.src_unit) * kSector > 1.25 * kBlockBytes) return refuse_far();
   Candidate bid;
-  bid.family = kFamily;
   const std::int64_t words = c.dst_bytes() / 16 + 2;  // where dst starts off a word
-  bid.params = {{ParamId::kEngine, 7},
-                {ParamId::kVectorBytes, 16},
+  bid.params = {{ParamId::kVectorBytes, 16},
                 {ParamId::kThreads, kDirectThreads},
                 {ParamId::kBlocks, ceil_div(words, kDirectThreads)}};
   predict(bid, c, machine, c.src_bytes() / 32 + 1, c.dst_bytes() / 32 + 1, 0.98);

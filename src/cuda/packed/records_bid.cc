@@ -66,13 +66,12 @@ Records find_records(const Canonical& c) {
 }  // namespace
 
 Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
-  constexpr Family kFamily = Family::kPacked;
   const Records r = find_records(c);
-  if (r.mode < 0) return refusal(kFamily, "no records of 2 to 9 fields");
+  if (r.mode < 0) return refusal("no records of 2 to 9 fields");
   const CopyMode& fields = c.modes[static_cast<std::size_t>(r.mode)];
   const CopyMode& count = c.modes[static_cast<std::size_t>(r.count)];
   if (c.cast && (!has_record_cast(c.dst_unit, c.src_unit, r.fields) || fields.extent != r.fields))
-    return refusal(kFamily, "no kernel that converts such records");
+    return refusal("no kernel that converts such records");
   const std::int64_t unit = moved_unit(c);
   std::int64_t bits = c.dst_align | count.extent * unit, src_bits = r.to_planes ? 0 : c.src_align;
   if (r.to_planes && c.cast) src_bits = c.src_data_align | first_wanted(c, fields);
@@ -84,21 +83,19 @@ Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
     }
   const bool anywhere = ((r.to_planes && !c.cast ? bits : bits | src_bits) & 15) != 0;
   if (anywhere && (!r.to_planes || c.cast || unit < 4 || !units_aligned(c)))
-    return refusal(kFamily, "planes do not start on 16 bytes");
+    return refusal("planes do not start on 16 bytes");
   const std::int64_t words = ceil_div(count.extent * unit, 16);
   const std::int64_t words_of_chunk = anywhere ? kRecordsThreads : 32;
   const std::int64_t chunks = anywhere ? tiles_of(count.extent, unit) : ceil_div(words, words_of_chunk);
   const double used = static_cast<double>(words) / static_cast<double>(chunks * words_of_chunk);
   const int most_bits = anywhere ? 28 : 30;  // units, or words, are counted by 32 bits
-  if (used < 0.6 || words >= std::int64_t{1} << most_bits) return refusal(kFamily, "planes are too short or too long");
+  if (used < 0.6 || words >= std::int64_t{1} << most_bits) return refusal("planes are too short or too long");
   std::int64_t batch = 0;
   const std::uint64_t inside = std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count;
-  if (!outer_walk(c, inside, nullptr, &batch)) return refusal(kFamily, "too many outer modes");
-  if (too_many(chunks, batch)) return refusal(kFamily, "too many blocks");
+  if (!outer_walk(c, inside, nullptr, &batch)) return refusal("too many outer modes");
+  if (too_many(chunks, batch)) return refusal("too many blocks");
   Candidate bid;
-  bid.family = kFamily;
-  bid.params = {{ParamId::kEngine, 2},
-                {ParamId::kRowMode, r.count},
+  bid.params = {{ParamId::kRowMode, r.count},
                 {ParamId::kColMode, r.mode},
                 {ParamId::kVectorBytes, 16},
                 {ParamId::kThreads, kRecordsThreads},

@@ -119,27 +119,25 @@ class Choice {
 }  // namespace
 
 Candidate bid_packed(const Canonical& c, const CudaMachine& machine) {
-  constexpr Family kFamily = Family::kPacked;
-  if (c.two_sided) return refusal(kFamily, "the sides share no modes");
-  if (c.modes.empty()) return refusal(kFamily, "one run has nothing to pack");
-  if (!units_aligned(c)) return refusal(kFamily, "elements lie off their own alignment");
-  if (!moves_or_converts(c)) return refusal(kFamily, "no kernel that converts such units");
+  if (c.two_sided) return refusal("the sides share no modes");
+  if (c.modes.empty()) return refusal("one run has nothing to pack");
+  if (!units_aligned(c)) return refusal("elements lie off their own alignment");
+  if (!moves_or_converts(c)) return refusal("no kernel that converts such units");
 
   Set set;
   const Order src_order = by_src_stride(c);
   const Price best = Choice(c, machine, src_order).cheapest(&set);
   if (best.time >= 1e300)
-    return refusal(kFamily, too_many(tiles_of(c, set)) ? "too many tiles" : "no tile fits shared memory");
+    return refusal(too_many(tiles_of(c, set)) ? "too many tiles" : "no tile fits shared memory");
   std::int64_t batch = 0;
-  if (!outer_walk(c, set.dst | set.src, nullptr, &batch)) return refusal(kFamily, "too many outer modes");
+  if (!outer_walk(c, set.dst | set.src, nullptr, &batch)) return refusal("too many outer modes");
   PackedArgs a = geometry(c, set, src_order);
   if (std::max({a.run_modes.rank, a.row_modes.rank, a.piece_modes.rank}) > kMaxPackedModes)
-    return refusal(kFamily, "too many modes in a tile");
+    return refusal("too many modes in a tile");
   finish(c, set, a);
-  if (a.shared_bytes > kMostShared) return refusal(kFamily, "no tile fits shared memory");
+  if (a.shared_bytes > kMostShared) return refusal("no tile fits shared memory");
 
   Candidate bid;
-  bid.family = kFamily;
   const double entries = a.run_units + a.rows + a.pieces;
   const auto tile_bytes = static_cast<double>(set.tile_units * c.dst_unit);
   // Several a block only where every multiprocessor has blocks enough without: a small copy is over sooner in one wave.

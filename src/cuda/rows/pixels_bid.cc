@@ -11,7 +11,6 @@ using layout::Canonical;
 
 namespace {
 
-constexpr std::int64_t kPixels = 4;  // as ParamId::kEngine counts engines
 
 /// A row: its modes, units of a pixel, and the steps in src from unit to unit of a pixel and from pixel to pixel.
 struct Row {
@@ -105,7 +104,7 @@ std::int64_t sectors_read(const Canonical& c, const Row& row) {
 }  // namespace
 
 Candidate bid_pixels(const Canonical& c, const CudaMachine& machine) {
-  const auto refuse = [](std::string_view why) { return refusal(Family::kRows, why); };
+  const auto refuse = [](std::string_view why) { return refusal(why); };
   if (c.two_sided) return refuse("the sides share no modes");
   if (c.cast) return refuse("pixels are moved, not converted");
   const Row row = row_of(c);
@@ -120,13 +119,11 @@ Candidate bid_pixels(const Canonical& c, const CudaMachine& machine) {
   const Block block = block_of(c, row);
   if (too_many(block.chunks, rows)) return refuse("too many blocks");
   Candidate bid;
-  bid.family = Family::kRows;
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(row.mask)},
                 {ParamId::kVectorBytes, std::max(4, c.dst_unit)},
                 {ParamId::kThreads, block.threads},
                 {ParamId::kStages, block.steps},
-                {ParamId::kBlocks, block.chunks * rows},
-                {ParamId::kEngine, kPixels}};
+                {ParamId::kBlocks, block.chunks * rows}};
   const auto words = static_cast<double>(block.threads * block.steps);
   const double used =
       static_cast<double>(row.units) / (static_cast<double>(block.chunks * units_of_word(c)) * (words + 64));

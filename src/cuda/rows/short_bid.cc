@@ -13,7 +13,6 @@ using layout::CopyMode;
 
 namespace {
 
-constexpr std::int64_t kShortRows = 5;  // as ParamId::kEngine counts engines
 constexpr std::int64_t kMostUnits = 128;
 
 /// The modes of the rows: which one is inside them (none where a row is one unit), which one counts them.
@@ -104,7 +103,7 @@ Written touched_dst(const Canonical& c, const Rows& r) {
 }  // namespace
 
 Candidate bid_short_rows(const Canonical& c, const CudaMachine& machine) {
-  const auto refuse = [](std::string_view why) { return refusal(Family::kRows, why); };
+  const auto refuse = [](std::string_view why) { return refusal(why); };
   if (c.two_sided) return refuse("the sides share no modes");
   if (c.cast) return refuse("short rows are moved, not converted");
   const Rows r = rows_of(c);
@@ -115,13 +114,11 @@ Candidate bid_short_rows(const Canonical& c, const CudaMachine& machine) {
   const Block b = block_of(c, r);
   if (too_many(b.chunks, items)) return refuse("too many blocks");
   Candidate bid;
-  bid.family = Family::kRows;
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(r.mask)},
                 {ParamId::kVectorBytes, c.dst_unit},
                 {ParamId::kThreads, b.threads},
                 {ParamId::kStages, b.steps},
-                {ParamId::kBlocks, b.chunks * items},
-                {ParamId::kEngine, kShortRows}};
+                {ParamId::kBlocks, b.chunks * items}};
   const Written w = touched_dst(c, r);
   const double used = static_cast<double>(r.count.extent) / static_cast<double>(b.chunks * b.steps * b.step_rows);
   const std::int64_t read = touched_src(c, r) / 32 + w.in_part;

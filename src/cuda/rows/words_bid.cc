@@ -85,15 +85,14 @@ std::int64_t sectors_in_part(const Canonical& c) {
   return (aligned | row_bytes) % kSectorBytes == 0 ? 0 : std::min(2 * rows, sectors(rows, row_bytes, aligned));
 }
 
-Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family family) {
-  if (c.two_sided) return refusal(family, "the sides share no modes");
-  if (!c.modes.empty() && c.modes[0].dst_stride != c.dst_unit) return refusal(family, "dst has no dense mode");
-  if (!units_aligned(c)) return refusal(family, "elements lie off their own alignment");
+Candidate bid_lines(const Canonical& c, const CudaMachine& machine) {
+  if (c.two_sided) return refusal("the sides share no modes");
+  if (!c.modes.empty() && c.modes[0].dst_stride != c.dst_unit) return refusal("dst has no dense mode");
+  if (!units_aligned(c)) return refusal("elements lie off their own alignment");
   std::int64_t rows = 0;
-  if (!outer_walk(c, kRow, nullptr, &rows)) return refusal(family, "too many rows or outer modes");
+  if (!outer_walk(c, kRow, nullptr, &rows)) return refusal("too many rows or outer modes");
 
   Candidate bid;
-  bid.family = family;
   const std::int64_t step = src_step(c);
   const bool wide = c.cast || (c.dst_unit < 16 && row_units(c) * c.dst_unit >= 64);
   const std::int64_t vector = wide ? 16 : c.dst_unit;
@@ -101,7 +100,7 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine, Family famil
   // A small copy gives every multiprocessor a block before it gives a thread a second word.
   const bool small = rows * words < static_cast<std::int64_t>(machine.sm_count) * kThreads * kSteps * 2;
   const std::int64_t stages = small ? 1 : words_a_thread(c, rows_kind(c, vector));
-  if (too_many(share_of(rows, words, threads_of(c) * stages).blocks)) return refusal(family, "too many blocks");
+  if (too_many(share_of(rows, words, threads_of(c) * stages).blocks)) return refusal("too many blocks");
   bid.params = {{ParamId::kVectorBytes, vector}, {ParamId::kThreads, threads_of(c)}, {ParamId::kStages, stages}};
   const std::int64_t row_bytes = row_units(c) * c.dst_unit;
   const bool dense = std::abs(step) == c.src_unit || step == 0;
@@ -137,14 +136,14 @@ RowsKind rows_kind(const Canonical& c, std::int64_t vector_bytes) {
 }
 
 Candidate bid_run(const Canonical& c, const CudaMachine& machine) {
-  if (c.two_sided || c.modes.size() > 1) return refusal(Family::kRun, "not one contiguous run");
+  if (c.two_sided || c.modes.size() > 1) return refusal("not one contiguous run");
   if (!c.modes.empty() && (c.modes[0].dst_stride != c.dst_unit || c.modes[0].src_stride != c.src_unit))
-    return refusal(Family::kRun, "not one contiguous run");
-  return bid_lines(c, machine, Family::kRun);
+    return refusal("not one contiguous run");
+  return bid_lines(c, machine);
 }
 
 Candidate bid_rows(const Canonical& c, const CudaMachine& machine) {
-  Candidate bid = bid_lines(c, machine, Family::kRows);
+  Candidate bid = bid_lines(c, machine);
   bid.predicted.time_ns *= 1.001;  // run, where it is one
   return bid;
 }
@@ -176,7 +175,6 @@ RowsArgs rows_args(const Canonical& c, const Candidate& chosen) {
 
 Candidate bid_gather(const Canonical& c, const CudaMachine& machine) {
   Candidate bid;
-  bid.family = Family::kGather;
   const bool narrow = c.units < (std::int64_t{1} << 30);
   const std::int64_t blocks = std::min<std::int64_t>((c.units - 1) / kThreads + 1, std::int64_t{1} << 20);
   bid.params = {{ParamId::kThreads, kThreads}, {ParamId::kBlocks, blocks}, {ParamId::kIndexBits, narrow ? 32 : 64}};

@@ -15,8 +15,6 @@ using layout::Canonical;
 namespace {
 
 constexpr std::int64_t kSector = 32;
-/// Engines, as ParamId::kEngine counts them.
-constexpr std::int64_t kLoads = 0, kBulk = 1;
 
 /// The mode that is contiguous in src, or -1.
 int src_mode(const Canonical& c) {
@@ -134,16 +132,14 @@ double yield_of(const Canonical& c, const Tiling& t, double used) {
   return cube / (cube + (unit >= 8 ? 0.05 : 0.02)) * (t.near > 1 ? 0.9 : 1.0);
 }
 
-/// The parameters and the prediction that both engines share.
-Candidate offer(const Canonical& c, const CudaMachine& machine, const Tiling& t, TileShape shape, std::int64_t engine,
-                double efficiency) {
+/// The parameters and the prediction that both kernels share.
+Candidate offer(const Canonical& c, const CudaMachine& machine, const Tiling& t, TileShape shape, double efficiency) {
   Candidate bid;
-  bid.family = Family::kTile;
   const std::int64_t boundary = t.skewed() ? kSector : 0;
   const std::int64_t skew = boundary != 0 ? boundary / c.dst_unit - 1 : 0;
   const std::int64_t tiles_d = ceil_div(t.d_extent + skew, shape.d), tiles_s = ceil_div(t.s_extent, shape.s);
   const std::int64_t tiles = tiles_d * tiles_s;
-  if (too_many(tiles, t.batch)) return refusal(Family::kTile, "too many tiles");
+  if (too_many(tiles, t.batch)) return refusal("too many tiles");
   bid.params = {{ParamId::kRowMode, 0},
                 {ParamId::kColMode, t.s},
                 {ParamId::kTileRows, shape.d},
@@ -151,8 +147,7 @@ Candidate offer(const Canonical& c, const CudaMachine& machine, const Tiling& t,
                 {ParamId::kVectorBytes, 16},
                 {ParamId::kThreads, kTileThreads},
                 {ParamId::kBoundaryBytes, boundary},
-                {ParamId::kOrder, static_cast<std::int64_t>(order_of(t, tiles_d, tiles_s))},
-                {ParamId::kEngine, engine}};
+                {ParamId::kOrder, static_cast<std::int64_t>(order_of(t, tiles_d, tiles_s))}};
   const std::int64_t read =
       sectors(c.units / t.s_extent, t.s_extent * c.src_unit, std::min<std::int64_t>(t.src_alignment, 128));
   const std::int64_t written = sectors(c.units / t.d_extent, t.d_extent * c.dst_unit, t.dst_alignment);
@@ -204,12 +199,12 @@ double bulk_reach(const Canonical& c) {
 
 Candidate bid_tile(const Canonical& c, const CudaMachine& machine) {
   const Tiling t = tiling_of(c, machine);
-  if (!t.refusal.empty()) return refusal(Family::kTile, t.refusal);
-  return offer(c, machine, t, shape_of(c, t), kLoads, t.skewed() ? 0.9025 : c.dst_unit == 16 ? 0.97 : 0.95);
+  if (!t.refusal.empty()) return refusal(t.refusal);
+  return offer(c, machine, t, shape_of(c, t), t.skewed() ? 0.9025 : c.dst_unit == 16 ? 0.97 : 0.95);
 }
 
 Candidate bid_tile_bulk(const Canonical& c, const CudaMachine& machine) {
-  const auto refuse = [](std::string_view why) { return refusal(Family::kTile, why); };
+  const auto refuse = [](std::string_view why) { return refusal(why); };
   if (machine.cc_major < 9) return refuse("bulk tensor copies need sm_90");
   if (!machine.bulk_copies)
     return refuse("bulk tensor copies need kernels compiled for sm_90; this GPU runs older PTX");
@@ -219,7 +214,7 @@ Candidate bid_tile_bulk(const Canonical& c, const CudaMachine& machine) {
   if (!tile_by_bulk(c, t.s))
     return refuse("bulk tensor copies want rows on words, whole groups of rows, two outer modes at most");
   const BulkTile tile = bulk_tile_of(c, t);
-  Candidate bid = offer(c, machine, t, tile.shape, kBulk, tile.wins ? bulk_reach(c) : bulk_reach(c) - 0.025);
+  Candidate bid = offer(c, machine, t, tile.shape, tile.wins ? bulk_reach(c) : bulk_reach(c) - 0.025);
   if (!bid.applies) return bid;
   bid.params.push_back({ParamId::kStages, tile.stages});
   if (tile.stages > 1) {

@@ -13,7 +13,6 @@ using namespace chains;
 
 namespace {
 
-constexpr std::int64_t kChains = 3;  // as ParamId::kEngine counts engines
 
 void set_chain(const Canonical& c, const Link& link, Chain& chain, std::int64_t CopyMode::*stride) {
   for (const std::uint8_t m : link.modes) {
@@ -26,7 +25,7 @@ void set_chain(const Canonical& c, const Link& link, Chain& chain, std::int64_t 
 }  // namespace
 
 Candidate bid_tile_chains(const Canonical& c, const CudaMachine& machine) {
-  const auto refuse = [](std::string_view why) { return refusal(Family::kTile, why); };
+  const auto refuse = [](std::string_view why) { return refusal(why); };
   if (c.two_sided) return refuse("the sides share no modes");
   if (c.cast) return refuse("chains of modes are moved, not converted");
   if (c.modes.size() < 3) return refuse("a chain of modes needs three modes");
@@ -39,13 +38,11 @@ Candidate bid_tile_chains(const Canonical& c, const CudaMachine& machine) {
   const std::int64_t tiles = ceil_div(pair.d.extent, pair.shape.d) * ceil_div(pair.s.extent, pair.shape.s);
   if (too_many(tiles, batch)) return refuse("too many tiles");
   Candidate bid;
-  bid.family = Family::kTile;
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(pair.d.mask)},
                 {ParamId::kSrcSet, static_cast<std::int64_t>(pair.s.mask)},
                 {ParamId::kTileRows, pair.shape.d},
                 {ParamId::kTileCols, pair.shape.s},
-                {ParamId::kVectorBytes, 16},
-                {ParamId::kEngine, kChains}};
+                {ParamId::kVectorBytes, 16}};
   predict(bid, c, machine, c.src_bytes() / 32 + 1, c.dst_bytes() / 32 + 1, pair.efficiency);
   return bid;
 }

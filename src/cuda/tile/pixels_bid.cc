@@ -14,7 +14,6 @@ using layout::CopyMode;
 
 namespace {
 
-constexpr std::int64_t kPixelTiles = 6;  // as ParamId::kEngine counts engines
 constexpr std::int64_t kSector = 32;
 
 /// What moves as one, 3 units or a single one, and the modes of a tile: `d`, along which they follow each other in dst,
@@ -91,7 +90,7 @@ std::int32_t quickest_pad(TileArgs a, int pixel) {
 }  // namespace
 
 Candidate bid_tile_pixels(const Canonical& c, const CudaMachine& machine) {
-  const auto refuse = [](std::string_view why) { return refusal(Family::kTile, why); };
+  const auto refuse = [](std::string_view why) { return refusal(why); };
   const Pixels p = pixels_of(c);
   if (p.bytes == 0) return refuse("no pixels or bytes whose rows are across");
   const bool units = p.d == 0, words = on_words(c, p);
@@ -114,7 +113,6 @@ Candidate bid_tile_pixels(const Canonical& c, const CudaMachine& machine) {
   const std::int64_t tiles = tiles_d * tiles_s;
   if (too_many(tiles, batch)) return refuse("too many tiles");
   Candidate bid;
-  bid.family = Family::kTile;
   bid.params = {{ParamId::kRowMode, p.d},
                 {ParamId::kColMode, p.s},
                 {ParamId::kTileRows, tile_d},
@@ -122,7 +120,6 @@ Candidate bid_tile_pixels(const Canonical& c, const CudaMachine& machine) {
                 {ParamId::kVectorBytes, 16},
                 {ParamId::kThreads, kTileThreads},
                 {ParamId::kBoundaryBytes, kSector},
-                {ParamId::kEngine, kPixelTiles},
                 {ParamId::kOrder, static_cast<std::int64_t>(order_of_tiles(tiles_d, tiles_s))}};
   const std::int64_t row_bytes = s_extent * pixel;
   const std::int64_t read = sectors(c.dst_bytes() / pixel / s_extent, row_bytes,

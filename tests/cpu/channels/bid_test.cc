@@ -61,7 +61,7 @@ TEST(CpuChannels, AreNoneWherePointsOfDstHaveGapsOrAreFew) {
 
 TEST(CpuChannels, AreChosenForImages) {
   const auto chosen = [](std::string_view dst, std::string_view src) {
-    return plan_cpu(canonical(dst, src), CpuMachine{}).chosen.family;
+    return plan_cpu(canonical(dst, src), CpuMachine{}).chosen.kernel.family;
   };
   EXPECT_EQ(chosen("u8 (3,224,224)", "u8 (3,224,224):(1,672,3)"), Family::kChannels);
   EXPECT_EQ(chosen("f32 (3,224,224)", "u8 (3,224,224):(1,672,3)"), Family::kChannels);
@@ -74,7 +74,7 @@ TEST(CpuChannels, AreLeftToOthersWhereRunsAreShortOrPermutesMissing) {
   const auto chosen = [](std::int64_t least_shuffled_unit, std::string_view dst, std::string_view src) {
     CpuMachine machine;
     machine.least_shuffled_unit = least_shuffled_unit;
-    return plan_cpu(canonical(dst, src), machine).chosen.family;
+    return plan_cpu(canonical(dst, src), machine).chosen.kernel.family;
   };
   EXPECT_EQ(chosen(1, "u8 (3,2240,2240)", "u8 (3,2240,2240):(1,6720,3)"), Family::kChannels);
   EXPECT_NE(chosen(2, "u8 (3,2240,2240)", "u8 (3,2240,2240):(1,6720,3)"), Family::kChannels);

@@ -123,14 +123,14 @@ TEST(RecordsMap, PartsOfTheWiderSideAreEveryNarrowByteOnce) {
 }
 
 TEST(RecordsMap, PixelsAreConvertedOnTheirWayIntoPlanesAndBack) {
-  const auto engine = [](const char* dst, const char* src) {
-    return cuda::plan_cuda(canonical(dst, src), {}).chosen.get(plan::ParamId::kEngine, -1);
+  const auto kernel = [](const char* dst, const char* src) {
+    return cuda::plan_cuda(canonical(dst, src), {}).chosen.kernel.text;
   };
-  EXPECT_EQ(engine("f32 (64,3,224,224)", "u8 (64,3,224,224):(150528,1,672,3)"), 2);
-  EXPECT_EQ(engine("u8 (64,224,224,4)", "f16 (64,224,224,4):(200704,224,1,50176)"), 2);
-  EXPECT_EQ(engine("f16 (64,3,224,224)", "f32 (64,3,224,224):(150528,-1,672,3)@2"), 2) << "BGR to planes of R, G, B";
-  EXPECT_NE(engine("f32 (64,3,224,224)", "u8 (64,3,224,224):(200704,1,896,4)"), 2) << "a field is left out";
-  EXPECT_NE(engine("f32 (64,3,225,225)", "u8 (64,3,225,225):(151875,1,675,3)"), 2) << "planes are no whole words";
+  EXPECT_EQ(kernel("f32 (64,3,224,224)", "u8 (64,3,224,224):(150528,1,672,3)"), "packed/records");
+  EXPECT_EQ(kernel("u8 (64,224,224,4)", "f16 (64,224,224,4):(200704,224,1,50176)"), "packed/records");
+  EXPECT_EQ(kernel("f16 (64,3,224,224)", "f32 (64,3,224,224):(150528,-1,672,3)@2"), "packed/records") << "BGR to planes of R, G, B";
+  EXPECT_NE(kernel("f32 (64,3,224,224)", "u8 (64,3,224,224):(200704,1,896,4)"), "packed/records") << "a field is left out";
+  EXPECT_NE(kernel("f32 (64,3,225,225)", "u8 (64,3,225,225):(151875,1,675,3)"), "packed/records") << "planes are no whole words";
 }
 
 TEST(RecordsMap, PlanesMayHaveManyGibibytes) {

@@ -169,7 +169,7 @@ TEST(PackedMap, TakesATileThatFitsWhereTheCheapestDoesNot) {
 
 TEST(PackedMap, MovesBatchesOfSmallMatricesOnce) {
   const Copy copy("f32 (500000,12,8)", "f32 (500000,12,8):(96,1,12)");
-  EXPECT_EQ(cuda::plan_cuda(copy.c, {}).chosen.family, plan::Family::kPacked);
+  EXPECT_EQ(cuda::plan_cuda(copy.c, {}).chosen.kernel.family, plan::Family::kPacked);
   replay("f32 (50,6,6)", "f32 (50,6,6):(36,1,6)");
   replay("f16 (40,20,12)", "f16 (40,20,12):(240,1,20)");
   replay("u8 (9,33,65)", "u8 (9,33,65):(2145,1,33)");

@@ -57,16 +57,16 @@ TEST(ShortRowsMap, MovesPartsOfRecordsOnce) {
 TEST(ShortRowsMap, AsksForNoSectorThatIsWrittenWhole) { replay("f32 (500,8):(32,1)", "f32 (500,8)", false); }
 
 TEST(ShortRowsMap, IsChosenForShortRowsWithGapsOnly) {
-  const auto engine = [](const char* dst, const char* src) {
+  const auto kernel = [](const char* dst, const char* src) {
     const plan::Decision decision = cuda::plan_cuda(Copy(dst, src).c, {});
-    return decision.chosen.family == plan::Family::kRows ? decision.chosen.get(plan::ParamId::kEngine, 0) : -1;
+    return decision.chosen.kernel.text;
   };
-  EXPECT_EQ(engine("u8 (500000,3):(4,1)", "u8 (500000,3)"), 5) << "RGB into RGBA";
-  EXPECT_EQ(engine("u8 (500000,3):(4,1)", "u8 (500000,3):(1,500000)"), 5) << "planes into RGBA";
-  EXPECT_EQ(engine("f16 (1000,700):(1400,2)@1", "f16 (1000,700)"), 5) << "every second column";
-  EXPECT_EQ(engine("f32 (500000,3):(4,1)", "f32 (500000,3)"), 5) << "fields of records";
-  EXPECT_EQ(engine("u8 (5000,257):(515,1)@258", "u8 (5000,257)"), 0) << "rows of many words";
-  EXPECT_EQ(engine("u8 (500000,3)", "u8 (500000,3):(4,1)"), 4) << "gaps in src alone";
+  EXPECT_EQ(kernel("u8 (500000,3):(4,1)", "u8 (500000,3)"), "rows/short") << "RGB into RGBA";
+  EXPECT_EQ(kernel("u8 (500000,3):(4,1)", "u8 (500000,3):(1,500000)"), "rows/short") << "planes into RGBA";
+  EXPECT_EQ(kernel("f16 (1000,700):(1400,2)@1", "f16 (1000,700)"), "rows/short") << "every second column";
+  EXPECT_EQ(kernel("f32 (500000,3):(4,1)", "f32 (500000,3)"), "rows/short") << "fields of records";
+  EXPECT_EQ(kernel("u8 (5000,257):(515,1)@258", "u8 (5000,257)"), "rows/words") << "rows of many words";
+  EXPECT_EQ(kernel("u8 (500000,3)", "u8 (500000,3):(4,1)"), "rows/pixels") << "gaps in src alone";
 }
 
 TEST(ShortRowsMap, LeavesRowsWithoutGapsAndLongOnes) {

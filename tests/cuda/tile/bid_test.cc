@@ -12,7 +12,7 @@ using cuda_test::canonical;
 
 const plan::Candidate* other_tile(const plan::Decision& decision) {
   for (const plan::Candidate& k : decision.others)
-    if (k.family == plan::Family::kTile) return &k;
+    if (k.kernel.family == plan::Family::kTile) return &k;
   return nullptr;
 }
 
@@ -20,18 +20,18 @@ TEST(CudaTilePlan, LargeTransposesGoByOrdinaryLoadsAndBulkTensorCopiesBidCloseBe
   for (const char* dtype : {"u8", "f16", "f32", "f64"}) {
     const plan::Decision decision = cuda::plan_cuda(
         canonical(std::string(dtype) + " (8192,4096)", std::string(dtype) + " (8192,4096):(1,8192)"), {});
-    EXPECT_EQ(decision.chosen.family, plan::Family::kTile);
-    EXPECT_EQ(decision.chosen.get(plan::ParamId::kEngine), 0) << dtype;
+    EXPECT_EQ(decision.chosen.kernel.family, plan::Family::kTile);
+    EXPECT_EQ(decision.chosen.kernel.text, "tile/aligned") << dtype;
     const plan::Candidate* bulk = other_tile(decision);
     ASSERT_NE(bulk, nullptr);
     EXPECT_TRUE(bulk->applies);
-    EXPECT_EQ(bulk->get(plan::ParamId::kEngine), 1);
+    EXPECT_EQ(bulk->kernel.text, "tile/bulk");
     EXPECT_LT(bulk->predicted.time_ns, decision.chosen.predicted.time_ns * 1.05);
   }
 }
 
 TEST(CudaTilePlan, TransposesOfWholeWordsGoByPacked) {
-  EXPECT_EQ(cuda::plan_cuda(canonical("c128 (8192,4096)", "c128 (8192,4096):(1,8192)"), {}).chosen.family,
+  EXPECT_EQ(cuda::plan_cuda(canonical("c128 (8192,4096)", "c128 (8192,4096):(1,8192)"), {}).chosen.kernel.family,
             plan::Family::kPacked);
 }
 
@@ -39,7 +39,7 @@ TEST(CudaTilePlan, TakesTheMeasuredFamilyForWholeWordsAndRowsOfOneLine) {
   // bench/results/cuda-nvidia-h200.json: a matrix of words that packed's tiles cut unevenly, and 128-byte rows.
   const auto family = [](const char* dst, const char* src) {
     const auto c = layout::canonicalize(parse_layout(dst), parse_layout(src), 128, 128, layout::UnitRule::kAligned);
-    return name(cuda::plan_cuda(c, {}).chosen.family);
+    return name(cuda::plan_cuda(c, {}).chosen.kernel.family);
   };
   EXPECT_EQ(family("c128 (4096,4096)", "c128 (4096,4096):(1,4096)"), "tile");
   EXPECT_EQ(family("f64 (32,15,15,15,32,16)", "f64 (32,15,15,15,32,16):(16,245760,3686400,512,7680,1)"), "packed");
@@ -47,22 +47,22 @@ TEST(CudaTilePlan, TakesTheMeasuredFamilyForWholeWordsAndRowsOfOneLine) {
 }
 
 TEST(CudaTilePlan, TurnedPixelsGoInTilesOfPixelsButSmallImagesAndHalvesOnWordsByPacked) {
-  const auto engine = [](const std::string& dst, const std::string& src) {
+  const auto kernel = [](const std::string& dst, const std::string& src) {
     const plan::Decision decision = cuda::plan_cuda(canonical(dst, src), {});
-    return decision.chosen.family == plan::Family::kTile ? decision.chosen.get(plan::ParamId::kEngine) : -1;
+    return decision.chosen.kernel.text;
   };
-  EXPECT_EQ(engine("u8 (64,1920,1080,3)", "u8 (64,1920,1080,3):(6220800,-3,5760,1)@5757"), 6);
-  EXPECT_EQ(engine("u8 (141,641,479,3)", "u8 (141,641,479,3):(921117,3,1923,-1)@2"), 6);
-  EXPECT_EQ(engine("f16 (27,1023,767,3)", "f16 (27,1023,767,3):(2353923,3,3069,1)"), 6);
-  EXPECT_EQ(engine("f16 (431,224,224,3)", "f16 (431,224,224,3):(150528,3,672,1)"), -1);
-  EXPECT_EQ(engine("u8 (31063,31,45,3)", "u8 (31063,31,45,3):(4185,3,93,1)"), -1);
+  EXPECT_EQ(kernel("u8 (64,1920,1080,3)", "u8 (64,1920,1080,3):(6220800,-3,5760,1)@5757"), "tile/pixels");
+  EXPECT_EQ(kernel("u8 (141,641,479,3)", "u8 (141,641,479,3):(921117,3,1923,-1)@2"), "tile/pixels");
+  EXPECT_EQ(kernel("f16 (27,1023,767,3)", "f16 (27,1023,767,3):(2353923,3,3069,1)"), "tile/pixels");
+  EXPECT_FALSE(kernel("f16 (431,224,224,3)", "f16 (431,224,224,3):(150528,3,672,1)").starts_with("tile/"));
+  EXPECT_FALSE(kernel("u8 (31063,31,45,3)", "u8 (31063,31,45,3):(4185,3,93,1)").starts_with("tile/"));
 }
 
 TEST(CudaTilePlan, OlderGpusLoadAsEver) {
   cuda::CudaMachine older;
   older.cc_major = 8;
   const plan::Decision decision = cuda::plan_cuda(canonical("f32 (8192,4096)", "f32 (8192,4096):(1,8192)"), older);
-  EXPECT_EQ(decision.chosen.get(plan::ParamId::kEngine), 0);
+  EXPECT_EQ(decision.chosen.kernel.text, "tile/aligned");
   ASSERT_NE(other_tile(decision), nullptr);
   EXPECT_EQ(other_tile(decision)->reason, "bulk tensor copies need sm_90");
 }
@@ -73,8 +73,8 @@ TEST(CudaTilePlan, GpusThatRunCodeWithoutBulkCopiesLoadAsEver) {
   for (const auto& [dst, src] : {std::pair("f32 (8192,4096)", "f32 (8192,4096):(1,8192)"),
                                  std::pair("f32 (4096,4096)", "u8 (4096,4096):(1,4096)")}) {
     const plan::Decision decision = cuda::plan_cuda(canonical(dst, src), machine);
-    EXPECT_NE(decision.chosen.get(plan::ParamId::kEngine), 1);
-    for (const plan::Candidate& k : decision.others) EXPECT_FALSE(k.applies && k.get(plan::ParamId::kEngine) == 1);
+    EXPECT_NE(decision.chosen.kernel.text, "tile/bulk");
+    for (const plan::Candidate& k : decision.others) EXPECT_FALSE(k.applies && k.kernel.text == "tile/bulk");
     ASSERT_NE(other_tile(decision), nullptr);
     EXPECT_NE(other_tile(decision)->reason.find("compiled for sm_90"), std::string_view::npos);
   }
@@ -83,8 +83,8 @@ TEST(CudaTilePlan, GpusThatRunCodeWithoutBulkCopiesLoadAsEver) {
 TEST(CudaTilePlan, ShortRowsOfSrcAreNotWorthWhatTheEngineFetches) {
   const plan::Decision decision =
       cuda::plan_cuda(canonical("f16 (12,75,96,608)", "f16 (12,75,96,608):(96,700416,1,1152)"), {});
-  EXPECT_EQ(decision.chosen.family, plan::Family::kTile);
-  EXPECT_NE(decision.chosen.get(plan::ParamId::kEngine), 1);
+  EXPECT_EQ(decision.chosen.kernel.family, plan::Family::kTile);
+  EXPECT_NE(decision.chosen.kernel.text, "tile/bulk");
   ASSERT_NE(other_tile(decision), nullptr);
   EXPECT_EQ(other_tile(decision)->reason, "slower by prediction");
 }
@@ -112,18 +112,16 @@ TEST(CudaTilePlan, ShortRowsOfSrcGetTilesThatTheyFill) {
 
 TEST(CudaTilePlan, WideningCastsGoByBulkTensorCopiesAndNarrowingOnesDoNot) {
   EXPECT_EQ(
-      cuda::plan_cuda(canonical("f32 (8192,4096)", "f16 (8192,4096):(1,8192)"), {}).chosen.get(plan::ParamId::kEngine),
-      1);
+      cuda::plan_cuda(canonical("f32 (8192,4096)", "f16 (8192,4096):(1,8192)"), {}).chosen.kernel.text, "tile/bulk");
   EXPECT_EQ(
-      cuda::plan_cuda(canonical("f16 (8192,4096)", "f32 (8192,4096):(1,8192)"), {}).chosen.get(plan::ParamId::kEngine),
-      0);
+      cuda::plan_cuda(canonical("f16 (8192,4096)", "f32 (8192,4096):(1,8192)"), {}).chosen.kernel.text, "tile/aligned");
 }
 
 TEST(CudaTilePlan, EveryPairOfRealDtypesIsConvertedInATile) {
   for (const char* to : {"u8", "f16", "i32", "f64", "bool", "f8e4m3"})
     for (const char* from : {"i8", "bf16", "f32", "i64", "f8e5m2", "u16"})
       EXPECT_EQ(cuda::plan_cuda(canonical(std::string(to) + " (512,700)", std::string(from) + " (512,700):(1,512)"), {})
-                    .chosen.family,
+                    .chosen.kernel.family,
                 plan::Family::kTile)
           << from << " to " << to;
 }

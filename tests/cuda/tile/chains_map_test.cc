@@ -130,8 +130,8 @@ TEST(ChainPlan, ShortModesAreGatheredToWholeLines) {
       cuda::plan_cuda(cuda_test::canonical("u8 (26,12,22,20,16,14,18)",
                                            "u8 (26,12,22,20,16,14,18):(1,26,312,6864,137280,2196480,30750720)"),
                       {});
-  EXPECT_EQ(decision.chosen.family, plan::Family::kTile);
-  EXPECT_EQ(decision.chosen.get(plan::ParamId::kEngine), 3);
+  EXPECT_EQ(decision.chosen.kernel.family, plan::Family::kTile);
+  EXPECT_EQ(decision.chosen.kernel.text, "tile/chains");
   EXPECT_EQ(decision.chosen.get(plan::ParamId::kDstSet), 7) << "18 x 14 x 16 bytes start on 64";
 }
 

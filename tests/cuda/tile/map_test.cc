@@ -239,7 +239,7 @@ TEST(TileMap, FollowsRowsOfSrcFirstWhereTheNextRowOfTilesWouldComeLate) {
                                  std::pair{"u8 (300,131073)", "u8 (300,131073):(1,301)"}}) {
     const Copy copy(dst, src, 128);
     const plan::Decision decision = cuda::plan_cuda(copy.c, {});
-    ASSERT_EQ(decision.chosen.family, plan::Family::kTile) << dst;
+    ASSERT_EQ(decision.chosen.kernel.family, plan::Family::kTile) << dst;
     EXPECT_EQ(decision.chosen.get(plan::ParamId::kOrder), 2) << dst;
   }
   const Copy tall("f32 (130,33001)", "f32 (130,33001):(1,131)", 128);
