@@ -24,7 +24,8 @@ std::vector<std::string> family_names() {
 
 void require_family(const std::string& name) {
   const std::vector<std::string> known = family_names();
-  if (name.empty() || std::find(known.begin(), known.end(), name) != known.end()) return;
+  const std::string family = name.substr(0, name.find('/'));  // which kernels it has, its engine says
+  if (name.empty() || std::find(known.begin(), known.end(), family) != known.end()) return;
   throw UsageError(fmt::format("--family: there is no family '{}'; there are {}", name, plan::family_list()));
 }
 

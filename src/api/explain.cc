@@ -159,14 +159,7 @@ class TimeTable {
     if (a.read_sectors != b.read_sectors) out.push_back("reads " + layout::counted(b.read_sectors, sector_of(d_)));
     if (a.written_sectors != b.written_sectors)
       out.push_back("writes " + layout::counted(b.written_sectors, sector_of(d_)));
-    if (has_namesake(k)) out.push_back(params_of(k));
     return joined(out);
-  }
-
-  /// True when the name alone does not tell a candidate from the others that apply.
-  bool has_namesake(const Candidate& k) const {
-    const auto same = [&](const Candidate& other) { return &other != &k && other.applies && other.kernel == k.kernel; };
-    return same(d_.chosen) || std::any_of(d_.others.begin(), d_.others.end(), same);
   }
 
   const plan::Decision& d_;

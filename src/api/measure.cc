@@ -78,7 +78,7 @@ bool recall(std::vector<Candidate>& all, const std::vector<MeasuredCandidate>& r
   for (Candidate& k : all) {
     const auto params = params_of(k);
     const auto found = std::find_if(record.begin(), record.end(), [&](const MeasuredCandidate& r) {
-      return r.family == k.kernel.text && r.params == params;
+      return r.kernel == k.kernel.text && r.params == params;
     });
     if (found == record.end()) return false;
     k.measured_ns = found->time_ns;
@@ -111,8 +111,7 @@ void measure(const Plan::Impl& p, const Options& options, std::vector<Candidate>
   for (std::size_t i = 1; i < all.size(); ++i)
     if (scratch->fingerprint(copies[i]) != right)
       throw InternalError(fmt::format("kernels '{}' and '{}' write different bytes for {} -> {}; please report this",
-                                      all[0].kernel.text, all[i].kernel.text, to_string(p.src),
-                                      to_string(p.dst)));
+                                      all[0].kernel.text, all[i].kernel.text, to_string(p.src), to_string(p.dst)));
   std::vector<std::vector<double>> samples(all.size());
   std::vector<int> repeats(all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {

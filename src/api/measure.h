@@ -16,7 +16,7 @@ namespace restride {
 
 /// One candidate's time.
 struct MeasuredCandidate {
-  std::string family;
+  std::string kernel;
   std::map<std::string, std::int64_t> params;
   double time_ns = 0;
 };

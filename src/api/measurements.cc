@@ -19,7 +19,7 @@ namespace {
 
 using base::json_quoted;
 using base::JsonValue;
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;  // 1 named families, not kernels
 constexpr base::JsonLimits kLimits{base::kMostTextBytes, 16};  // six levels are in use
 
 ParseError broken(const std::string& what) {
@@ -29,13 +29,13 @@ ParseError broken(const std::string& what) {
 
 MeasuredCandidate candidate_from(const JsonValue& in) {
   MeasuredCandidate out;
-  const JsonValue* family = in.find("family");
-  if (family == nullptr || family->text() == nullptr) throw broken("a candidate without a family");
+  const JsonValue* kernel = in.find("kernel");
+  if (kernel == nullptr || kernel->text() == nullptr) throw broken("a candidate without a kernel");
   const JsonValue* time = in.find("time_ns");
   if (time == nullptr || !time->number()) throw broken("a candidate without a time_ns");
   const JsonValue* params = in.find("params");
   if (params == nullptr || params->object() == nullptr) throw broken("a candidate without params");
-  out.family = *family->text();
+  out.kernel = *kernel->text();
   out.time_ns = *time->number();
   if (!(out.time_ns > 0) || !std::isfinite(out.time_ns)) throw broken(fmt::format("a time of {} ns", out.time_ns));
   for (const auto& [name, value] : *params->object()) {
@@ -57,7 +57,7 @@ std::string candidate_json(const MeasuredCandidate& k) {
   std::string params;
   for (const auto& [name, value] : k.params)
     params += fmt::format("{}{}: {}", params.empty() ? "" : ", ", json_quoted(name), value);
-  return fmt::format(R"({{"family": {}, "params": {{{}}}, "time_ns": {}}})", json_quoted(k.family), params, k.time_ns);
+  return fmt::format(R"({{"kernel": {}, "params": {{{}}}, "time_ns": {}}})", json_quoted(k.kernel), params, k.time_ns);
 }
 
 }  // namespace
@@ -84,7 +84,8 @@ Measurements Measurements::from_json(std::string_view text) {
   const JsonValue in = parsed(text);
   if (in.object() == nullptr) throw broken("no JSON object");
   const JsonValue* format = in.find("restride_measurements");
-  if (format == nullptr || format->integer() != kFormat) throw broken(fmt::format("not format {}", kFormat));
+  if (format == nullptr || format->integer() != kFormat) 
+    throw ParseError(fmt::format("measurements: not of format {}, which this version reads; measure again", kFormat));
   const JsonValue* records = in.find("records");
   if (records == nullptr || records->object() == nullptr) throw broken("no object 'records'");
   Measurements out;

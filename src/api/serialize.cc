@@ -140,7 +140,7 @@ std::string Plan::serialize() const {
 Plan Plan::deserialize(std::string_view text) {
   const JsonValue in = parsed(text);
   if (const std::int64_t format = integer(in, "restride_plan"); format != kFormat)
-    throw fail(fmt::format("format {} is not {}", format, kFormat));
+    throw ParseError(fmt::format("plan: it is of format {}, this version reads {}; plan again", format, kFormat));
   const Layout dst = parse_layout(string(in, "dst"));
   const Layout src = parse_layout(string(in, "src"));
   const std::string kernel = string(in, "kernel");
@@ -155,8 +155,8 @@ Plan Plan::deserialize(std::string_view text) {
   if (decision.device == DeviceKind::kCpu) require_same_keys(decision.chosen, params);
   // A GPU's kernels rely on what the planner has proved of its own candidates.
   if (decision.device == DeviceKind::kCuda && !offers(decision, kernel, params))
-    throw ParseError(fmt::format("plan: no planner offers {} with these parameters for {} here; plan again",
-                                 kernel, layout::to_string(fresh->canonical)));
+    throw ParseError(fmt::format("plan: no planner offers {} with these parameters for {} here; plan again", kernel,
+                                 layout::to_string(fresh->canonical)));
   decision.chosen.params = params;
   return Plan(api::with_decision(*fresh, decision));
 }

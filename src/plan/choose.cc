@@ -12,23 +12,26 @@ bool better(const Candidate& a, const Candidate& b) {
   return a.applies != b.applies ? a.applies : a.applies && a.predicted.time_ns < b.predicted.time_ns;
 }
 
+bool is_kernel(std::string_view forced) { return forced.find('/') != std::string_view::npos; }
+
 /// Why nothing that `forced` names can be chosen.
-[[noreturn, gnu::cold]] void refuse(std::span<const Candidate* const> bids, const layout::Canonical& c,
-                                    std::string_view forced) {
+[[noreturn, gnu::cold]] void refuse(DeviceKind device, std::span<const Candidate* const> bids,
+                                    const layout::Canonical& c, std::string_view forced) {
   std::string reasons;
   for (const Candidate* k : bids)
     if (names(forced, k->kernel))
       reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", k->kernel.text, k->reason);
   if (!reasons.empty())
-    throw ArgumentError(fmt::format("'{}' does not apply to {} ({}); leave the choice to the planner", forced,
-                                    layout::to_string(c), reasons));
+    throw ArgumentError(fmt::format("{} '{}' does not apply to {} ({}); leave the choice to the planner",
+                                    is_kernel(forced) ? "kernel" : "family", forced, layout::to_string(c), reasons));
   const std::string families = family_list([&](Family f) {
     return std::any_of(bids.begin(), bids.end(), [f](const Candidate* k) { return k->kernel.family == f; });
   });
   std::string kernels;
   for (const Candidate* k : bids) kernels += fmt::format("{}{}", kernels.empty() ? "" : ", ", k->kernel.text);
-  throw ArgumentError(
-      fmt::format("there is no family '{}' here; use one of {}, or a kernel of one: {}", forced, families, kernels));
+  throw ArgumentError(fmt::format("{} has no {} '{}'; use one of {}, or one of their kernels: {}",
+                                  device == DeviceKind::kCuda ? "CUDA" : "the CPU",
+                                  is_kernel(forced) ? "kernel" : "family", forced, families, kernels));
 }
 
 }  // namespace
@@ -49,7 +52,7 @@ Decision choose(DeviceKind device, std::span<const Candidate* const> bids, const
   for (const Candidate* k : bids)
     if (k->applies && (forced.empty() || names(forced, k->kernel)) && (chosen == nullptr || better(*k, *chosen)))
       chosen = k;
-  if (chosen == nullptr) refuse(bids, c, forced);
+  if (chosen == nullptr) refuse(device, bids, c, forced);
   d.chosen = *chosen;
   detail::FixedVector<const Candidate*, kMostKernels> order;
   for (const Candidate* k : bids) {

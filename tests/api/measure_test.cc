@@ -33,11 +33,11 @@ Options with(Measurements* kept, bool measure) {
   return options;
 }
 
-/// The record of `family` made the fastest by far.
-std::string favour(const Measurements& kept, const std::string& family) {
+/// The record of `kernel` made the fastest by far.
+std::string favour(const Measurements& kept, const std::string& kernel) {
   Measurements out = Measurements::from_json(kept.to_json());
   for (auto& [key, record] : out.state().records)
-    for (MeasuredCandidate& k : record) k.time_ns = k.family == family ? 1 : 1e9;
+    for (MeasuredCandidate& k : record) k.time_ns = k.kernel == kernel ? 1 : 1e9;
   return out.to_json();
 }
 
@@ -55,7 +55,7 @@ TEST(Measurements, AreMadeOnlyWhenAskedFor) {
 TEST(Measurements, DecideThePlansTheyRecord) {
   Measurements kept;
   Plan(dense(), transposed(), with(&kept, true));
-  Measurements edited = Measurements::from_json(favour(kept, "gather"));
+  Measurements edited = Measurements::from_json(favour(kept, "gather/units"));
   const Plan plan(dense(), transposed(), with(&edited, false));
   EXPECT_EQ(plan.family(), "gather");
   std::vector<float> src(3500), dst(3500);
@@ -80,7 +80,7 @@ TEST(Measurements, OfOneNumberOfThreadsSayNothingOfAnother) {
 TEST(Measurements, CannotChooseWhatThePlannerDoesNotOffer) {
   Measurements kept;
   Plan(dense(), transposed(), with(&kept, true));
-  Measurements edited = Measurements::from_json(favour(kept, "gather"));
+  Measurements edited = Measurements::from_json(favour(kept, "gather/units"));
   for (auto& [key, record] : edited.state().records)
     for (MeasuredCandidate& k : record) k.params["tile_rows"] = 12345;
   EXPECT_EQ(Plan(dense(), transposed(), with(&edited, false)).family(),
@@ -243,11 +243,11 @@ TEST_F(MeasurementsFile, SaysWhenItIsEmpty) {
 
 TEST(Measurements, RefuseBrokenText) {
   for (const char* text :
-       {"", "[]", "{}", R"({"restride_measurements":2,"records":{}})", R"({"restride_measurements":1,"records":[]})",
-        R"({"restride_measurements":1,"records":{"k":{}}})",
-        R"({"restride_measurements":1,"records":{"k":[{"family":"run"}]}})",
-        R"({"restride_measurements":1,"records":{"k":[{"family":"run","params":{},"time_ns":-1}]}})",
-        R"({"restride_measurements":1,"records":{"k":[{"family":"run","params":{"a":"b"},"time_ns":1}]}})"})
+       {"", "[]", "{}", R"({"restride_measurements":1,"records":{}})", R"({"restride_measurements":2,"records":[]})",
+        R"({"restride_measurements":2,"records":{"k":{}}})",
+        R"({"restride_measurements":2,"records":{"k":[{"kernel":"run/units"}]}})",
+        R"({"restride_measurements":2,"records":{"k":[{"kernel":"run/units","params":{},"time_ns":-1}]}})",
+        R"({"restride_measurements":2,"records":{"k":[{"kernel":"run/units","params":{"a":"b"},"time_ns":1}]}})"})
     EXPECT_THROW(Measurements::from_json(text), ParseError) << text;
 }
 

@@ -105,7 +105,7 @@ TEST(Serialize, CarriesWhatOtherMachinesAdd) {
   EXPECT_EQ(Plan::deserialize(staged).serialize(), staged);
 }
 
-TEST(Deserialize, RefusesParametersThatTheFamilyDoesNotHave) {
+TEST(Deserialize, RefusesParametersThatTheKernelDoesNotHave) {
   const auto text = [](const char* family, const std::string& params) {
     std::string out = made("f32 (100)", "f32 (100):(-1)@99", family).serialize();
     const std::size_t from = out.find("\"params\":") + 9;
@@ -119,7 +119,8 @@ TEST(Deserialize, RefusesParametersThatTheFamilyDoesNotHave) {
   for (const char* bad : {"{}", R"({"near":1})", R"({"stream":0,"vector_bytes":-1})", R"({"stream":0,"threads":9})",
                           R"({"stream":0,"direct":1})", R"({"stream":1,"stream":0})"})
     EXPECT_THROW(Plan::deserialize(text("rows", bad)), ParseError) << bad;
-  EXPECT_TRUE(holds(message_of<ParseError>([&] { Plan::deserialize(text("rows", "{}")); }), "rows needs 'stream'"));
+  EXPECT_TRUE(
+      holds(message_of<ParseError>([&] { Plan::deserialize(text("rows", "{}")); }), "rows/units needs 'stream'"));
 }
 
 TEST(Serialize, CarriesThePlanOfNothing) {
@@ -157,10 +158,15 @@ TEST(Deserialize, RefusesTextThatSerializeDidNotMake) {
   steam.replace(steam.find("\"stream\""), 8, "\"steam\"");
   for (const std::string& bad :
        {std::string(), std::string("[]"), std::string("{}"), text.substr(0, text.size() / 2), steam,
-        with(text, "restride_plan", 2), with(text, "device", "\"abacus\""), with(text, "threads", "0"),
+        with(text, "restride_plan", 1), with(text, "device", "\"abacus\""), with(text, "threads", "0"),
         with(text, "threads", 4097), with(text, "threads", "\"1\""), with(text, "dst_align", 3),
-        with(text, "family", "\"xtile\"")})
+        with(text, "kernel", "\"xtile\""), with(text, "kernel", "\"tile\"")})
     EXPECT_THROW(Plan::deserialize(bad), ParseError) << bad;
+}
+
+TEST(Deserialize, SaysThatAPlanOfAnotherFormatIsToBeMadeAnew) {
+  const std::string text = with(made("f32 (64,96)", "f32 (64,96):(1,64)").serialize(), "restride_plan", 1);
+  EXPECT_TRUE(holds(message_of<ParseError>([&] { Plan::deserialize(text); }), "format 1", "reads 2", "plan again"));
 }
 
 TEST(Deserialize, RefusesIntegersThatWouldWrap) {
@@ -208,12 +214,12 @@ TEST(Deserialize, RefusesMoreParametersThanAnyPlanHas) {
   EXPECT_TRUE(holds(message_of<ParseError>([&] { Plan::deserialize(text); }), "is no integer parameter"));
 }
 
-TEST(Deserialize, RefusesAFamilyThatTheLayoutsDoNotTake) {
+TEST(Deserialize, RefusesAKernelThatTheLayoutsDoNotTake) {
   const std::string text = made("f32 (64,96)", "f32 (64,96)").serialize();
-  EXPECT_TRUE(holds(message_of<ParseError>([&] { Plan::deserialize(with(text, "family", "\"tile\"")); }),
+  EXPECT_TRUE(holds(message_of<ParseError>([&] { Plan::deserialize(with(text, "kernel", "\"tile/units\"")); }),
                     "plan:", "does not apply"));
   EXPECT_TRUE(
-      holds(message_of<ParseError>([&] { Plan::deserialize(with(text, "family", "\"noop\"")); }), "copies of nothing"));
+      holds(message_of<ParseError>([&] { Plan::deserialize(with(text, "kernel", "\"noop\"")); }), "names no kernel"));
 }
 
 }  // namespace

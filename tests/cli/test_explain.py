@@ -22,9 +22,9 @@ def test_explain_takes_axes_dtypes_layouts_and_files(restride, numbered, tmp_pat
     ):
         report = restride("explain", *args, "--json").json()
         assert report["dst"] == dst
-        assert report["chosen"]["applies"] and report["plan"]["family"] == report["chosen"]["family"]
+        assert report["chosen"]["applies"] and report["plan"]["kernel"] == report["chosen"]["kernel"]
         text = restride("explain", *args).out
-        assert dst in text and report["chosen"]["family"] in text
+        assert dst in text and report["chosen"]["kernel"] in text
 
 
 def test_explain_gives_every_candidate_but_the_first_a_reason(restride):

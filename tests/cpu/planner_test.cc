@@ -105,7 +105,7 @@ TEST(PlanCpu, SaysWhyAForcedFamilyDoesNotApply) {
   EXPECT_TRUE(holds(message("run"), "not one run contiguous on both sides"));
   EXPECT_TRUE(holds(message("rows"), "no mode is dense in dst"));
   EXPECT_TRUE(holds(message("packed"), "no set of modes makes dense runs"));
-  EXPECT_TRUE(holds(message("magic"), "'magic' is no family",
+  EXPECT_TRUE(holds(message("magic"), "the CPU has no family 'magic'",
                     "use one of run, rows, tile, packed, buffered, channels, gather"));
 }
 
@@ -131,7 +131,8 @@ TEST(PlanCpu, ChoosesTheMeasuredFamilyOnAmd) {
       {"a column repeated", "f32 (1344,16384)", "f32 (1344,16384):(1,0)", Family::kRows},
       {"red and blue exchanged", "u8 (36000,1920,3)", "u8 (36000,1920,3):(5760,3,-1)@2", Family::kRows},
   };
-  for (const FieldCase& c : cases) EXPECT_EQ(name(chosen(c.dst, c.src, kAmdMachine).kernel.family), name(c.family)) << c.name;
+  for (const FieldCase& c : cases)
+    EXPECT_EQ(name(chosen(c.dst, c.src, kAmdMachine).kernel.family), name(c.family)) << c.name;
 }
 
 TEST(PlanCpu, PacksUnitsThatTheMachineShuffles) {

@@ -18,17 +18,17 @@ std::string time_text(double ns) {
 }  // namespace
 
 std::string table_heading() {
-  return fmt::format("{:<30} {:<8} {:>3} {:>8} {:>10} {:>8} {:>8} {:>6} {:>6} {:>9} {:<5} {}", "name", "family", "thr",
+  return fmt::format("{:<30} {:<16} {:>3} {:>8} {:>10} {:>8} {:>8} {:>6} {:>6} {:>9} {:<5} {}", "name", "kernel", "thr",
                      "MB", "median", "GB/s", "ceiling", "ratio", "noise", "plan", "check", "layouts");
 }
 
 std::string table_row(const CaseResult& r) {
   const std::string layouts = r.src.empty() ? "" : r.src + " -> " + r.dst;
   if (!r.error.empty())
-    return fmt::format("{:<30} {:<8} {:>3} {}: {}   {}", r.name, r.family, r.threads, r.skipped ? "skipped" : "FAILED",
+    return fmt::format("{:<30} {:<16} {:>3} {}: {}   {}", r.name, r.kernel, r.threads, r.skipped ? "skipped" : "FAILED",
                        r.error, layouts);
   std::string row = fmt::format(
-      "{:<30} {:<8} {:>3} {:>8.1f} {:>10} {:>8.2f} {:>8.2f} {:>6.3f} {:>5.1f}% {:>9} {:<5} {}", r.name, r.family,
+      "{:<30} {:<16} {:>3} {:>8.1f} {:>10} {:>8.2f} {:>8.2f} {:>6.3f} {:>5.1f}% {:>9} {:<5} {}", r.name, r.kernel,
       r.threads, static_cast<double>(r.bytes) / 1e6, time_text(r.time.median_ns), r.gbps(), r.ceiling_gbps(), r.ratio(),
       100 * r.time.noise, time_text(r.plan_ns), r.checked ? "yes" : "no", layouts);
   if (r.copy_ns > 0)

@@ -31,7 +31,7 @@ json case_json(const CaseResult& r) {
               {"class", r.case_class},
               {"src", r.src},
               {"dst", r.dst},
-              {"family", r.family},
+              {"kernel", r.kernel},
               {"ratio", rounded(r.ratio(), 4)},
               {"gbps", rounded(r.gbps(), 3)},
               {"ceiling_gbps", rounded(r.ceiling_gbps(), 3)},

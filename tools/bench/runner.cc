@@ -87,7 +87,7 @@ void time_all(std::vector<Samples>& all, Device& device, int reps, int slots) {
 std::optional<Plan> plan_case(const Case& c, const Options& options, CaseResult& out) {
   try {
     Plan plan(c.dst.layout, c.src.layout, options, kBufferAlign, kBufferAlign);
-    out.family = plan.family();
+    out.kernel = plan.kernel();
     out.plan_threads = plan.threads();
     out.plan_ns = time_planning(c, options);
     return plan;

@@ -15,13 +15,13 @@ struct RunSettings {
   int reps = 7;
   bool check = true;
   bool peers = false;
-  std::string family;      ///< forced when not empty
+  std::string family;      ///< or a kernel of one; forced when not empty
   std::uint64_t seed = 1;  ///< of the input bytes
 };
 
 /// A row of the result.
 struct CaseResult {
-  std::string name, case_class, dst, src, family, device;
+  std::string name, case_class, dst, src, kernel, device;
   int threads = 1;         ///< asked for
   int plan_threads = 1;    ///< that the plan found worth using
   std::int64_t bytes = 0;  ///< read + written; a strided source's by the sectors it touches

@@ -49,7 +49,7 @@ TEST(ResultFile, HasTheFieldsThatItsReadersRelyOn) {
   CaseResult r = result_of("a", 0.5);
   r.src = "f32 (4):(1)";
   r.dst = "f32 (4):(1)";
-  r.family = "run";
+  r.kernel = "run/units";
   r.plan_ns = 612.4;
   r.checked = true;
   r.peers["numpy"] = 0.25;
@@ -62,7 +62,7 @@ TEST(ResultFile, HasTheFieldsThatItsReadersRelyOn) {
   EXPECT_EQ(run["command"], "restride bench");
   EXPECT_EQ(run["summary"][0]["class"], "x");
   const json& row = run["cases"][0];
-  for (const char* key : {"name", "src", "dst", "family", "bytes", "median_ns", "gbps", "ceiling_gbps", "ratio",
+  for (const char* key : {"name", "src", "dst", "kernel", "bytes", "median_ns", "gbps", "ceiling_gbps", "ratio",
                           "noise", "plan_ns", "checked", "peers"})
     EXPECT_TRUE(row.contains(key)) << key;
   EXPECT_DOUBLE_EQ(row["ratio"], 0.5);
