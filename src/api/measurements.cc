@@ -19,7 +19,7 @@ namespace {
 
 using base::json_quoted;
 using base::JsonValue;
-constexpr int kFormat = 2;  // 1 named families, not kernels
+constexpr int kFormat = 2;                                     // 1 named families, not kernels
 constexpr base::JsonLimits kLimits{base::kMostTextBytes, 16};  // six levels are in use
 
 ParseError broken(const std::string& what) {
@@ -84,7 +84,7 @@ Measurements Measurements::from_json(std::string_view text) {
   const JsonValue in = parsed(text);
   if (in.object() == nullptr) throw broken("no JSON object");
   const JsonValue* format = in.find("restride_measurements");
-  if (format == nullptr || format->integer() != kFormat) 
+  if (format == nullptr || format->integer() != kFormat)
     throw ParseError(fmt::format("measurements: not of format {}, which this version reads; measure again", kFormat));
   const JsonValue* records = in.find("records");
   if (records == nullptr || records->object() == nullptr) throw broken("no object 'records'");

@@ -14,7 +14,7 @@ namespace {
 using base::JsonValue;
 using plan::Candidate;
 
-constexpr int kFormat = 2;  // 1 named families, not kernels
+constexpr int kFormat = 2;                        // 1 named families, not kernels
 constexpr base::JsonLimits kLimits{1 << 20, 16};  // the longest plans have some KiB and two levels
 
 ParseError fail(const std::string& what) {

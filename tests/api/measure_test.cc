@@ -108,8 +108,8 @@ TEST(Measurements, SurviveAFile) {
 
 TEST(Measurements, KeepNamesOfAnyCharactersAndTimesToTheLastBit) {
   const std::string text =
-      R"({"records":{"a \"key\"\n\u00e9":[{"family":"run","params":{"x\\y":-3,"z":1},"time_ns":0.1},)"
-      R"({"family":"gather","params":{},"time_ns":12345678901.25}],"b":[]},"restride_measurements":1})";
+      R"({"records":{"a \"key\"\n\u00e9":[{"kernel":"run/units","params":{"x\\y":-3,"z":1},"time_ns":0.1},)"
+      R"({"kernel":"gather/units","params":{},"time_ns":12345678901.25}],"b":[]},"restride_measurements":2})";
   const Measurements kept = Measurements::from_json(text);
   const Measurements again = Measurements::from_json(kept.to_json());
   EXPECT_EQ(again.to_json(), kept.to_json());
@@ -132,22 +132,22 @@ TEST(Measurements, NameWhatIsWrongWithATextThatHoldsNone) {
     return std::string("no error");
   };
   const auto record = [](const std::string& candidate) {
-    return R"({"records":{"a":[)" + candidate + R"(]},"restride_measurements":1})";
+    return R"({"records":{"a":[)" + candidate + R"(]},"restride_measurements":2})";
   };
   const std::pair<std::string, const char*> table[] = {
       {"", "no valid JSON"},
       {"[]", "no JSON object"},
-      {R"({"records":{},"restride_measurements":2})", "not format 1"},
-      {R"({"records":[],"restride_measurements":1})", "no object 'records'"},
-      {R"({"records":{"a":{}},"restride_measurements":1})", "'a' is no list"},
-      {R"({"records":{"a":[],"a":[]},"restride_measurements":1})", "'a' appears twice"},
+      {R"({"records":{},"restride_measurements":1})", "not of format 2"},
+      {R"({"records":[],"restride_measurements":2})", "no object 'records'"},
+      {R"({"records":{"a":{}},"restride_measurements":2})", "'a' is no list"},
+      {R"({"records":{"a":[],"a":[]},"restride_measurements":2})", "'a' appears twice"},
       {std::string(1000, '['), "nested deeper than 16 levels"},
-      {record("1"), "without a family"},
-      {record(R"({"family":"run","params":{}})"), "without a time_ns"},
-      {record(R"({"family":"run","params":{},"time_ns":0})"), "a time of 0 ns"},
-      {record(R"({"family":"run","time_ns":1})"), "without params"},
-      {record(R"({"family":"run","params":{"p":1.5},"time_ns":1})"), "'p' is no integer"},
-      {record(R"({"family":"run","params":{"p":18446744073709551615},"time_ns":1})"), "'p' is no integer"}};
+      {record("1"), "without a kernel"},
+      {record(R"({"kernel":"run/units","params":{}})"), "without a time_ns"},
+      {record(R"({"kernel":"run/units","params":{},"time_ns":0})"), "a time of 0 ns"},
+      {record(R"({"kernel":"run/units","time_ns":1})"), "without params"},
+      {record(R"({"kernel":"run/units","params":{"p":1.5},"time_ns":1})"), "'p' is no integer"},
+      {record(R"({"kernel":"run/units","params":{"p":18446744073709551615},"time_ns":1})"), "'p' is no integer"}};
   for (const auto& [text, words] : table) EXPECT_NE(refusal(text).find(words), std::string::npos) << refusal(text);
   EXPECT_NE(refusal(std::string((64 << 20) + 1, ' ')).find("more than 67108864 are refused"), std::string::npos);
 }
