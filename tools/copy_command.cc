@@ -40,6 +40,7 @@ Examples:
   restride copy model.safetensors:wte.weight wte.npy --axes 1,0
   restride copy camera.raw image.npy --in-layout 'u16 (1080,1920):(2048,1)' --in-offset 512
   restride copy big.npy crop.npy --slice '8:16392,::2' --flip 1
+  restride copy photo.npy turned.npy --rot90 1 --slice 100:900,200:1000
 
 OUT appears whole or not at all, and replaces nothing without --force. It holds one array, so a file
 with others beside it is never replaced. Memory stays within a few times --buffer-mib however large
@@ -71,6 +72,7 @@ void print_report(const CopyArguments& a, const io::OpenArray& in, const CopyReq
   const std::int64_t bytes = moved_bytes(request);
   if (!a.json) {
     fmt::print("{}: {} -> {}\n", io::escaped(a.out), to_string(in.entry.layout), to_string(request.result));
+    if (!request.views.empty()) fmt::print("{}\n", in_words(request.views));
     fmt::print("{} read and written by {} in {:.3f} s, {:.2f} GB/s\n", in_megabytes(bytes), plan.family(), seconds,
                static_cast<double>(bytes) / seconds / 1e9);
     return;
@@ -80,6 +82,7 @@ void print_report(const CopyArguments& a, const io::OpenArray& in, const CopyReq
   report["output"] = a.out;
   report["input_layout"] = to_string(in.entry.layout);
   report["output_layout"] = to_string(request.result);
+  report["views"] = views_json(request.views);
   report["src"] = to_string(request.src);
   report["dst"] = to_string(request.dst);
   report["device"] = name(plan.device());
@@ -125,6 +128,7 @@ void run_copy(CopyArguments& a) {
   const auto start = std::chrono::steady_clock::now();
   io::install_signal_handlers();
   const io::OpenArray in = io::open_array(a.in, to_open_options(a.input));
+  note_typed_order(a.view);
   const CopyRequest request = apply(a.view, in.entry.layout);
   const io::PathAndMember out = from_command_line<ArgumentError>([&] { return io::target_of(a.out); });
   if (in.file.is_same_file(out.path))

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -52,6 +53,7 @@ struct ExplainArguments {
 
 struct Sides {
   Layout dst, src;
+  std::vector<ViewStep> views;  // of options only: behind an arrow everything is said
 };
 
 Layout layout_named(std::string_view text) {
@@ -75,25 +77,29 @@ Sides parse_arrow(const std::string& what, std::size_t arrow, const ExplainArgum
     ViewOptions view;
     view.dtype = std::string(right);
     const CopyRequest r = apply(view, src);
-    return {r.dst, r.src};
+    return {r.dst, r.src, {}};
   }
   if (right.size() >= 2 && right.front() == '(' && right.back() == ')' && right.find(':') == std::string_view::npos) {
     ViewOptions view;
     const std::string_view axes = io::trimmed(right.substr(1, right.size() - 2));
-    if (!axes.empty()) view.axes = parse_numbers("axes", std::string(axes));
-    if (view.axes.size() != static_cast<std::size_t>(src.rank()))
+    std::size_t count = 0;
+    if (!axes.empty()) {
+      view.views.push_back(read_view(ViewKind::kAxes, "axes", std::string(axes)));
+      count = view.views[0].numbers.size();
+    }
+    if (count != static_cast<std::size_t>(src.rank()))
       throw ShapeError(fmt::format("{} has {}, but {} names {}; to reshape, write a dtype in front: '{} {}'",
-                                   to_string(src), layout::counted(src.modes.size(), "mode"), right, view.axes.size(),
+                                   to_string(src), layout::counted(src.modes.size(), "mode"), right, count,
                                    to_string(src.element), right));
     const CopyRequest r = apply(view, src);
-    return {r.dst, r.src};
+    return {r.dst, r.src, {}};
   }
   if (right.empty() || std::isalpha(static_cast<unsigned char>(right.front())) == 0)
     throw UsageError(
         fmt::format("explain '{}': {} stands behind '->'; write axes in parentheses, a dtype or a layout there, as in "
                     "'-> (1,0)', '-> f16' or '-> f32 (6)'",
                     what, right.empty() ? "nothing" : fmt::format("'{}'", right)));
-  return {layout_named(right), src};
+  return {layout_named(right), src, {}};
 }
 
 // Of a word that is no file's name. It begins with an element, or has parentheses; what has a dot may be a file's name
@@ -120,8 +126,9 @@ Sides sides_of(const ExplainArguments& a) {
   const Layout layout = !exists && looks_like_layout(a.what)
                             ? layout_alone(a)
                             : io::open_array(a.what, to_open_options(a.input)).entry.layout;
+  note_typed_order(a.view);
   const CopyRequest r = apply(a.view, layout);
-  return {r.dst, r.src};
+  return {r.dst, r.src, r.views};
 }
 
 /// `reason`: why it was chosen, lost, or does not apply; may be empty.
@@ -142,9 +149,10 @@ nlohmann::ordered_json candidate_json(const plan::Candidate& k, const std::strin
   return out;
 }
 
-void print_json(const Plan& plan) {
+void print_json(const Plan& plan, const std::vector<ViewStep>& views) {
   const plan::Decision& decision = plan.impl().decision;
   nlohmann::ordered_json out;
+  out["views"] = views_json(views);
   out["src"] = to_string(plan.src());
   out["dst"] = to_string(plan.dst());
   out["device"] = name(plan.device());
@@ -169,10 +177,9 @@ void run_explain(ExplainArguments& a) {
   if (options.device == DeviceKind::kCuda && cuda_status().devices.empty()) options.cuda_device = kModelDevice;
   const Plan plan(sides.dst, sides.src, options, kAlign, kAlign);
   save_measurements(a.run);
-  if (a.json)
-    print_json(plan);
-  else
-    fmt::print("{}", plan.explain());
+  if (a.json) return print_json(plan, sides.views);
+  if (!sides.views.empty()) fmt::print("views      {}\n", in_words(sides.views));
+  fmt::print("{}", plan.explain());
 }
 
 }  // namespace

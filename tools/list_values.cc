@@ -1,5 +1,6 @@
 #include "tools/list_values.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -32,13 +33,18 @@ std::optional<std::int64_t> parse_number(std::string_view where, std::string_vie
 
 std::vector<std::int64_t> parse_numbers(const std::string& option, const std::string& text) {
   constexpr std::string_view kRemedy = "write whole numbers between commas, as in 0,3,1,2";
+  const std::string where = fmt::format("{} '{}'", option, text);
+  std::string_view list = io::trimmed(text);
+  if (list.size() > 2 && list.front() == '(' && list.back() == ')') list = list.substr(1, list.size() - 2);
   std::vector<std::int64_t> out;
-  for (const std::string& entry : entries_of(option, text, kRemedy)) {
-    const std::string where = fmt::format("{} '{}'", option, text);
-    const std::optional<std::int64_t> value = parse_number(where, entry);
-    if (!value) throw UsageError(fmt::format("{}: '{}' is no whole number; {}", where, entry, kRemedy));
-    out.push_back(*value);
-  }
+  for (const std::string& entry : entries_of(option, std::string(list), kRemedy))
+    for (std::size_t at = 0, end = 0; at != std::string::npos; at = entry.find_first_not_of(' ', end)) {
+      end = std::min(entry.find(' ', at), entry.size());
+      const std::string word = entry.substr(at, end - at);
+      const std::optional<std::int64_t> value = parse_number(where, word);
+      if (!value) throw UsageError(fmt::format("{}: '{}' is no whole number; {}", where, word, kRemedy));
+      out.push_back(*value);
+    }
   return out;
 }
 

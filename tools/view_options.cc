@@ -2,25 +2,45 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "src/layout/describe.h"
 #include "tools/commands.h"
 #include "tools/io/array_entry.h"
+#include "tools/io/text.h"
 #include "tools/list_values.h"
+#include "tools/view_chain.h"
 
 namespace restride::tools {
 namespace {
 
-Extents extents_of(const detail::FixedVector<std::int64_t, kMaxRank>& v) { return {v.data(), v.size()}; }
+struct ViewRow {
+  ViewKind kind;
+  const char* option;
+  const char* type;
+  const char* help;
+};
 
-detail::FixedVector<std::int64_t, kMaxRank> shape_of(const Modes& modes) {
-  detail::FixedVector<std::int64_t, kMaxRank> out;
-  for (const Mode& m : modes) out.push_back(m.extent);
-  return out;
+constexpr ViewRow kViews[] = {
+    {ViewKind::kSlice, "--slice", "SLICES",
+     "Python slices, one a mode: 8:16392,::-1; a number keeps that index and drops the mode, ... stands for all that "
+     "are not named"},
+    {ViewKind::kFlip, "--flip", "MODES", "Reverse these modes: 0,1; negative ones count from the end"},
+    {ViewKind::kRot90, "--rot90", "K", "Turn the first two modes K times by 90 degrees, as numpy.rot90"},
+    {ViewKind::kBroadcast, "--broadcast", "EXTENTS", "Repeat modes of extent 1 up to these extents: 8,64,64"},
+    {ViewKind::kAxes, "--axes", "AXES", "Output mode j is input mode AXES[j]: 0,3,1,2"},
+    {ViewKind::kRearrange, "--rearrange", "PATTERN",
+     "The same in einops notation, split and merge included: 'b (h s) c -> b h (s c)', 'b ... c -> b (... c)'"},
+    {ViewKind::kReshape, "--reshape", "EXTENTS", "Other extents, elements in C order; one extent may be -1"},
+};
+
+const char* option_of(ViewKind kind) {
+  return std::find_if(std::begin(kViews), std::end(kViews), [&](const ViewRow& row) { return row.kind == kind; })
+      ->option;
 }
 
 std::vector<std::pair<std::string, std::int64_t>> parse_sizes(const std::vector<std::string>& texts) {
@@ -55,50 +75,43 @@ void require_names(const std::vector<std::pair<std::string, std::int64_t>>& size
   }
 }
 
-// What is wrong with axes and extents whatever the array; -1 may be the same axis as another number or not.
-void require_possible(const ViewOptions& o) {
-  for (const auto& [what, modes] : {std::pair("axes", &o.axes), std::pair("--flip: modes", &o.flip)}) {
-    std::vector<std::int64_t> sorted = *modes;
-    std::sort(sorted.begin(), sorted.end());
-    if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-      throw UsageError(
-          fmt::format("{} ({}) name mode {} twice; give each mode once", what, fmt::join(*modes, ","), *twice));
-  }
-  if (std::any_of(o.broadcast.begin(), o.broadcast.end(), [](std::int64_t e) { return e < 0; }))
-    throw UsageError(fmt::format("--broadcast ({}): extents are 0 or more", fmt::join(o.broadcast, ",")));
+// -1 may be the same mode as another number or not; the array tells.
+void require_each_once(const std::string& shown, const std::vector<std::int64_t>& modes) {
+  std::vector<std::int64_t> sorted = modes;
+  std::sort(sorted.begin(), sorted.end());
+  if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
+    throw UsageError(
+        fmt::format("{} ({}) names mode {} twice; give each mode once", shown, fmt::join(modes, ","), *twice));
 }
 
-Layout flip_all(Layout layout, const std::vector<std::int64_t>& modes) {
-  std::set<std::int64_t> seen;
-  for (const std::int64_t mode : modes) {
-    const int rank = layout.rank();
-    if (rank == 0) throw ShapeError(fmt::format("--flip {}: {} has no modes", mode, to_string(layout)));
-    if (mode < -rank || mode >= rank)
-      throw ShapeError(fmt::format("--flip {}: {} has modes {} to {}", mode, to_string(layout), -rank, rank - 1));
-    const std::int64_t m = mode < 0 ? mode + rank : mode;
-    if (!seen.insert(m).second)
-      throw ShapeError(
-          fmt::format("--flip: modes ({}) name mode {} twice; give each mode once", fmt::join(modes, ","), m));
-    layout = flip(layout, static_cast<int>(m));
-  }
-  return layout;
+// As in Python: one `...` is as many `:` as the rest leaves modes.
+std::vector<std::string> slices_of(const std::string& text, int rank) {
+  std::vector<std::string> entries =
+      entries_of("--slice", text, "write ':' for a mode that stays whole, or leave out its comma");
+  const auto dots = std::find(entries.begin(), entries.end(), "...");
+  if (dots == entries.end()) return entries;
+  if (std::find(dots + 1, entries.end(), "...") != entries.end())
+    throw UsageError(fmt::format("--slice '{}': '...' stands there twice; it can mean all other modes once", text));
+  const auto whole = rank - static_cast<std::ptrdiff_t>(entries.size()) + 1;
+  const auto at = entries.erase(dots);
+  entries.insert(at, static_cast<std::size_t>(std::max<std::ptrdiff_t>(whole, 0)), ":");
+  return entries;
 }
 
-// Brings both sides to equal extents by a view of one of them.
-void unify(Layout& dst, Layout& src) {
-  const auto src_shape = shape_of(src.modes), dst_shape = shape_of(dst.modes);
-  if (src_shape == dst_shape) return;
-  try {
-    dst = reshape(dst, extents_of(src_shape));
-    return;
-  } catch (const ShapeError&) {  // no strides describe it; try the other side
-  }
-  try {
-    src = reshape(src, extents_of(dst_shape));
-  } catch (const ShapeError&) {
-    throw ShapeError(fmt::format(
-        "{} cannot be reshaped and written in Fortran order in one pass; reshape first, then copy with --order F",
-        to_string(src)));
+void add_to(ViewChain& chain, const View& view, const std::vector<std::pair<std::string, std::int64_t>>& sizes) {
+  switch (view.kind) {
+    case ViewKind::kSlice: {
+      const std::vector<std::string> entries = slices_of(view.text, chain.contiguous().rank());
+      return from_command_line<ParseError, ArgumentError>([&] { chain.slice(entries); });
+    }
+    case ViewKind::kFlip: return chain.flip(view.numbers);
+    case ViewKind::kRot90: return chain.rot90(view.numbers[0]);
+    case ViewKind::kBroadcast: return chain.broadcast(view.numbers);
+    case ViewKind::kAxes: return chain.permute(view.numbers);
+    case ViewKind::kRearrange:
+      require_names(sizes, view.text);
+      return from_command_line<ParseError, ArgumentError>([&] { chain.rearrange(view.text, sizes); });
+    case ViewKind::kReshape: return from_command_line<ArgumentError>([&] { chain.reshape(view.numbers); });
   }
 }
 
@@ -111,77 +124,101 @@ Element element_named(const std::string& name) {
   throw UsageError(fmt::format("there is no dtype '{}'; there are {}and bN for N opaque bytes", name, known));
 }
 
+View read_view(ViewKind kind, const std::string& shown, const std::string& text) {
+  View view{kind, text, {}};
+  if (kind == ViewKind::kSlice || kind == ViewKind::kRearrange) return view;
+  view.numbers = parse_numbers(shown, text);
+  if (kind == ViewKind::kAxes || kind == ViewKind::kFlip) require_each_once(shown, view.numbers);
+  if (kind == ViewKind::kRot90 && view.numbers.size() != 1)
+    throw UsageError(fmt::format("{} '{}': write one whole number of quarter turns", shown, text));
+  if (kind == ViewKind::kBroadcast &&
+      std::any_of(view.numbers.begin(), view.numbers.end(), [](std::int64_t e) { return e < 0; }))
+    throw UsageError(fmt::format("{} ({}): extents are 0 or more", shown, fmt::join(view.numbers, ",")));
+  return view;
+}
+
 void add_view_options(CLI::App& sub, ViewOptions& o) {
-  const std::string group = "What becomes of it (applied in this order)";
-  const auto text = [&](const std::string& name, std::string& value, const char* type, const char* help) {
-    return sub.add_option(name, value, help)->type_name(type)->group(group);
-  };
-  const auto numbers = [&](const std::string& name, std::vector<std::int64_t>& value, const char* type,
-                           const char* help) {
-    const auto read = [name, &value](const std::string& word) { value = parse_numbers(name, word); };
-    return sub.add_option_function<std::string>(name, read, help)->type_name(type)->group(group);
-  };
-  text("--slice", o.slice, "SLICES",
-       "Python slices, one a mode: 8:16392,::-1; a number keeps that index and drops the mode");
-  numbers("--flip", o.flip, "MODES", "Reverse these modes: 0,1; negative ones count from the end");
-  numbers("--broadcast", o.broadcast, "EXTENTS", "Repeat modes of extent 1 up to these extents: 8,64,64");
-  auto* axes = numbers("--axes", o.axes, "AXES", "Output mode j is input mode AXES[j]: 0,3,1,2");
-  auto* rearrange =
-      text("--rearrange", o.rearrange, "PATTERN",
-           "The same in einops notation, split and merge included: 'b (h s) c -> b h (s c)', 'b ... c -> b (... c)'");
-  axes->excludes(rearrange);
+  const std::string group = "What becomes of it (views apply in the order typed)";
+  for (const ViewRow& row : kViews) {
+    const auto read = [&sub, &o, row](const std::string& text) {
+      o.views.push_back(read_view(row.kind, row.option, text));
+      // The parser calls back in the order in which options were added, and knows the one in which they were typed.
+      const auto place = [&sub](const View& v) {
+        const auto& typed = sub.parse_order();
+        return std::find(typed.begin(), typed.end(), sub.get_option(option_of(v.kind))) - typed.begin();
+      };
+      std::sort(o.views.begin(), o.views.end(), [&](const View& a, const View& b) { return place(a) < place(b); });
+    };
+    sub.add_option_function<std::string>(row.option, read, row.help)->type_name(row.type)->group(group);
+  }
+  CLI::Option* rearrange = sub.get_option("--rearrange");
+  sub.get_option("--axes")->excludes(rearrange);
   sub.add_option("--size", o.sizes, "Extent of a name in --rearrange: s=4; may be repeated")
       ->needs(rearrange)
       ->allow_extra_args(false)
       ->type_name("NAME=N")
       ->group(group);
-  numbers("--reshape", o.reshape, "EXTENTS", "Shape of the result, elements in C order; one extent may be -1");
-  text("--dtype", o.dtype, "DTYPE", "Convert to f32, f16, bf16, u8 ...; see docs/casts.md for how");
-  text("--order", o.order, "C|F", "Memory order of the output: C (last mode fastest, the default) or F (first)")
-      ->check(CLI::IsMember({"C", "F"}));
+  sub.add_option("--dtype", o.dtype, "Convert to f32, f16, bf16, u8 ...; see docs/casts.md for how")
+      ->type_name("DTYPE")
+      ->group(group);
+  sub.add_option("--order", o.order, "Memory order of the output: C (last mode fastest, the default) or F (first)")
+      ->transform(CLI::IsMember({"C", "F"}, CLI::ignore_case))
+      ->type_name("C|F")
+      ->group(group);
 }
 
-bool any(const ViewOptions& o) {
-  return !o.slice.empty() || !o.flip.empty() || !o.broadcast.empty() || !o.axes.empty() || !o.rearrange.empty() ||
-         !o.reshape.empty() || !o.dtype.empty() || o.order != "C";
-}
+bool any(const ViewOptions& o) { return !o.views.empty() || !o.dtype.empty() || o.order != "C"; }
 
 CopyRequest apply(const ViewOptions& o, const Layout& input) {
-  require_possible(o);
   CopyRequest request;
-  Layout src = input;
-  if (!o.slice.empty())
-    src = from_command_line<ParseError, ArgumentError>([&] {
-      return slice(src,
-                   entries_of("--slice", o.slice, "write ':' for a mode that stays whole, or leave out its comma"));
-    });
-  src = flip_all(src, o.flip);
-  if (!o.broadcast.empty()) src = broadcast_to(src, o.broadcast);
-  if (!o.axes.empty()) src = permute(src, o.axes);
-  auto shape = shape_of(src.modes);
-  if (!o.rearrange.empty()) {
-    const auto sizes = parse_sizes(o.sizes);
-    require_names(sizes, o.rearrange);
-    const Rearrangement r =
-        from_command_line<ParseError, ArgumentError>([&] { return rearrange(src, o.rearrange, sizes); });
-    src = r.source;
-    shape = shape_of(r.merged);
+  const auto sizes = parse_sizes(o.sizes);
+  ViewChain chain(input);
+  for (const View& view : o.views) {
+    add_to(chain, view, sizes);
+    request.views.push_back({option_of(view.kind), view.text, layout::join_extents(chain.contiguous().modes)});
   }
-  if (!o.reshape.empty()) {
-    const Layout unshaped = contiguous(src.element, extents_of(shape));
-    shape = shape_of(from_command_line<ArgumentError>([&] { return reshape(unshaped, o.reshape); }).modes);
-  }
-  const Element element = o.dtype.empty() ? src.element : element_named(o.dtype);
-  if (!castable(element, src.element) && (src.element.dtype == DType::kBytes || element.dtype == DType::kBytes))
+  const Element element = o.dtype.empty() ? input.element : element_named(o.dtype);
+  if (!castable(element, input.element) && (input.element.dtype == DType::kBytes || element.dtype == DType::kBytes))
     throw CastError(
         fmt::format("{} cannot become {}: opaque bytes move, they never convert; --in-dtype says what "
                     "a file's really are",
-                    to_string(src.element), to_string(element)));
+                    to_string(input.element), to_string(element)));
   request.fortran_order = o.order == "F";
-  request.result = request.dst = io::dense(element, extents_of(shape), request.fortran_order);
-  if (request.dst.elements() > 0) unify(request.dst, src);
-  request.src = src;
+  std::vector<std::int64_t> extents;
+  for (const Mode& m : chain.contiguous().modes) extents.push_back(m.extent);
+  request.result = io::dense(element, extents, request.fortran_order);
+  const ViewChain::Pair pair = chain.into(request.result);
+  request.dst = pair.dst;
+  request.src = pair.src;
   return request;
+}
+
+std::string in_words(const std::vector<ViewStep>& views) {
+  std::string out;
+  for (const ViewStep& v : views)
+    out += fmt::format("{}{} '{}' {}", out.empty() ? "" : ", then ", v.option, io::escaped(v.text), v.shape);
+  return out;
+}
+
+nlohmann::ordered_json views_json(const std::vector<ViewStep>& views) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const ViewStep& v : views) out.push_back({{"option", v.option}, {"value", v.text}, {"shape", v.shape}});
+  return out;
+}
+
+void note_typed_order(const ViewOptions& o) {
+  std::vector<ViewKind> typed;  // --rot90 is new, and has no place in the old order
+  for (const View& v : o.views)
+    if (v.kind != ViewKind::kRot90) typed.push_back(v.kind);
+  if (std::is_sorted(typed.begin(), typed.end())) return;
+  const auto list = [&] {
+    std::string out;
+    for (const ViewKind kind : typed) out += fmt::format("{}{}", out.empty() ? "" : ", ", option_of(kind));
+    return out;
+  };
+  const std::string now = list();
+  std::sort(typed.begin(), typed.end());
+  fmt::print(stderr, "restride: note: views apply in the order typed, {}; earlier versions applied {}\n", now, list());
 }
 
 }  // namespace restride::tools
