@@ -88,3 +88,22 @@ function(restride_cuda_options target)
     $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<VERSION_GREATER_EQUAL:$<CUDA_COMPILER_VERSION>,12.8>>:--compress-mode=size>
     $<$<AND:$<BOOL:${RESTRIDE_DEV}>,$<COMPILE_LANGUAGE:CUDA>>:-Werror=all-warnings>)
 endfunction()
+
+# restride_cuda_sources(TARGET SOURCES...): adds the sources that need CUDA, as the object library TARGET_cuda. So the
+# target's other sources are compiled alike with and without CUDA, and a build folder that turns to it keeps its objects.
+function(restride_cuda_sources target)
+  add_library(${target}_cuda OBJECT ${ARGN})
+  target_include_directories(${target}_cuda PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(${target}_cuda PRIVATE CUDA::cudart_static fmt::fmt)
+  restride_compile_options(${target}_cuda)
+  restride_cuda_options(${target}_cuda)
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_cuda>)
+  # The static runtime: one library loads with and without a driver, and next to any other CUDA runtime. An archive hands
+  # it on, without its headers, which would show in the commands of all sources; a shared library takes it in.
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "STATIC_LIBRARY")
+    target_link_libraries(${target} INTERFACE $<LINK_ONLY:CUDA::cudart_static> ${CMAKE_DL_LIBS})
+  else()
+    target_link_libraries(${target} PRIVATE CUDA::cudart_static ${CMAKE_DL_LIBS})
+  endif()
+endfunction()

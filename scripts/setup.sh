@@ -4,6 +4,7 @@
 JOBS=${JOBS:-$(nproc)}
 VENV=$PWD/.venv
 LOG=$PWD/build/dev.log
+cuda=''  # what CMake is told of GPU kernels (choose_cuda); empty: what the preset says
 
 say() { if [ -t 1 ]; then printf '\033[1m== %s\033[0m\n' "$*"; else printf '== %s\n' "$*"; fi; }
 die() { printf 'dev: %s\n' "$*" >&2; exit 1; }
@@ -115,10 +116,26 @@ complete_private_cuda() {
   [ -z "$runtime" ] || ln -sfn "$runtime" "$1/lib/libcudart.so"
 }
 
+# Whether build/dev has GPU kernels: then it keeps them, so that nothing is compiled twice.
+has_kernels() {
+  local cache=build/dev/CMakeCache.txt
+  grep -qs '^CMAKE_CUDA_COMPILER:[A-Z]*=/' "$cache" && ! grep -q '^RESTRIDE_CUDA:[A-Z]*=OFF' "$cache"
+}
+
+# Sets cuda, what CMake is told: what RESTRIDE_CUDA says; else AUTO, which compiles GPU kernels where nvcc is. They take
+# most of the time, so the command alone does without where no GPU could run them.
+choose_cuda() {  # command|all
+  cuda=${RESTRIDE_CUDA:-AUTO}
+  if [ "$1" = command ] && [ -z "${RESTRIDE_CUDA:-}" ] && ! has_gpu && ! has_kernels; then cuda=OFF; fi
+}
+
 # An installed compiler that is new enough is used. Otherwise one is taken from PyPI where it is of use: there is a GPU,
 # or RESTRIDE_CUDA=ON asks for it.
 need_cuda() {
-  [ "${RESTRIDE_CUDA:-}" != OFF ] || { say "RESTRIDE_CUDA=OFF: GPU kernels are not compiled"; return 0; }
+  case $cuda,${RESTRIDE_CUDA:-} in
+    OFF,OFF) say "RESTRIDE_CUDA=OFF: GPU kernels are not compiled" && return 0 ;;
+    OFF,) say "there is no GPU here: GPU kernels are not compiled; RESTRIDE_CUDA=ON compiles them" && return 0 ;;
+  esac
   [ -z "${CUDACXX:-}" ] || return 0
   local nvcc version oldest
   if nvcc=$(installed_nvcc); then
@@ -140,6 +157,6 @@ cmake_arguments() {
   if command -v ccache >/dev/null; then
     printf '%s\n' -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
   fi
-  [ -z "${RESTRIDE_CUDA:-}" ] || echo "-DRESTRIDE_CUDA=$RESTRIDE_CUDA"
+  [ -z "${cuda:-${RESTRIDE_CUDA:-}}" ] || echo "-DRESTRIDE_CUDA=${cuda:-$RESTRIDE_CUDA}"
   echo -Wno-dev
 }

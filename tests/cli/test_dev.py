@@ -10,23 +10,34 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 
 @pytest.fixture
-def dev(tmp_path):
-    """dev(folder, args...) runs ./dev from a folder; its restride prints where it runs, and its arguments."""
+def root(tmp_path):
+    """A copy of ./dev on a machine without a GPU, whose cmake writes down what it is called with."""
     root = tmp_path / "root"
     (root / "scripts").mkdir(parents=True)
     shutil.copy(ROOT / "dev", root)
     (root / "cmake").mkdir()
     for path in ("scripts/setup.sh", "scripts/packages.txt", "cmake/RestrideCuda.cmake"):
         shutil.copy(ROOT / path, root / path)
-    for path, text in (("build/dev/bin/restride", 'pwd; echo "$@"'), ("tools/cmake", "exit 0")):
+    setup = (root / "scripts/setup.sh").read_text()
+    assert "/dev/nvidiactl" in setup
+    (root / "scripts/setup.sh").write_text(setup.replace("/dev/nvidiactl", str(root / "gpu")))
+    for path, text in (("build/dev/bin/restride", 'pwd; echo "$@"'), ("tools/cmake", f'echo "$@" >>"{root}/cmake.log"'),
+                       (".venv/bin/python", "exit 0")):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(f"#!/bin/sh\n{text}\n")
         (root / path).chmod(0o755)
+    return root
 
-    def run(folder, *args, nvcc=None):
+
+@pytest.fixture
+def dev(root):
+    """dev(folder, args...) runs ./dev from a folder; its restride prints where it runs, and its arguments."""
+
+    def run(folder, *args, nvcc=None, cuda=None):
         env = {**os.environ, "PATH": f"{root / 'tools'}:{os.environ['PATH']}", "RESTRIDE_NO_INSTALL": "1"}
         if nvcc is not None:
             env = {name: value for name, value in env.items() if name not in ("CUDACXX", "RESTRIDE_CUDA")}
+            env |= {"RESTRIDE_CUDA": cuda} if cuda else {}
             (root / "tools/nvcc").write_text(f"#!/bin/sh\necho 'Cuda compilation tools, release {nvcc}, V{nvcc}.99'\n")
             (root / "tools/nvcc").chmod(0o755)
             return subprocess.run([root / "dev", *args], cwd=folder, env=env, capture_output=True, text=True).stdout
@@ -35,12 +46,57 @@ def dev(tmp_path):
     return run
 
 
+@pytest.fixture
+def configured(root, dev):
+    """configured(args...): RESTRIDE_CUDA as ./dev hands it to CMake where there is an nvcc; None where it does not."""
+
+    def run(*args, cuda=None):
+        (root / "cmake.log").unlink(missing_ok=True)
+        (root / "build/dev/bin/restride").unlink(missing_ok=True)  # so that run and bench build
+        dev(root, *args, nvcc="13.0", cuda=cuda)
+        words = [line for line in (root / "cmake.log").read_text().splitlines() if "--preset" in line][0].split()
+        return next((word.removeprefix("-DRESTRIDE_CUDA=") for word in words if "RESTRIDE_CUDA" in word), None)
+
+    return run
+
+
+@pytest.mark.parametrize("command", ["demo", "build", "run", "bench"])
+def test_the_command_alone_has_kernels_only_where_a_gpu_is_or_they_are_asked_for(root, configured, command):
+    assert configured(command) == "OFF"
+    assert configured(command, cuda="ON") == "ON"
+    (root / "gpu").touch()
+    assert configured(command) == "AUTO"
+    assert configured(command, cuda="OFF") == "OFF"
+
+
+@pytest.mark.parametrize("command", ["test", "gpu-test"])
+def test_the_tests_have_kernels_wherever_they_compile(configured, command):
+    assert configured(command) == "AUTO"
+    assert configured(command, cuda="OFF") == "OFF"
+
+
+def test_a_build_folder_with_kernels_keeps_them(root, configured):
+    cache = root / "build/dev/CMakeCache.txt"
+    compiler = "CMAKE_CUDA_COMPILER:FILEPATH=/usr/local/cuda/bin/nvcc\n"
+    cache.write_text(compiler + "RESTRIDE_CUDA:STRING=AUTO\n")
+    assert configured("demo") == "AUTO"
+    for without in (compiler + "RESTRIDE_CUDA:STRING=OFF\n", "RESTRIDE_CUDA:STRING=AUTO\n",
+                    "CMAKE_CUDA_COMPILER:FILEPATH=CMAKE_CUDA_COMPILER-NOTFOUND\nRESTRIDE_CUDA:STRING=AUTO\n"):
+        cache.write_text(without)
+        assert configured("demo") == "OFF"
+        assert configured("test") == "AUTO"
+
+
+def test_sanitizers_build_what_their_preset_says(configured):
+    assert configured("asan") is None
+
+
 @pytest.mark.parametrize("release, used", [("11.8", False), ("12.0", False), ("12.4", True), ("12.10", True), ("13.0", True)])
 def test_an_nvcc_on_the_path_is_used_when_it_is_new_enough(dev, tmp_path, release, used):
-    out = dev(tmp_path, "build", nvcc=release)
+    out = dev(tmp_path, "gpu-test", nvcc=release)
     assert (f"nvcc is not used: it is of CUDA {release}, and 12.4 is the oldest" not in out) == used
-    assert ("no CUDA compiler to use" in out) <= (not used)  # a machine with a GPU would take one from PyPI now
-    assert ("configure dev" in out) or not used
+    assert ("no CUDA compiler to use" not in out) == used
+    assert "configure dev" in out
 
 
 def test_a_compiler_from_pypi_gets_the_names_that_its_wheels_leave_out(tmp_path):
