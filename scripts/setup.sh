@@ -44,7 +44,7 @@ need() {  # GROUP...: installs the groups' missing packages
   done < <(packages_of "$@")
   [ ${#missing[@]} -gt 0 ] || return 0
   say "install with apt-get:"
-  for name in "${missing[@]}"; do grep -E "^$name " scripts/packages.txt; done
+  for name in "${missing[@]}"; do grep -E "^${name//+/[+]} " scripts/packages.txt; done
   [ -z "${RESTRIDE_NO_INSTALL:-}" ] || die "RESTRIDE_NO_INSTALL is set; install these yourself: ${missing[*]}"
   apt_get update && apt_get install -y --no-install-recommends "${missing[@]}"
 }

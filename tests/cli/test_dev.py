@@ -114,3 +114,11 @@ def test_paths_behind_run_and_bench_are_the_callers(dev, tmp_path):
     assert dev(elsewhere, "run", "copy", "in.npy") == [str(elsewhere), "copy in.npy"]
     assert dev(elsewhere, "bench", "--json", "out.json") == [str(elsewhere), "bench --json out.json"]
     assert dev(tmp_path / "root", "run", "info") == [str(tmp_path / "root"), "info"]
+
+
+def test_every_package_that_is_missing_is_named_with_its_purpose():
+    lacking = ". scripts/setup.sh; dpkg-query() { return 1; }; provided() { return 1; }; installed() { return 1; }; need build"
+    done = subprocess.run(["bash", "-c", lacking], cwd=ROOT, capture_output=True, text=True, env={**os.environ, "RESTRIDE_NO_INSTALL": "1"})
+    wanted = [line for line in (ROOT / "scripts/packages.txt").read_text().splitlines() if "build," in line]
+    assert done.returncode == 1 and done.stdout.splitlines()[1:] == wanted
+    assert "g++" in done.stderr
