@@ -391,4 +391,19 @@ TEST(CAbi, KnowsSizesNamesAndItsVersion) {
   EXPECT_STREQ(restride_status_name(static_cast<restride_status>(15)), "unknown status");
 }
 
+// Programs hold the numbers. The recorded ABI (tests/packaging) has the statuses only: dtype and device travel as
+// int32.
+TEST(CAbi, DtypesAndDevicesKeepTheirNumbers) {
+  const int dtypes[] = {RESTRIDE_BOOL, RESTRIDE_U8,     RESTRIDE_U16,    RESTRIDE_U32, RESTRIDE_U64,  RESTRIDE_I8,
+                        RESTRIDE_I16,  RESTRIDE_I32,    RESTRIDE_I64,    RESTRIDE_F16, RESTRIDE_BF16, RESTRIDE_F32,
+                        RESTRIDE_F64,  RESTRIDE_F8E4M3, RESTRIDE_F8E5M2, RESTRIDE_C64, RESTRIDE_C128, RESTRIDE_BYTES};
+  int number = 0;
+  for (const int dtype : dtypes) EXPECT_EQ(dtype, number++);
+  EXPECT_EQ(RESTRIDE_DEVICE_AUTO, 0);
+  EXPECT_EQ(RESTRIDE_DEVICE_CPU, 1);
+  EXPECT_EQ(RESTRIDE_DEVICE_CUDA, 2);
+  EXPECT_EQ(RESTRIDE_CURRENT_DEVICE, -1);
+  EXPECT_EQ(RESTRIDE_MODEL_DEVICE, -2);
+}
+
 }  // namespace
