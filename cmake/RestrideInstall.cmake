@@ -1,4 +1,4 @@
-# Install, export, find_package(restride) and pkg-config.
+# Install, export, find_package(restride), pkg-config, and the pages; tools/CMakeLists.txt installs what is the command's.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -32,3 +32,11 @@ endif()
 file(RELATIVE_PATH restride_pc_include /${CMAKE_INSTALL_LIBDIR}/pkgconfig /${CMAKE_INSTALL_INCLUDEDIR})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/restride.pc.in restride.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/restride.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# The pages and the examples lie to each other as they do in the sources, so that links between them hold.
+set(restride_docs ${CMAKE_INSTALL_DATAROOTDIR}/doc/restride)
+foreach(page README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md LICENSE)
+  install(FILES ${PROJECT_SOURCE_DIR}/${page} DESTINATION ${restride_docs})
+endforeach()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${restride_docs} FILES_MATCHING PATTERN *.md)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${restride_docs})

@@ -16,7 +16,7 @@ function(run)
   set(run_output "${output}" PARENT_SCOPE)
 endfunction()
 
-file(REMOVE_RECURSE ${prefix} ${WORK}/consumer ${WORK}/c_only)
+file(REMOVE_RECURSE ${prefix} ${WORK}/consumer ${WORK}/c_only ${WORK}/examples)
 set(configure ${CMAKE_COMMAND} -G ${GENERATOR} -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX}
     -DCMAKE_C_COMPILER_LAUNCHER=${LAUNCHER} -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
 
@@ -35,6 +35,24 @@ if(KIND STREQUAL "shared")
 endif()
 run(${CMAKE_COMMAND} --install ${library_build} --prefix ${prefix})
 
+# Beside library and headers lie the pages, the examples, the licence, and what belongs to the command.
+set(pages share/doc/restride)
+set(expected ${pages}/LICENSE ${pages}/README.md ${pages}/docs/install.md ${pages}/examples/quickstart.cc
+    include/restride/restride.h)
+if(CLI)
+  list(APPEND expected share/man/man1/restride.1 share/bash-completion/completions/restride
+       share/zsh/site-functions/_restride share/fish/vendor_completions.d/restride.fish)
+endif()
+foreach(file IN LISTS expected)
+  if(NOT EXISTS ${prefix}/${file})
+    message(FATAL_ERROR "cmake --install leaves out ${file}")
+  endif()
+  file(SIZE ${prefix}/${file} bytes)
+  if(bytes EQUAL 0)
+    message(FATAL_ERROR "cmake --install brings an empty ${file}")
+  endif()
+endforeach()
+
 # The command copies a photograph into planes and back.
 if(CLI)
   set(command ${prefix}/bin/restride)
@@ -44,12 +62,18 @@ if(CLI)
   run(${command} copy ${photo} ${WORK}/planes.npy --force --axes 2,0,1)
   run(${command} copy ${WORK}/planes.npy ${WORK}/back.npy --force --axes 1,2,0)
   run(${CMAKE_COMMAND} -E compare_files ${WORK}/photo.npy ${WORK}/back.npy)
+  run(bash -ec ". ${prefix}/share/bash-completion/completions/restride && complete -p restride")
 endif()
 
 run(${configure} -S ${SOURCE}/tests/packaging/consumer -B ${WORK}/consumer -DCMAKE_PREFIX_PATH=${prefix})
 run(${CMAKE_COMMAND} --build ${WORK}/consumer)
 run(${WORK}/consumer/consumer_cc)
 run(${WORK}/consumer/consumer_c)
+
+# The installed examples are a project of their own; one of them is built, all compile the same headers elsewhere.
+run(${configure} -S ${prefix}/${pages}/examples -B ${WORK}/examples -DCMAKE_PREFIX_PATH=${prefix})
+run(${CMAKE_COMMAND} --build ${WORK}/examples --target example_c_example)
+run(${WORK}/examples/example_c_example)
 
 # A project without C++ can link the shared library; of the static one it is told why not.
 file(WRITE ${WORK}/c_only/CMakeLists.txt "cmake_minimum_required(VERSION 3.22)
