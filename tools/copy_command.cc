@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
@@ -67,14 +68,21 @@ std::string in_megabytes(std::int64_t bytes) {
 
 std::int64_t moved_bytes(const CopyRequest& request) { return request.src.bytes() + request.dst.bytes(); }
 
+/// Nothing where the time went into opening files, about which GB/s say nothing: below 1 MB it always does.
+std::optional<double> gbps(std::int64_t bytes, double seconds, double opening_seconds) {
+  if (bytes < 1'000'000 || opening_seconds > seconds / 2) return std::nullopt;
+  return static_cast<double>(bytes) / seconds / 1e9;
+}
+
 void print_report(const CopyArguments& a, const io::OpenArray& in, const CopyRequest& request, const Plan& plan,
-                  const io::StreamReport& done, double seconds) {
+                  const io::StreamReport& done, double seconds, double opening_seconds) {
   const std::int64_t bytes = moved_bytes(request);
+  const std::optional<double> speed = gbps(bytes, seconds, opening_seconds);
   if (!a.json) {
     fmt::print("{}: {} -> {}\n", io::escaped(a.out), to_string(in.entry.layout), to_string(request.result));
     if (!request.views.empty()) fmt::print("{}\n", in_words(request.views));
-    fmt::print("{} read and written by {} in {:.3f} s, {:.2f} GB/s\n", in_megabytes(bytes), plan.family(), seconds,
-               static_cast<double>(bytes) / seconds / 1e9);
+    fmt::print("{} read and written by {} in {:.3f} s{}\n", in_megabytes(bytes), plan.family(), seconds,
+               speed ? fmt::format(", {:.2f} GB/s", *speed) : "");
     return;
   }
   nlohmann::ordered_json report;
@@ -90,7 +98,8 @@ void print_report(const CopyArguments& a, const io::OpenArray& in, const CopyReq
   report["threads"] = plan.threads();
   report["bytes"] = bytes;
   report["seconds"] = seconds;
-  report["gbps"] = static_cast<double>(bytes) / seconds / 1e9;
+  report["gbps"] = speed ? nlohmann::ordered_json(*speed) : nlohmann::ordered_json();
+  report["opening_seconds"] = opening_seconds;
   report["copy_seconds"] = done.copy_seconds;
   report["write_seconds"] = done.write_seconds;
   report["pieces"] = done.pieces;
@@ -142,6 +151,10 @@ void run_copy(CopyArguments& a) {
 
   const io::ArraySpec spec{request.result, descr_to_keep(in.entry, request.result.element), request.fortran_order};
   io::ArrayWriter writer = from_command_line<ArgumentError>([&] { return io::ArrayWriter(a.out, spec, a.force); });
+  const auto since_start = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  const double opening_seconds = since_start();
   io::StreamReport done;
   {
     Progress progress(!a.quiet, moved_bytes(request));
@@ -155,9 +168,9 @@ void run_copy(CopyArguments& a) {
   }
   save_measurements(a.run);  // first, so that a failure leaves no OUT
   writer.commit(!a.no_sync);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = since_start();
   if (!a.json && a.quiet) return;
-  print_report(a, in, request, plan, done, seconds);
+  print_report(a, in, request, plan, done, seconds, opening_seconds);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     throw IoError(a.out + " is complete, but the report on it cannot be written to standard output; is the disk full?");
 }

@@ -46,7 +46,8 @@ std::string unexpected(const CLI::App& command) {
   if (option == words.end()) return fmt::format("'{}' is one word too many", words.empty() ? "" : words.front());
   const std::string typed = option->substr(0, option->find('='));
   const std::string nearest = nearest_option(typed, command);
-  return fmt::format("there is no option '{}'{}", typed, nearest.empty() ? "" : fmt::format("; is it {}?", nearest));
+  return fmt::format("there is no option '{}'{}", typed,
+                     nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
 }
 
 /// An option that has got more values than it takes, or none of those that it takes.

@@ -53,7 +53,17 @@ def test_the_report_is_json_for_programs_and_silence_when_quiet(restride, number
     assert report["device"] == "cpu" and report["threads"] >= 1 and report["seconds"] > 0
     quiet = restride("copy", "in.npy", "out.npy", "-fq")
     assert quiet.out == "" and quiet.err == ""
-    assert "GB/s" in restride("copy", "in.npy", "out.npy", "-f").out
+
+
+def test_a_speed_is_told_only_where_moving_takes_the_time(restride, numbered, tmp_path):
+    np.save(tmp_path / "small.npy", numbered((64, 32), "f4"))
+    np.save(tmp_path / "large.npy", numbered((4096, 4096), "f4"))
+    small = restride("copy", "small.npy", "out.npy").out
+    assert "16384 bytes read and written" in small and "GB/s" not in small
+    assert restride("copy", "small.npy", "out.npy", "-f", "--json").json()["gbps"] is None
+    report = restride("copy", "large.npy", "out.npy", "-f", "--json").json()
+    assert report["gbps"] > 0 and 0 < report["opening_seconds"] < report["seconds"]
+    assert "GB/s" in restride("copy", "large.npy", "out.npy", "-f").out
 
 
 def test_threads_change_nothing_but_speed(restride, numbered, tmp_path):
