@@ -1,4 +1,5 @@
-// `restride info`: what this build and this machine offer.
+// `restride info`: what this build and this machine offer, or what a file holds.
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -8,6 +9,8 @@
 
 #include "tools/commands.h"
 #include "tools/io/json_text.h"
+#include "tools/io/open_array.h"
+#include "tools/io/text.h"
 #include "tools/machine.h"
 #include "tools/run_options.h"
 
@@ -100,19 +103,73 @@ void print_json(const Machine& m, const Threads& threads, const CudaStatus& cuda
   fmt::print("{}\n", io::json_text(out));
 }
 
+std::string shape_text(const io::ListedArray& a) { return fmt::format("({})", fmt::join(a.extents, ",")); }
+
+void print_arrays(const io::ArrayList& list) {
+  std::size_t names = 0, dtypes = 0, shapes = 0;
+  for (const io::ListedArray& a : list.arrays) {
+    names = std::max(names, std::min<std::size_t>(io::escaped(a.name).size(), 60));
+    dtypes = std::max(dtypes, a.dtype.size());
+    if (a.problem.empty()) shapes = std::max(shapes, shape_text(a).size());
+  }
+  for (const io::ListedArray& a : list.arrays) {
+    if (names > 0) fmt::print("{:<{}}  ", io::escaped(a.name), names);
+    if (!a.problem.empty()) {
+      fmt::print("cannot be read: {}\n", io::escaped(a.problem));
+      continue;
+    }
+    fmt::print("{:<{}}  {:<{}}  {} bytes{}{}\n", a.dtype, dtypes, shape_text(a), shapes, a.bytes,
+               a.fortran_order ? ", Fortran order" : "",
+               a.numpy_dtype.empty() ? "" : fmt::format(", {} in NumPy", io::escaped(a.numpy_dtype)));
+  }
+}
+
+void print_arrays_json(const std::string& file, const io::ArrayList& list) {
+  nlohmann::ordered_json out;
+  out["file"] = file;
+  out["format"] = list.format;
+  out["arrays"] = nlohmann::ordered_json::array();
+  for (const io::ListedArray& a : list.arrays) {
+    nlohmann::ordered_json row;
+    row["name"] = a.name;
+    if (!a.dtype.empty()) row["dtype"] = a.dtype;
+    if (!a.numpy_dtype.empty()) row["numpy_dtype"] = a.numpy_dtype;
+    if (a.problem.empty()) row["shape"] = a.extents;
+    row["bytes"] = a.bytes;
+    row["order"] = a.fortran_order ? "F" : "C";
+    if (!a.problem.empty()) row["problem"] = a.problem;
+    out["arrays"].push_back(std::move(row));
+  }
+  fmt::print("{}\n", io::json_rows(out));
+}
+
+struct InfoArguments {
+  std::string file;
+  bool json = false;
+};
+
+void run_info(const InfoArguments& a) {
+  if (!a.file.empty()) {
+    const io::ArrayList list = io::list_arrays(a.file);
+    return a.json ? print_arrays_json(a.file, list) : print_arrays(list);
+  }
+  const Machine m = describe_machine();
+  const Threads threads = default_threads(m);
+  const CudaStatus cuda = cuda_status();
+  a.json ? print_json(m, threads, cuda) : print_text(m, threads, cuda);
+}
+
 }  // namespace
 
 void add_info_command(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("info", "Show version, instruction sets, cores, caches and devices");
-  auto json = std::make_shared<bool>(false);
-  sub->add_flag("--json", *json, "As JSON");
-  sub->footer("\nExamples:\n  restride info\n  restride info --json | python3 -m json.tool");
-  sub->callback([json] {
-    const Machine m = describe_machine();
-    const Threads threads = default_threads(m);
-    const CudaStatus cuda = cuda_status();
-    *json ? print_json(m, threads, cuda) : print_text(m, threads, cuda);
-  });
+  CLI::App* sub =
+      app.add_subcommand("info", "Show version, instruction sets, cores, caches and devices; or a file's arrays");
+  auto a = std::make_shared<InfoArguments>();
+  sub->add_option("FILE", a->file, "List the arrays of this .npy, .npz or .safetensors file instead")->type_name("");
+  sub->add_flag("--json", a->json, "As JSON");
+  sub->footer(
+      "\nExamples:\n  restride info\n  restride info model.safetensors\n  restride info --json | python3 -m json.tool");
+  sub->callback([a] { run_info(*a); });
 }
 
 }  // namespace restride::tools

@@ -122,7 +122,7 @@ def bash_completions(restride, tmp_path, *words):
     (["copy", "--family", "ch"], ["channels"]), (["copy", "--family", "=", "buf"], ["buffered"]), (["copy", "--family", "no"], []),
     (["copy", "--dtype", "bf"], ["bf16"]), (["bench", "--cases", ""], ["field", "ttc57", "extra"]),
     (["copy", "--device", ""], ["cpu", "cuda", "auto"]), (["bench", "--device", "="], ["cpu", "cuda"]),
-    (["copy", "in.npy", ""], []),  # files, which are bash's own to offer
+    (["copy", "in.npy", ""], []), (["info", ""], []), (["copy", "--rot"], ["--rot90"]), (["info", "--"], ["--help", "--json"]),  # files, which are bash's own to offer
 ])
 def test_bash_completes_options_and_their_values(restride, tmp_path, words, offered):
     assert bash_completions(restride, tmp_path, *words) == offered

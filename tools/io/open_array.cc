@@ -112,23 +112,87 @@ OpenArray open_raw(InputFile file, const OpenOptions& options) {
   return {std::move(file), std::move(entry), std::move(shown)};
 }
 
-OpenArray open_by_content(const PathAndMember& where, const OpenOptions& options) {
-  InputFile file(where.path);
-  if (options.raw_layout) return open_raw(std::move(file), options);
+enum class Format { kNpy, kNpz, kSafetensors };
+
+/// Told by the first bytes where they tell. `remedy`: what to do about a file that is none of them.
+Format format_of(const InputFile& file, const std::string& path, std::string_view remedy) {
   std::array<std::uint8_t, 6> magic{};
   file.read(0, std::span(magic).first(std::min<std::uint64_t>(magic.size(), file.size())));
   const std::string_view head(reinterpret_cast<const char*>(magic.data()), magic.size());
-  if (head == "\x93NUMPY") {
-    if (!where.member.empty()) throw ArgumentError(where.path + " is one array; leave out '" + where.behind + "'");
-    ArrayEntry entry = parse_npy(file);
-    return {std::move(file), std::move(entry), where.path};
-  }
-  if (head.starts_with("PK\3\4") || head.starts_with("PK\5\6")) return open_npz(std::move(file), where.member);
-  if (where.path.ends_with(".safetensors")) return open_safetensors(std::move(file), where.member);
-  if (where.path.ends_with(".npy") || where.path.ends_with(".npz"))
+  if (head == "\x93NUMPY") return Format::kNpy;
+  if (head.starts_with("PK\3\4") || head.starts_with("PK\5\6")) return Format::kNpz;
+  if (path.ends_with(".safetensors")) return Format::kSafetensors;
+  if (path.ends_with(".npy") || path.ends_with(".npz"))
     throw ParseError("it is damaged: it does not begin as its name says");
-  throw ArgumentError(where.path +
-                      " is no .npy, .npz or .safetensors file; say how its bytes lie: --in-layout 'f32 (480,640,3)'");
+  throw ArgumentError(fmt::format("{} is no .npy, .npz or .safetensors file; {}", path, remedy));
+}
+
+void refuse_member_of_npy(const PathAndMember& where) {
+  if (!where.member.empty()) throw ArgumentError(where.path + " is one array; leave out '" + where.behind + "'");
+}
+
+OpenArray open_by_content(const PathAndMember& where, const OpenOptions& options) {
+  InputFile file(where.path);
+  if (options.raw_layout) return open_raw(std::move(file), options);
+  switch (format_of(file, where.path, "say how its bytes lie: --in-layout 'f32 (480,640,3)'")) {
+    case Format::kNpz: return open_npz(std::move(file), where.member);
+    case Format::kSafetensors: return open_safetensors(std::move(file), where.member);
+    case Format::kNpy: break;
+  }
+  refuse_member_of_npy(where);
+  ArrayEntry entry = parse_npy(file);
+  return {std::move(file), std::move(entry), where.path};
+}
+
+ListedArray listed_array(const std::string& name, const ArrayEntry& entry) {
+  ListedArray out{name, to_string(entry.layout.element), entry.npy_descr, {}, 0, false, ""};
+  for (const Mode& m : entry.layout.modes) out.extents.push_back(m.extent);
+  out.bytes = static_cast<std::uint64_t>(entry.layout.bytes());
+  out.fortran_order = !is_contiguous(entry.layout);
+  return out;
+}
+
+/// What cannot be read is listed, too, because what lies beside it can.
+ListedArray listed_member(const InputFile& file, const ZipMember& member) {
+  const std::string name = member.name.substr(0, member.name.size() - std::string_view(".npy").size());
+  try {
+    const std::uint64_t data = zip_member_data(file, member);
+    return listed_array(
+        name, member.deflated ? parse_deflated_npy(file, member) : parse_npy(SubSource(file, data, member.bytes)));
+  } catch (const Error& e) {
+    return {name, "", "", {}, member.bytes, false, e.what()};
+  }
+}
+
+ListedArray listed_tensor(const SafetensorsTensor& t) {
+  ListedArray out{t.name, t.unknown_dtype, "", t.extents, t.last - t.first, false, ""};
+  if (t.dtype)
+    out.dtype = name(*t.dtype);
+  else
+    out.problem = entry_of(t).unsupported;
+  return out;
+}
+
+ArrayList list_by_content(const PathAndMember& where) {
+  const InputFile file(where.path);
+  ArrayList out;
+  switch (format_of(file, where.path, "nothing in it says what its bytes are")) {
+    case Format::kNpy: refuse_member_of_npy(where); return {"npy", {listed_array("", parse_npy(file))}};
+    case Format::kNpz:
+      out.format = "npz";
+      for (const ZipMember& member : read_zip_directory(file))
+        if (member.name.ends_with(".npy")) out.arrays.push_back(listed_member(file, member));
+      break;
+    case Format::kSafetensors:
+      out.format = "safetensors";
+      for (const SafetensorsTensor& t : parse_safetensors(file)) out.arrays.push_back(listed_tensor(t));
+      break;
+  }
+  if (where.member.empty()) return out;
+  const std::string_view member = where.member;
+  const std::string wanted(out.format == "npz" && member.ends_with(".npy") ? member.substr(0, member.size() - 4)
+                                                                           : member);
+  return {out.format, {choose(out.arrays, wanted, "", where.path)}};
 }
 
 /// Elements that were only moved are words from now on, and big-endian ones must be swapped like all others.
@@ -164,6 +228,11 @@ OpenArray open_array(const std::string& spec, const OpenOptions& options) {
   OpenArray array = naming(where.path, [&] { return open_by_content(where, options); });
   if (options.reinterpret) reinterpret_entry(array.entry, *options.reinterpret);
   return array;
+}
+
+ArrayList list_arrays(const std::string& spec) {
+  const PathAndMember where = split_spec(spec);
+  return naming(where.path, [&] { return list_by_content(where); });
 }
 
 }  // namespace restride::io

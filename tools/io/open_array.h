@@ -1,8 +1,10 @@
 // From what the user writes to an array in an open file: "a.npy", "a.npz:weights", "m.safetensors:lm_head", "raw.bin".
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tools/io/array_entry.h"
 #include "tools/io/file.h"
@@ -25,6 +27,26 @@ struct OpenOptions {
 /// single one needs no name.
 /// Errors: IoError, ParseError, UnsupportedError, ArgumentError (no such member, several and none named).
 OpenArray open_array(const std::string& spec, const OpenOptions& options = {});
+
+/// What a file says of one of its arrays. A file may hold a million.
+struct ListedArray {
+  std::string name;                   ///< as a member is named behind ':'; empty for .npy, which has no names
+  std::string dtype;                  ///< as layouts write it, or the file's own name of what restride does not know
+  std::string numpy_dtype;            ///< of opaque elements
+  std::vector<std::int64_t> extents;  ///< as far as `problem` is empty
+  std::uint64_t bytes = 0;
+  bool fortran_order = false;  ///< and not C order too
+  std::string problem;         ///< why it cannot be read, though others beside it can
+};
+
+struct ArrayList {
+  std::string format;  ///< "npy", "npz", "safetensors"
+  std::vector<ListedArray> arrays;
+};
+
+/// The arrays of a file, or the one that is named as for open_array. Only headers are read.
+/// Errors: those of open_array; ArgumentError for a file of bare bytes, too.
+ArrayList list_arrays(const std::string& spec);
 
 /// Splits "file.npz:member" or "file.npz/member" at the first place where the left part is a regular file or, for
 /// outputs, ends as an array file does.
