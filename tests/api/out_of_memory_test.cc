@@ -32,8 +32,9 @@ TEST(OutOfMemory, IsAStatusAlsoWhereTheTextIsNoPlan) {
   std::string keys = "{";
   for (int i = 0; i < 100; ++i) keys += "\"" + std::string(40, 'k') + std::to_string(i) + "\":[[{\"a\":\"b\"}]],";
   const std::string text = made("f32 (64,96)", "f32 (64,96)").serialize();
-  for (const std::string& wrong : {std::string("{"), std::string("[]"), text.substr(0, text.size() / 2), keys + "\"x\":1}",
-                                   keys + "\"x\":1,\"x\":2}", std::string(100, '['), keys, test::with(text, "family", "\"no\"")})
+  for (const std::string& wrong :
+       {std::string("{"), std::string("[]"), text.substr(0, text.size() / 2), keys + "\"x\":1}",
+        keys + "\"x\":1,\"x\":2}", std::string(100, '['), keys, test::with(text, "family", "\"no\"")})
     EXPECT_GT(failures_told([&] {
                 restride_plan* plan = nullptr;
                 return told(restride_plan_deserialize(&plan, wrong.c_str()));

@@ -75,17 +75,18 @@ TEST(JsonReader, QuotesWhatItReadsBack) {
 
 TEST(JsonReader, SaysAtWhichByteItGoesWrong) {
   const std::pair<const char*, int> kTable[] = {
-      {"", 1},        {"  ", 3},     {"{", 2},       {"{\"t\":", 6}, {"[1,]", 4},   {"[1 2]", 4}, {"{\"a\" 1}", 6},
-      {"{a:1}", 2},   {"{,}", 2},    {"[,]", 2},     {"[1", 3},      {"1 1", 3},    {"tru", 4},   {"nul1", 4},
-      {"True", 1},    {"\"abc", 5},  {"\"a\nb\"", 3}, {"\"\xff\"", 2}, {"01", 2},    {"-", 2},     {".5", 1},
-      {"1.", 3},      {"1e", 3},     {"1e+", 4},     {"+1", 1},      {"[1],", 4},   {"NaN", 1},   {"'a'", 1},
-      {"{\"a\":1,}", 8}, {"[1}", 3}, {"{\"a\":1]", 7}, {"// a\n1", 1}};
+      {"", 1},           {"  ", 3},    {"{", 2},         {"{\"t\":", 6},  {"[1,]", 4}, {"[1 2]", 4}, {"{\"a\" 1}", 6},
+      {"{a:1}", 2},      {"{,}", 2},   {"[,]", 2},       {"[1", 3},       {"1 1", 3},  {"tru", 4},   {"nul1", 4},
+      {"True", 1},       {"\"abc", 5}, {"\"a\nb\"", 3},  {"\"\xff\"", 2}, {"01", 2},   {"-", 2},     {".5", 1},
+      {"1.", 3},         {"1e", 3},    {"1e+", 4},       {"+1", 1},       {"[1],", 4}, {"NaN", 1},   {"'a'", 1},
+      {"{\"a\":1,}", 8}, {"[1}", 3},   {"{\"a\":1]", 7}, {"// a\n1", 1}};
   for (const auto& [text, byte] : kTable)
     EXPECT_TRUE(holds(refusal(text), "no valid JSON: it ends or goes wrong at byte " + std::to_string(byte))) << text;
 }
 
 TEST(JsonReader, RefusesTextThatIsNoUtf8) {
-  for (const char* wrong : {"\x80", "\xc0\x80", "\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\xf0\x80\x80\x80"})
+  for (const char* wrong :
+       {"\x80", "\xc0\x80", "\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\xf0\x80\x80\x80"})
     EXPECT_TRUE(holds(refusal(std::string("\"") + wrong + "\""), "no valid JSON")) << wrong;
 }
 
