@@ -19,14 +19,18 @@ namespace restride::io {
 /// short; destroying empty ones does not.
 template <class Json>
 void take_apart(Json& value) noexcept {
-  if (!value.is_structured()) return;
-  for (auto& part : value) take_apart(part);
-  value.clear();
+  if (auto* list = value.template get_ptr<typename Json::array_t*>()) {
+    for (Json& part : *list) take_apart(part);
+    list->clear();
+  } else if (auto* members = value.template get_ptr<typename Json::object_t*>()) {
+    for (auto& member : *members) take_apart(member.second);
+    members->clear();
+  }
 }
 
 namespace detail {
 
-class ReportBuilder final : public base::JsonEvents {
+class ReportBuilder final : public base::JsonEvents {  // NOLINT(bugprone-exception-escape): null throws nothing
  public:
   using Json = nlohmann::ordered_json;
   ~ReportBuilder() override { take_apart(root_); }

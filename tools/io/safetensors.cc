@@ -1,10 +1,10 @@
 #include "tools/io/safetensors.h"
 
 #include <algorithm>
-#include <compare>
 #include <deque>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -175,7 +175,7 @@ void sort_by_place(std::deque<SafetensorsTensor>& tensors) {
   struct Place {
     std::uint64_t first, last;
     std::size_t index;
-    auto operator<=>(const Place&) const = default;
+    bool operator<(const Place& o) const { return std::tie(first, last, index) < std::tie(o.first, o.last, o.index); }
   };
   std::vector<Place> places;
   places.reserve(tensors.size());
