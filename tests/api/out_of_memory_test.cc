@@ -6,6 +6,7 @@
 #include <restride/restride.h>
 #include <restride/restride.hpp>
 
+#include "src/api/measure.h"
 #include "tests/support/allocations.h"
 #include "tests/support/plan_text.h"
 
@@ -34,7 +35,7 @@ TEST(OutOfMemory, IsAStatusAlsoWhereTheTextIsNoPlan) {
   const std::string text = made("f32 (64,96)", "f32 (64,96)").serialize();
   for (const std::string& wrong :
        {std::string("{"), std::string("[]"), text.substr(0, text.size() / 2), keys + "\"x\":1}",
-        keys + "\"x\":1,\"x\":2}", std::string(100, '['), keys, test::with(text, "family", "\"no\"")})
+        keys + "\"x\":1,\"x\":2}", std::string(100, '['), keys, test::with(text, "device", "\"no\"")})
     EXPECT_GT(failures_told([&] {
                 restride_plan* plan = nullptr;
                 return told(restride_plan_deserialize(&plan, wrong.c_str()));
@@ -54,12 +55,12 @@ TEST(OutOfMemory, IsAStatusOfThePlanThatIsWritten) {
 }
 
 TEST(OutOfMemory, IsAnExceptionOfMeasurements) {
-  const std::string text =
-      R"({"records":{"a \"key\"":[{"family":"run","params":{"stream":1,"a longer name of one":2},"time_ns":1.5},)"
-      R"({"family":"gather","params":{},"time_ns":2}],"b":[]},"restride_measurements":1})";
+  Measurements made;
+  made.state().records["a \"key\""] = {{"rows", {{"stream", 1}, {"a longer name of one", 2}}, 1.5}, {"gather", {}, 2}};
+  made.state().records["b"] = {};
+  const std::string text = made.to_json();
   EXPECT_GT(failures_told([&] { return Measurements::from_json(text).size() == 0; }), 10u);
-  const Measurements kept = Measurements::from_json(text);
-  EXPECT_GT(failures_told([&] { return kept.to_json().empty(); }), 5u);
+  EXPECT_GT(failures_told([&] { return made.to_json().empty(); }), 5u);
 }
 
 }  // namespace
