@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Two builds of the command against each other: scripts/bench_turns.py BEFORE AFTER [--cases field ttc57 extra] ...
+
+Runs `restride bench` of both in turns, so that a machine that slows down slows both, and compares their ratios to the
+plain copy case by case: the median over the passes. Prints the geometric mean of after/before for each case file and
+number of threads, and the cases that lost most, with the noise of both. --json keeps every figure.
+"""
+import argparse
+import collections
+import json
+import math
+import pathlib
+import statistics
+import subprocess
+import tempfile
+
+
+def cases_of(result):
+    """The rows of a result file, of today's format or the one before, which had a run a file."""
+    runs = result["runs"] if "runs" in result else [result]
+    return [case for run in runs for case in run["cases"] if "ratio" in case]
+
+
+def measure(command, cases, threads, options, into):
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "out.json"
+        subprocess.run([command, "bench", "--cases", cases, "--threads", str(threads), "--json", str(out), *options],
+                       check=True, stdout=subprocess.DEVNULL)
+        for case in cases_of(json.loads(out.read_text())):
+            into[case["name"]].append((case["ratio"], case["noise"]))
+
+
+def compare(before, after):
+    """after / before by case, and the larger noise of the two."""
+    found = {}
+    for name in before.keys() & after.keys():
+        old, new = (statistics.median(r for r, _ in side[name]) for side in (before, after))
+        noise = max(statistics.median(n for _, n in side[name]) for side in (before, after))
+        found[name] = {"before": old, "after": new, "gain": new / old, "noise": noise}
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("before")
+    parser.add_argument("after")
+    parser.add_argument("--cases", nargs="+", default=["field", "ttc57", "extra"])
+    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
+    parser.add_argument("--passes", type=int, default=3)
+    parser.add_argument("--json")
+    parser.add_argument("--max-mib", default="100", help="for restride bench: cases are cut to this size a side (100)")
+    parser.add_argument("--only", nargs="*", default=[], help="for restride bench: classes, names or globs")
+    args = parser.parse_args()
+    options = ["--max-mib", args.max_mib] + (["--only", ",".join(args.only)] if args.only else [])
+    report, gains = {}, []
+    for cases in args.cases:
+        for threads in args.threads:
+            before, after = collections.defaultdict(list), collections.defaultdict(list)
+            for _ in range(args.passes):
+                measure(args.before, cases, threads, options, before)
+                measure(args.after, cases, threads, options, after)
+            found = compare(before, after)
+            report[f"{cases}-{threads}"] = found
+            mean = math.exp(statistics.fmean(math.log(c["gain"]) for c in found.values()))
+            gains += [c["gain"] for c in found.values()]
+            print(f"{cases:<6} {threads} thread{'s' if threads > 1 else ' '}  {len(found):>3} cases  after/before {mean:.3f}")
+            for name, c in sorted(found.items(), key=lambda item: item[1]["gain"])[:6]:
+                print(f"    {name:<32} {c['before']:.3f} -> {c['after']:.3f}  {c['gain']:.3f}  noise {c['noise']:.3f}")
+    print(f"all  after/before {math.exp(statistics.fmean(map(math.log, gains))):.3f}")
+    if args.json:
+        pathlib.Path(args.json).write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
+
+
+if __name__ == "__main__":
+    main()
