@@ -5,7 +5,7 @@
 
 #include "src/api/target.h"
 #include "src/cpu/args.h"
-#include "src/cuda/launch.h"
+#include "src/cuda/kernels.h"
 #include "src/cuda/planner.h"
 #include "src/layout/canonical.h"
 #include "src/plan/decision.h"

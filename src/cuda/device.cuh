@@ -297,19 +297,4 @@ __device__ inline void stage_word(std::uint32_t to_shared, const char* from, con
 /// Low four bits of an address.
 __device__ inline int nibble(const void* p) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(p) & 15); }
 
-/// Enqueues one kernel; reports through its return value only.
-template <class Args>
-int enqueue(void (*kernel)(Args, char*, const char*), const Args& args, void* dst, const void* src, unsigned blocks,
-            unsigned threads, unsigned shared_bytes, CUstream_st* stream) noexcept {
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(blocks);
-  config.blockDim = dim3(threads);
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = stream;
-  auto* to = static_cast<char*>(dst);
-  const auto* from = static_cast<const char*>(src);
-  void* params[] = {const_cast<Args*>(&args), &to, &from};
-  return static_cast<int>(cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(kernel), params));
-}
-
 }  // namespace restride::cuda

@@ -1,4 +1,4 @@
-// From a decision to a running kernel on a GPU. Host only: no CUDA headers.
+// A prepared launch: what a plan keeps for its kernel, and where it is to run. Host only: no CUDA headers.
 #pragma once
 
 #include <cstdint>
@@ -13,40 +13,41 @@
 #include "src/cuda/rows/words_map.h"
 #include "src/cuda/tile/chains_map.h"
 #include "src/cuda/tile/map.h"
-#include "src/layout/canonical.h"
-#include "src/plan/decision.h"
+#include "src/cuda/tile/pixels_map.h"
 
 struct CUstream_st;  // cudaStream_t is a pointer to it
 
 namespace restride::cuda {
 
-/// Which instance of a family's kernel to launch: bytes a unit has on each side, and the family's own variant.
-struct KernelKey {
-  plan::Family family = plan::Family::kNoop;
-  std::uint8_t src_unit = 1, dst_unit = 1;
-  std::uint8_t variant = 0;  ///< rows: RowsKind; tile: how words are made; gather: bits of an index
-  std::uint8_t stages = 1;   ///< tile by bulk copies: tiles in flight a block
+struct Kernel;  // a row of the registry: kernels.h
+
+/// Bytes of a unit on each side, and whether units are converted: with the kernel's own arguments they name its
+/// instance.
+struct Units {
+  std::uint8_t src = 1, dst = 1;
   bool cast = false;
-  DType src_dtype = DType::kU8, dst_dtype = DType::kU8;
 };
 
-/// A prepared launch: one POD of named fields for one kernel. Made once a plan, used for every run.
+/// A prepared launch. Made once a plan, used for every run. A kernel reads its own arguments only.
 struct CudaArgs {
-  KernelKey key;
-  std::variant<std::monostate, RowsArgs, PixelsArgs, ShortRowsArgs, TileArgs, ChainArgs, PackedArgs, RecordsArgs,
-               DirectArgs, GatherArgs>
+  const Kernel* kernel = nullptr;  ///< null: there is nothing to copy
+  Units units;
+  std::variant<std::monostate, RowsArgs, PixelsArgs, ShortRowsArgs, TileArgs, BulkTileArgs, ChainArgs, PixelTileArgs,
+               PackedArgs, RecordsArgs, DirectArgs, GatherArgs>
       args;
 };
 
-/// The arguments of the kernel that `decision` chose for `c`. Host arithmetic only; builds without CUDA.
-CudaArgs prepare_cuda(const layout::Canonical& c, const plan::Decision& decision);
+/// Where a launch runs. `dst` and `src` are the tensors' data pointers on the current device. `encode_tensor_map` is
+/// the driver's cuTensorMapEncodeTiled, or null where the loaded code or the driver knows no bulk tensor copies.
+struct Launch {
+  void* dst = nullptr;
+  const void* src = nullptr;
+  CUstream_st* stream = nullptr;
+  void* encode_tensor_map = nullptr;
+};
 
-/// Enqueues the copy on `stream`. `dst` and `src` are the tensors' data pointers on the current device.
-/// `encode_tensor_map` is the driver's cuTensorMapEncodeTiled, or null where the loaded code or the driver knows no
-/// bulk tensor copies: a plan by them then runs by ordinary loads, tile by tile the same.
-///
-/// Allocates nothing, does not synchronise, may be captured in a graph, neither reads nor clears the last error.
-/// Returns a cudaError_t: 0 when enqueued.
-int launch(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream, void* encode_tensor_map) noexcept;
+/// Picks the kernel's instance and enqueues it. Allocates nothing, does not synchronise, may be captured in a graph,
+/// neither reads nor clears the last error. Returns a cudaError_t: 0 when enqueued.
+using Launcher = int(const CudaArgs& args, const Launch& on) noexcept;
 
 }  // namespace restride::cuda

@@ -11,11 +11,9 @@
 
 #include <restride/restride.hpp>
 
-#include "src/cuda/bids.h"
-#include "src/cuda/launch.h"
-#include "src/cuda/launchers.h"
+#include "src/cuda/kernels.h"
 #include "src/cuda/planner.h"
-#include "src/cuda/tile/pixels_map.h"
+#include "tests/cuda/replay.h"
 #include "tests/support/huge_layouts.h"
 
 namespace restride {
@@ -61,9 +59,9 @@ void expect_covers(std::int64_t tiles, std::int64_t tile, std::int64_t extent) {
   EXPECT_GE(Wide{tiles} * tile >= extent, true) << tiles << " tiles of " << tile << " for " << extent;
 }
 
-void replay(const Copy& copy, const cuda::CudaArgs& args, const plan::Candidate&, const cuda::RowsArgs& a) {
+void replay(const Copy& copy, const plan::Candidate&, const cuda::RowsArgs& a) {
   const layout::Canonical& c = copy.c;
-  const auto kind = static_cast<cuda::RowsKind>(args.key.variant);
+  const cuda::RowsKind kind = a.kind;
   const bool bytes = kind == cuda::RowsKind::kForward;
   const int unit = bytes ? 1 : c.dst_unit;
   const int units = kind == cuda::RowsKind::kUnit ? 1 : c.cast ? 16 / std::max(c.src_unit, c.dst_unit) : 16 / unit;
@@ -85,7 +83,7 @@ void replay(const Copy& copy, const cuda::CudaArgs& args, const plan::Candidate&
     }
 }
 
-void replay(const Copy& copy, const cuda::CudaArgs&, const plan::Candidate&, const cuda::PixelsArgs& a) {
+void replay(const Copy& copy, const plan::Candidate&, const cuda::PixelsArgs& a) {
   const std::int64_t chunk_pixels = std::int64_t{a.steps} * a.step_pixels;
   expect_covers(Wide{a.chunks.divisor} * chunk_pixels < INT64_MAX ? a.chunks.divisor * chunk_pixels : INT64_MAX,
                 a.pixel.divisor, a.row_units);
@@ -102,7 +100,7 @@ void replay(const Copy& copy, const cuda::CudaArgs&, const plan::Candidate&, con
   }
 }
 
-void replay(const Copy& copy, const cuda::CudaArgs&, const plan::Candidate&, const cuda::ShortRowsArgs& a) {
+void replay(const Copy& copy, const plan::Candidate&, const cuda::ShortRowsArgs& a) {
   expect_covers(a.chunks.divisor, std::int64_t{a.steps} * a.step_rows, a.rows);
   ASSERT_EQ(a.blocks / a.chunks.divisor * a.rows * a.lanes.divisor * a.lane_units, copy.c.units);
   for (const std::int64_t block : some_of(a.blocks))
@@ -145,13 +143,22 @@ void replay_tiles(const Copy& copy, const cuda::TileArgs& a, int dst_unit, int s
   }
 }
 
-void replay(const Copy& copy, const cuda::CudaArgs& args, const plan::Candidate&, const cuda::TileArgs& a) {
-  const bool pixels = args.key.variant == cuda::kTilePixels || args.key.variant == cuda::kTilePixelsBackwards;
-  const int pixel = pixels && a.tile_s != cuda::pixel_tile_s(1) ? 3 : 1;
+void replay(const Copy& copy, const plan::Candidate&, const cuda::TileArgs& a) {
   replay_tiles(
-      copy, a, copy.c.dst_unit * pixel, copy.c.src_unit * pixel, args.key.variant != cuda::kTilePixelsBackwards,
-      [&](std::int64_t s) { return s * a.dst_pitch; }, [&](std::int64_t d) { return d * a.src_pitch; });
-  if (args.key.variant != cuda::kTileBulk) return;
+      copy, a, copy.c.dst_unit, copy.c.src_unit, true, [&](std::int64_t s) { return s * a.dst_pitch; },
+      [&](std::int64_t d) { return d * a.src_pitch; });
+}
+
+void replay(const Copy& copy, const plan::Candidate&, const cuda::PixelTileArgs& p) {
+  const cuda::TileArgs& a = p.tile;
+  replay_tiles(
+      copy, a, p.pixel_bytes, p.pixel_bytes, !p.backwards, [&](std::int64_t s) { return s * a.dst_pitch; },
+      [&](std::int64_t d) { return d * a.src_pitch; });
+}
+
+void replay(const Copy& copy, const plan::Candidate& k, const cuda::BulkTileArgs& b) {
+  const cuda::TileArgs& a = b.tile;
+  replay(copy, k, a);
   const int units = 16 / copy.c.dst_unit;
   const cuda::TileTensor tensor = cuda::tile_tensor(a, copy.c.src_unit, units);
   for (const std::int64_t tile : some_of(a.tiles)) {
@@ -165,14 +172,14 @@ void replay(const Copy& copy, const cuda::CudaArgs& args, const plan::Candidate&
   }
 }
 
-void replay(const Copy& copy, const cuda::CudaArgs&, const plan::Candidate&, const cuda::ChainArgs& a) {
+void replay(const Copy& copy, const plan::Candidate&, const cuda::ChainArgs& a) {
   const auto row = [](const cuda::Chain& chain) {
     return [&chain](std::int32_t n) { return cuda::chain_offset(chain, static_cast<std::uint32_t>(n)); };
   };
   replay_tiles(copy, a.tile, copy.c.dst_unit, copy.c.src_unit, true, row(a.dst_rows), row(a.src_rows));
 }
 
-void replay(const Copy& copy, const cuda::CudaArgs&, const plan::Candidate& k, const cuda::PackedArgs& a) {
+void replay(const Copy& copy, const plan::Candidate& k, const cuda::PackedArgs& a) {
   // Of a cut mode: its number, the tiles along it, and how many indices one has.
   struct Cut {
     std::int64_t mode, tiles, chunk;
@@ -211,7 +218,7 @@ void replay(const Copy& copy, const cuda::CudaArgs&, const plan::Candidate& k, c
   }
 }
 
-void replay(const Copy& copy, const cuda::CudaArgs&, const plan::Candidate& k, const cuda::RecordsArgs& a) {
+void replay(const Copy& copy, const plan::Candidate& k, const cuda::RecordsArgs& a) {
   const layout::Canonical& c = copy.c;
   const int unit = std::min(c.dst_unit, c.src_unit);  // where records and planes change places
   const std::int64_t records = c.modes[static_cast<std::size_t>(k.get(plan::ParamId::kRowMode))].extent;
@@ -259,7 +266,7 @@ void replay_direct(const Copy& copy, const cuda::DirectArgs& a) {
   }
 }
 
-void replay(const Copy& copy, const cuda::CudaArgs&, const plan::Candidate&, const cuda::DirectArgs& a) {
+void replay(const Copy& copy, const plan::Candidate&, const cuda::DirectArgs& a) {
   ASSERT_EQ(a.units, copy.c.units);
   expect_covers(std::int64_t{a.blocks} * cuda::kDirectThreads, 16 / copy.c.dst_unit, a.units);
   if (a.rank == 2) replay_direct<2>(copy, a);
@@ -267,33 +274,29 @@ void replay(const Copy& copy, const cuda::CudaArgs&, const plan::Candidate&, con
   if (a.rank == 4) replay_direct<4>(copy, a);
 }
 
-void replay(const Copy& copy, const cuda::CudaArgs& args, const plan::Candidate&, const cuda::GatherArgs& a) {
+void replay(const Copy& copy, const plan::Candidate&, const cuda::GatherArgs& a) {
   ASSERT_EQ(a.units, copy.c.units);
   for (const std::int64_t n : some_of(a.units)) {
-    const cuda::Offsets at = args.key.variant == 64
-                                 ? cuda::gather_offsets<std::uint64_t>(a, static_cast<std::uint64_t>(n))
-                                 : cuda::gather_offsets<std::uint32_t>(a, static_cast<std::uint32_t>(n));
+    const cuda::Offsets at = a.index_bits == 64 ? cuda::gather_offsets<std::uint64_t>(a, static_cast<std::uint64_t>(n))
+                                                : cuda::gather_offsets<std::uint32_t>(a, static_cast<std::uint32_t>(n));
     if (!copy.c.two_sided) copy.expect_pair(at.dst, at.src);
   }
 }
 
-void replay(const Copy&, const cuda::CudaArgs&, const plan::Candidate&, std::monostate) {
-  ADD_FAILURE() << "no arguments";
-}
+void replay(const Copy&, const plan::Candidate&, std::monostate) { ADD_FAILURE() << "no arguments"; }
 
-/// Every candidate's arguments, replayed. Adds the families that did to `made`, by the number of their arguments' type.
+/// Every kernel's arguments, where it takes the copy when it is forced, replayed. Adds the families that did to `made`,
+/// by the number of their arguments' type.
 void replay_all(const layout::Canonical& c, std::vector<int>* made = nullptr) {
   const Copy copy(c);
-  const plan::Decision decision = cuda::plan_cuda(c, {});
-  std::vector<plan::Candidate> candidates{decision.chosen};
-  for (const plan::Candidate& k : decision.others)
-    if (k.applies) candidates.push_back(k);
-  for (const plan::Candidate& k : candidates) {
+  const bool beyond = cuda::plan_cuda(c, {}, "gather").others[0].reason == "steps or offsets beyond any memory";
+  for (const cuda::Kernel& kernel : cuda::kernels()) {
+    if (beyond && kernel.name.family != plan::Family::kGather) continue;
+    const plan::Candidate k = cuda_test::bid_of(kernel.name.text, c);
+    if (!k.applies) continue;
     SCOPED_TRACE(k.kernel.text);
-    plan::Decision forced = decision;
-    forced.chosen = k;
-    const cuda::CudaArgs args = cuda::prepare_cuda(c, forced);
-    std::visit([&](const auto& a) { replay(copy, args, k, a); }, args.args);
+    const cuda::CudaArgs args = cuda_test::prepared(c, k);
+    std::visit([&](const auto& a) { replay(copy, k, a); }, args.args);
     if (made != nullptr) ++(*made)[args.args.index()];
   }
 }
@@ -304,8 +307,8 @@ void replay_all(const std::string& dst, const std::string& src, std::vector<int>
 }
 
 std::string family_of(const std::string& dst, const std::string& src) {
-  return std::string(
-      name(cuda::plan_cuda(layout::canonicalize(parse_layout(dst), parse_layout(src), 128, 128), {}).chosen.kernel.family));
+  return std::string(name(
+      cuda::plan_cuda(layout::canonicalize(parse_layout(dst), parse_layout(src), 128, 128), {}).chosen.kernel.family));
 }
 
 TEST(HugeArgs, CoverModesOfAnyExtent) {
@@ -337,6 +340,7 @@ TEST(HugeArgs, CoverModesOfAnyExtent) {
     replay_all("c128 (" + std::string(n) + ",2)", "c128 (" + std::string(n) + ",2):(1,4)", &made);
     replay_all("f64 (" + std::string(n) + ",4,2)", "f64 (" + std::string(n) + ",4,2):(1," + n + ",4)", &made);
   }
+  replay_all("u8 (5,200000000,3)", "u8 (5,200000000,3):(3,15,1)", &made);
   replay_all("f32 (536870912,64)", "f32 (536870912,64):(1,4)", &made);
   replay_all("f64 (16777216,3,5)", "f64 (16777216,3,5):(5,83886080,1)", &made);
   replay_all("f32 (25165824,5,7)", "f32 (25165824,5,7):(35,1,5)", &made);
@@ -367,13 +371,12 @@ TEST(HugeArgs, OfModesPastThirtyOneBitsGoByPackedNotByGather) {
 }
 
 TEST(HugeArgs, OfMoreTilesOrBlocksThanGridsHaveAreRefused) {
-  const auto reason = [](plan::Candidate (*bid)(const layout::Canonical&, const cuda::CudaMachine&), const char* dst,
-                         const char* src) {
-    return bid(layout::canonicalize(parse_layout(dst), parse_layout(src), 128, 128), {}).reason;
+  const auto reason = [](const char* kernel, const char* dst, const char* src) {
+    return cuda_test::bid_of(kernel, layout::canonicalize(parse_layout(dst), parse_layout(src), 128, 128)).reason;
   };
-  EXPECT_EQ(reason(cuda::bid_run, "u8 (1152921504606846976)", "u8 (1152921504606846976)"), "too many blocks");
-  EXPECT_EQ(reason(cuda::bid_rows, "u8 (1073741824,4112)", "u8 (1073741824,4112):(12352,3)"), "too many blocks");
-  EXPECT_EQ(reason(cuda::bid_packed, "u8 (3,288230376151711744)", "u8 (3,288230376151711744):(1,3)"), "too many tiles");
+  EXPECT_EQ(reason("run/words", "u8 (1152921504606846976)", "u8 (1152921504606846976)"), "too many blocks");
+  EXPECT_EQ(reason("rows/words", "u8 (1073741824,4112)", "u8 (1073741824,4112):(12352,3)"), "too many blocks");
+  EXPECT_EQ(reason("packed/staged", "u8 (3,288230376151711744)", "u8 (3,288230376151711744):(1,3)"), "too many tiles");
 }
 
 TEST(HugeArgs, StepsNearTwoToThe60AreLeftToGather) {
@@ -383,7 +386,10 @@ TEST(HugeArgs, StepsNearTwoToThe60AreLeftToGather) {
     const plan::Decision decision =
         cuda::plan_cuda(layout::canonicalize(parse_layout(dst), parse_layout(src), 128, 128), {});
     EXPECT_EQ(decision.chosen.kernel.family, plan::Family::kGather) << src;
-    for (const plan::Candidate& k : decision.others) EXPECT_EQ(k.reason, "steps or offsets beyond any memory") << src;
+    for (const plan::Candidate& k : decision.others) {
+      const bool gather = k.kernel.family == plan::Family::kGather;
+      EXPECT_EQ(k.reason, gather ? "nothing is converted" : "steps or offsets beyond any memory") << src;
+    }
   };
   expect_gather("u8 (2)", "u8 (2):(" + far + ")b");
   expect_gather("u8 (2,64,2)", "u8 (2,64,2):(1,2," + far + ")b");

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <set>
 #include <span>
+#include <string_view>
+#include <variant>
 #include <vector>
 
-#include "src/cuda/bids.h"
+#include "src/cuda/kernels.h"
 #include "src/cuda/planner.h"
 #include "src/layout/canonical.h"
 
@@ -17,6 +19,35 @@ namespace restride::cuda_test {
 /// The canonical form of a copy whose pointers are aligned as an allocator's are.
 inline layout::Canonical canonical(const std::string& dst, const std::string& src) {
   return layout::canonicalize(parse_layout(dst), parse_layout(src), 256, 256);
+}
+
+/// What a kernel bids when the caller names it: also where it would leave the copy to another one of its family.
+inline plan::Candidate bid_of(std::string_view kernel, const layout::Canonical& c,
+                              const cuda::CudaMachine& machine = {}) {
+  const std::span<const cuda::Kernel> rows = cuda::kernels();
+  const auto at = static_cast<std::size_t>(cuda::find_kernel(kernel) - rows.data());
+  std::size_t first = at, last = at;
+  while (first > 0 && rows[first - 1].bid == rows[at].bid) --first;
+  while (last < rows.size() && rows[last].bid == rows[at].bid) ++last;
+  std::vector<plan::Candidate> bids(last - first);
+  rows[at].bid({c, machine, kernel}, bids);
+  bids[at - first].kernel = rows[at].name;
+  return bids[at - first];
+}
+
+/// The arguments that a bid's kernel gets.
+inline cuda::CudaArgs prepared(const layout::Canonical& c, const plan::Candidate& bid) {
+  plan::Decision decision;
+  decision.chosen = bid;
+  return cuda::prepare_cuda(c, decision);
+}
+template <class Args>
+Args args_of(const layout::Canonical& c, const plan::Candidate& bid) {
+  return std::get<Args>(prepared(c, bid).args);
+}
+template <class Args>
+Args args_of(std::string_view kernel, const layout::Canonical& c) {
+  return args_of<Args>(c, bid_of(kernel, c));
 }
 
 /// The layouts of one copy, its canonical form, and which source offset belongs into which destination offset.

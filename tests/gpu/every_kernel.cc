@@ -3,54 +3,38 @@
 #include <stdexcept>
 
 #include "src/base/checked.h"
-#include "src/cuda/launchers.h"
+#include "src/cuda/planner.h"
 
 namespace restride::test {
 namespace {
 
 std::string form_of(cuda::RowsKind kind) {
-  constexpr const char* kNames[] = {"unit", "forward", "reverse", "collect", "repeat", "window", "dense"};
+  constexpr const char* kNames[] = {" unit", " forward", " reverse", " collect", " repeat", " dense"};
   return kNames[static_cast<int>(kind)];
 }
 
 std::string form_of(cuda::PackedKind kind) {
-  constexpr const char* kNames[] = {"fixed", "spread", "loose", "flat", "block", "sorted"};
+  constexpr const char* kNames[] = {" fixed", " spread", " loose", " flat", " transposed", " sorted"};
   return kNames[static_cast<int>(kind)];
 }
 
-/// The kernel's file and, behind it, the form; launch.cc and the launchers choose alike.
-struct Describe {
-  const cuda::KernelKey& key;
-
-  std::string operator()(std::monostate) const { return "noop"; }
+/// The form of a kernel that arguments mean, where it has several.
+struct Form {
   std::string operator()(const cuda::RowsArgs& a) const {
-    const auto kind = static_cast<cuda::RowsKind>(key.variant);
-    const std::string one = kind == cuda::RowsKind::kDense && a.row_count == 1 ? " one" : "";
-    return (key.cast ? "rows_cast " : "rows_words ") + form_of(kind) + one;
+    const bool one = a.kind == cuda::RowsKind::kDense && a.row_count == 1;
+    return form_of(a.kind) + (one ? " one" : "");
   }
-  std::string operator()(const cuda::PixelsArgs&) const {
-    return "rows_pixels " + form_of(static_cast<cuda::RowsKind>(key.variant));
-  }
-  std::string operator()(const cuda::ShortRowsArgs&) const { return "rows_short"; }
-  std::string operator()(const cuda::TileArgs&) const {
-    switch (key.variant) {
-      case cuda::kTileBulk: return key.stages > 1 ? "tile_bulk ring" : "tile_bulk";
-      case cuda::kTileAligned: return "tile_aligned";
-      case cuda::kTilePixels: return "tile_pixels";
-      case cuda::kTilePixelsBackwards: return "tile_pixels backwards";
-      case cuda::kTileBlock: return "tile_registers";
-      default: return "tile_unaligned";
-    }
-  }
-  std::string operator()(const cuda::ChainArgs&) const { return "tile_chains"; }
-  std::string operator()(const cuda::PackedArgs& a) const { return "packed_staged " + form_of(a.kind); }
+  std::string operator()(const cuda::PixelsArgs& a) const { return a.window ? " window" : " collect"; }
+  std::string operator()(const cuda::BulkTileArgs& a) const { return a.stages > 1 ? " ring" : ""; }
+  std::string operator()(const cuda::PixelTileArgs& a) const { return a.backwards ? " backwards" : ""; }
+  std::string operator()(const cuda::PackedArgs& a) const { return form_of(a.kind); }
   std::string operator()(const cuda::RecordsArgs& a) const {
-    if (!key.cast && a.plane_units != 0) return "packed_planes";
-    return std::string(key.cast ? "packed_records_cast" : "packed_records") + (a.to_planes ? " apart" : " together");
+    return a.plane_units != 0 ? "" : a.to_planes ? " apart" : " together";
   }
-  std::string operator()(const cuda::DirectArgs&) const { return "packed_direct"; }
-  std::string operator()(const cuda::GatherArgs& a) const {
-    return a.src_rank > 0 ? "gather_units two walks" : "gather_units";
+  std::string operator()(const cuda::GatherArgs& a) const { return a.src_rank > 0 ? " two walks" : ""; }
+  template <class Args>
+  std::string operator()(const Args&) const {
+    return "";
   }
 };
 
@@ -61,161 +45,166 @@ std::int64_t alignment_of_skew(std::int64_t skew) { return skew == 0 ? 128 : pow
 // Ragged where the kernel allows it, of 100 KB or so; made from what bids for some 400 layouts.
 const std::vector<KernelCase>& kernel_cases() {
   static const std::vector<KernelCase> cases = {
-      {"rows_words collect 1", "u8 (40,300)", "u8 (40,300):(700,2)"},
-      {"rows_words collect 2", "u16 (5,3201)", "u16 (5,3201):(1,5)", 2, 0},
-      {"rows_words collect 4", "f32 (40,300)", "f32 (40,300):(700,2)"},
-      {"rows_words collect 8", "f64 (40,300)", "f64 (40,300):(700,2)"},
-      {"rows_words forward 1", "u8 (341,349)", "u8 (349,341):(342,1)"},
-      {"rows_words forward 2", "u16 (341,349)", "u16 (349,341):(342,1)"},
-      {"rows_words forward 4", "f32 (1000,17)", "f32 (1000,17):(24,1)"},
-      {"rows_words forward 8", "f64 (5000)", "f64 (5000)", 8, 24},
-      {"rows_words repeat 1", "u8 (40,300)", "u8 (40,300):(1,0)"},
-      {"rows_words repeat 2", "u16 (40,300)", "u16 (40,300):(1,0)"},
-      {"rows_words repeat 4", "f32 (40,300)", "f32 (40,300):(1,0)"},
-      {"rows_words repeat 8", "f64 (40,300)", "f64 (40,300):(1,0)"},
-      {"rows_words reverse 1", "u8 (40,300)", "u8 (40,300):(300,-1)@299"},
-      {"rows_words reverse 2", "u16 (40,300)", "u16 (40,300):(300,-1)@299"},
-      {"rows_words reverse 4", "f32 (40,300)", "f32 (40,300):(300,-1)@299"},
-      {"rows_words reverse 8", "f64 (40,300)", "f64 (40,300):(300,-1)@299"},
-      {"rows_words unit 1", "u8 (17,9,11,13,5)", "u8 (17,9,11,13,5):(1,17,153,1683,21879)", 1, 3},
-      {"rows_words unit 2", "u16 (301,16,16)", "u16 (301,16,16):(256,1,16)"},
-      {"rows_words unit 4", "f32 (2,64,113,3)", "f32 (2,64,113,3):(21696,3,192,1)"},
-      {"rows_words unit 8", "f64 (3201,5)", "f64 (3201,5):(1,3201)", 8, 0},
-      {"rows_words unit 16", "c128 (40,300)", "c128 (40,300):(700,2)"},
-      {"rows_cast collect 1->4", "f32 (40,300)", "u8 (40,300):(301,1)"},
-      {"rows_cast collect 2->4", "f32 (40,300)", "f16 (40,300):(301,1)"},
-      {"rows_cast collect 4->1", "u8 (40,300)", "f32 (40,300):(301,1)"},
-      {"rows_cast collect 4->2", "f16 (40,300)", "f32 (40,300):(301,1)"},
-      {"rows_cast dense 1->4", "f32 (40,304)", "u8 (40,304):(320,1)"},
-      {"rows_cast dense 2->4", "f32 (40,304)", "f16 (40,304):(320,1)"},
-      {"rows_cast dense 4->1", "u8 (40,304)", "f32 (40,304):(320,1)"},
-      {"rows_cast dense 4->2", "f16 (40,304)", "f32 (40,304):(320,1)"},
-      {"rows_cast dense one 1->4", "f32 (5000)", "u8 (5000)"},
-      {"rows_cast dense one 2->4", "f32 (5000)", "f16 (5000)"},
-      {"rows_cast dense one 4->1", "u8 (5000)", "f32 (5000)"},
-      {"rows_cast dense one 4->2", "f16 (5000)", "f32 (5000)"},
-      {"rows_pixels collect 1", "u8 (3201,9)", "u8 (3201,9):(1,3201)", 1, 0},
-      {"rows_pixels collect 2", "u16 (3201,9)", "u16 (3201,9):(1,3201)", 2, 0},
-      {"rows_pixels collect 4", "f32 (7,301,3)", "f32 (7,301,3):(1210,4,1)"},
-      {"rows_pixels collect 8", "f64 (2,64,113,3)", "f64 (2,64,113,3):(21696,3,192,-1)@2"},
-      {"rows_pixels collect 16", "c128 (3200,3)", "c128 (3200,3):(1,3200)"},
-      {"rows_pixels window 1", "u8 (2,3201)", "u8 (2,3201):(1,2)", 1, 0},
-      {"rows_pixels window 2", "u16 (7,301,3)", "u16 (7,301,3):(1210,4,1)"},
-      {"rows_short 1", "u8 (700,3):(4,1)", "u8 (700,3)"},
-      {"rows_short 2", "u16 (700,3):(4,1)", "u16 (700,3)"},
-      {"rows_short 4", "f32 (700,3):(4,1)", "f32 (700,3)"},
-      {"rows_short 8", "f64 (700,3):(4,1)", "f64 (700,3)"},
-      {"rows_short 16", "c128 (700,3):(4,1)", "c128 (700,3)"},
-      {"tile_registers 1", "u8 (4,3200)", "u8 (4,3200):(1,4)"},
-      {"tile_registers 2", "u16 (4,3200)", "u16 (4,3200):(1,4)"},
-      {"tile_unaligned 1", "u8 (255,257)", "u8 (255,257):(1,255)"},
-      {"tile_unaligned 1->4", "f32 (255,257)", "u8 (255,257):(1,255)"},
-      {"tile_unaligned 2", "u16 (255,257)", "u16 (255,257):(1,255)"},
-      {"tile_unaligned 2->4", "f32 (255,257)", "f16 (255,257):(1,255)"},
-      {"tile_unaligned 4", "f32 (255,257)", "f32 (255,257):(1,255)"},
-      {"tile_unaligned 4->1", "u8 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
-      {"tile_unaligned 4->2", "f16 (255,257)", "f32 (255,257):(1,255)"},
-      {"tile_unaligned 8", "f64 (255,257)", "f64 (255,257):(1,255)"},
-      {"tile_aligned 1", "u8 (192,352)", "u8 (192,352):(1,192)"},
-      {"tile_aligned 1->4", "f32 (256,256)", "u8 (256,256):(1,256)"},
-      {"tile_aligned 2", "u16 (256,256)", "u16 (256,256):(1,256)"},
-      {"tile_aligned 2->4", "f32 (256,256)", "f16 (256,256):(1,256)"},
-      {"tile_aligned 4", "f32 (256,260)", "f32 (256,260):(1,256)"},
-      {"tile_aligned 4->1", "u8 (256,256)", "f32 (256,256):(1,256)"},
-      {"tile_aligned 4->2", "f16 (256,256)", "f32 (256,256):(1,256)"},
-      {"tile_aligned 8", "f64 (130,258)", "f64 (130,258):(1,130)"},
-      {"tile_aligned 16", "c128 (192,22)", "c128 (192,22):(1,192)"},
-      {"tile_bulk 1", "u8 (192,352)", "u8 (192,352):(1,192)"},
-      {"tile_bulk 1->2", "f16 (256,256)", "u8 (256,256):(1,256)"},
-      {"tile_bulk 1->4", "f32 (256,256)", "u8 (256,256):(1,256)"},
-      {"tile_bulk 2", "u16 (256,256)", "u16 (256,256):(1,256)"},
-      {"tile_bulk 2->4", "f32 (256,256)", "f16 (256,256):(1,256)"},
-      {"tile_bulk 4", "f32 (256,260)", "f32 (256,260):(1,256)"},
-      {"tile_bulk 8", "f64 (130,258)", "f64 (130,258):(1,130)"},
-      {"tile_bulk 16", "c128 (3,3200)", "c128 (3,3200):(1,3)"},
-      {"tile_bulk ring 1", "u8 (512,1040)", "u8 (512,1040):(1,512)"},
-      {"tile_bulk ring 2", "u16 (512,520)", "u16 (512,520):(1,512)"},
-      {"tile_chains 1", "u8 (8,6,16,8,12)", "u8 (8,6,16,8,12):(1,8,48,768,6144)"},
-      {"tile_chains 2", "u16 (8,6,16,8,12)", "u16 (8,6,16,8,12):(1,8,48,768,6144)"},
-      {"tile_chains 4", "f32 (2,2,2,2,2,2,2,2,9,8)", "f32 (2,2,2,2,2,2,2,2,9,8):(1,2,4,8,16,32,64,128,256,2304)"},
-      {"tile_chains 8", "f64 (2,2,2,2,2,2,2,2,9,8)", "f64 (2,2,2,2,2,2,2,2,9,8):(1,2,4,8,16,32,64,128,256,2304)"},
-      {"tile_chains 16", "c128 (30,17,24)", "c128 (30,17,24):(700,1,20)"},
-      {"tile_pixels 1", "u8 (255,257)", "u8 (255,257):(1,255)"},
-      {"tile_pixels 2", "u16 (2,64,113,3)", "u16 (2,64,113,3):(21696,3,192,1)"},
-      {"tile_pixels backwards 1", "u8 (2,64,113,3)", "u8 (2,64,113,3):(21696,3,192,-1)@2"},
-      {"tile_pixels backwards 2", "u16 (2,64,113,3)", "u16 (2,64,113,3):(21696,3,192,-1)@2"},
-      {"packed_staged block 1", "u8 (8,6,16,8,12)", "u8 (8,6,16,8,12):(1,8,48,768,6144)"},
-      {"packed_staged block 2", "u16 (301,16,16)", "u16 (301,16,16):(256,1,16)"},
-      {"packed_staged fixed 4", "f32 (301,30,30)", "f32 (301,30,30):(900,1,30)"},
-      {"packed_staged fixed 8", "f64 (301,30,30)", "f64 (301,30,30):(900,1,30)", 8, 16},
-      {"packed_staged fixed 16", "c128 (3200,3)", "c128 (3200,3):(1,3200)"},
-      {"packed_staged flat 1", "u8 (301,30,30)", "u8 (301,30,30):(900,1,30)"},
-      {"packed_staged flat 1->4", "f32 (301,7,7)", "u8 (301,7,7):(49,1,7)"},
-      {"packed_staged flat 2", "u16 (301,13,13)", "u16 (301,13,13):(169,1,13)"},
-      {"packed_staged flat 2->4", "f32 (301,7,7)", "f16 (301,7,7):(49,1,7)"},
-      {"packed_staged flat 4", "f32 (3201,9)", "f32 (3201,9):(1,3201)", 4, 0},
-      {"packed_staged flat 4->1", "u8 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
-      {"packed_staged flat 4->2", "f16 (301,7,7)", "f32 (301,7,7):(49,1,7)"},
-      {"packed_staged flat 8", "f64 (301,13,13)", "f64 (301,13,13):(169,1,13)"},
-      {"packed_staged flat 16", "c128 (3201,2)", "c128 (3201,2):(1,3201)", 16, 0},
-      {"packed_staged loose 1", "u8 (9,3201)", "u8 (9,3201):(1,9)", 1, 0},
-      {"packed_staged loose 1->4", "f32 (301,8,8)", "u8 (301,8,8):(64,1,8)"},
-      {"packed_staged loose 2", "u16 (7,3201)", "u16 (7,3201):(1,7)", 2, 0},
-      {"packed_staged loose 2->4", "f32 (301,8,8)", "f16 (301,8,8):(64,1,8)"},
-      {"packed_staged loose 4", "f32 (2,64,113,3)", "f32 (2,64,113,3):(21696,3,192,1)"},
-      {"packed_staged loose 4->1", "u8 (256,256)", "f32 (256,256):(1,256)"},
-      {"packed_staged loose 4->2", "f16 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
-      {"packed_staged loose 8", "f64 (2,64,113,3)", "f64 (2,64,113,3):(21696,3,192,1)"},
-      {"packed_staged sorted 1", "u8 (17,9,11,13,5)", "u8 (17,9,11,13,5):(1,17,153,1683,21879)", 1, 3},
-      {"packed_staged sorted 2", "u16 (17,9,11,13,5)", "u16 (17,9,11,13,5):(1,17,153,1683,21879)", 2, 6},
-      {"packed_staged spread 1", "u8 (301,16,16)", "u8 (301,16,16):(256,1,16)"},
-      {"packed_staged spread 2", "u16 (301,8,8)", "u16 (301,8,8):(64,1,8)"},
-      {"packed_staged spread 4", "f32 (2,2,2,2,2,2,2,2,9,8)",
+      {"run/words forward 4", "f32 (5001)", "f32 (5001)", 4, 8},
+      {"run/words unit 16", "c128 (5000)", "c128 (5000)"},
+      {"run/cast dense one 2->4", "f32 (5000)", "f16 (5000)"},
+      {"run/cast collect 4->1", "u8 (5000)", "f32 (5000)", 3, 4},
+      {"rows/words collect 1", "u8 (40,300)", "u8 (40,300):(700,2)"},
+      {"rows/words collect 2", "u16 (5,3201)", "u16 (5,3201):(1,5)", 2, 0},
+      {"rows/words collect 4", "f32 (40,300)", "f32 (40,300):(700,2)"},
+      {"rows/words collect 8", "f64 (40,300)", "f64 (40,300):(700,2)"},
+      {"rows/words forward 1", "u8 (341,349)", "u8 (349,341):(342,1)"},
+      {"rows/words forward 2", "u16 (341,349)", "u16 (349,341):(342,1)"},
+      {"rows/words forward 4", "f32 (1000,17)", "f32 (1000,17):(24,1)"},
+      {"rows/words forward 8", "f64 (5000)", "f64 (5000)", 8, 24},
+      {"rows/words repeat 1", "u8 (40,300)", "u8 (40,300):(1,0)"},
+      {"rows/words repeat 2", "u16 (40,300)", "u16 (40,300):(1,0)"},
+      {"rows/words repeat 4", "f32 (40,300)", "f32 (40,300):(1,0)"},
+      {"rows/words repeat 8", "f64 (40,300)", "f64 (40,300):(1,0)"},
+      {"rows/words reverse 1", "u8 (40,300)", "u8 (40,300):(300,-1)@299"},
+      {"rows/words reverse 2", "u16 (40,300)", "u16 (40,300):(300,-1)@299"},
+      {"rows/words reverse 4", "f32 (40,300)", "f32 (40,300):(300,-1)@299"},
+      {"rows/words reverse 8", "f64 (40,300)", "f64 (40,300):(300,-1)@299"},
+      {"rows/words unit 1", "u8 (17,9,11,13,5)", "u8 (17,9,11,13,5):(1,17,153,1683,21879)", 1, 3},
+      {"rows/words unit 2", "u16 (301,16,16)", "u16 (301,16,16):(256,1,16)"},
+      {"rows/words unit 4", "f32 (2,64,113,3)", "f32 (2,64,113,3):(21696,3,192,1)"},
+      {"rows/words unit 8", "f64 (3201,5)", "f64 (3201,5):(1,3201)", 8, 0},
+      {"rows/words unit 16", "c128 (40,300)", "c128 (40,300):(700,2)"},
+      {"rows/cast collect 1->4", "f32 (40,300)", "u8 (40,300):(301,1)"},
+      {"rows/cast collect 2->4", "f32 (40,300)", "f16 (40,300):(301,1)"},
+      {"rows/cast collect 4->1", "u8 (40,300)", "f32 (40,300):(301,1)"},
+      {"rows/cast collect 4->2", "f16 (40,300)", "f32 (40,300):(301,1)"},
+      {"rows/cast dense 1->4", "f32 (40,304)", "u8 (40,304):(320,1)"},
+      {"rows/cast dense 2->4", "f32 (40,304)", "f16 (40,304):(320,1)"},
+      {"rows/cast dense 4->1", "u8 (40,304)", "f32 (40,304):(320,1)"},
+      {"rows/cast dense 4->2", "f16 (40,304)", "f32 (40,304):(320,1)"},
+      {"rows/cast dense one 1->4", "f32 (5000)", "u8 (5000)"},
+      {"rows/cast dense one 2->4", "f32 (5000)", "f16 (5000)"},
+      {"rows/cast dense one 4->1", "u8 (5000)", "f32 (5000)"},
+      {"rows/cast dense one 4->2", "f16 (5000)", "f32 (5000)"},
+      {"rows/pixels collect 1", "u8 (3201,9)", "u8 (3201,9):(1,3201)", 1, 0},
+      {"rows/pixels collect 2", "u16 (3201,9)", "u16 (3201,9):(1,3201)", 2, 0},
+      {"rows/pixels collect 4", "f32 (7,301,3)", "f32 (7,301,3):(1210,4,1)"},
+      {"rows/pixels collect 8", "f64 (2,64,113,3)", "f64 (2,64,113,3):(21696,3,192,-1)@2"},
+      {"rows/pixels collect 16", "c128 (3200,3)", "c128 (3200,3):(1,3200)"},
+      {"rows/pixels window 1", "u8 (2,3201)", "u8 (2,3201):(1,2)", 1, 0},
+      {"rows/pixels window 2", "u16 (7,301,3)", "u16 (7,301,3):(1210,4,1)"},
+      {"rows/short 1", "u8 (700,3):(4,1)", "u8 (700,3)"},
+      {"rows/short 2", "u16 (700,3):(4,1)", "u16 (700,3)"},
+      {"rows/short 4", "f32 (700,3):(4,1)", "f32 (700,3)"},
+      {"rows/short 8", "f64 (700,3):(4,1)", "f64 (700,3)"},
+      {"rows/short 16", "c128 (700,3):(4,1)", "c128 (700,3)"},
+      {"tile/registers 1", "u8 (4,3200)", "u8 (4,3200):(1,4)"},
+      {"tile/registers 2", "u16 (4,3200)", "u16 (4,3200):(1,4)"},
+      {"tile/unaligned 1", "u8 (255,257)", "u8 (255,257):(1,255)"},
+      {"tile/unaligned 1->4", "f32 (255,257)", "u8 (255,257):(1,255)"},
+      {"tile/unaligned 2", "u16 (255,257)", "u16 (255,257):(1,255)"},
+      {"tile/unaligned 2->4", "f32 (255,257)", "f16 (255,257):(1,255)"},
+      {"tile/unaligned 4", "f32 (255,257)", "f32 (255,257):(1,255)"},
+      {"tile/unaligned 4->1", "u8 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
+      {"tile/unaligned 4->2", "f16 (255,257)", "f32 (255,257):(1,255)"},
+      {"tile/unaligned 8", "f64 (255,257)", "f64 (255,257):(1,255)"},
+      {"tile/aligned 1", "u8 (192,352)", "u8 (192,352):(1,192)"},
+      {"tile/aligned 1->4", "f32 (256,256)", "u8 (256,256):(1,256)"},
+      {"tile/aligned 2", "u16 (256,256)", "u16 (256,256):(1,256)"},
+      {"tile/aligned 2->4", "f32 (256,256)", "f16 (256,256):(1,256)"},
+      {"tile/aligned 4", "f32 (256,260)", "f32 (256,260):(1,256)"},
+      {"tile/aligned 4->1", "u8 (256,256)", "f32 (256,256):(1,256)"},
+      {"tile/aligned 4->2", "f16 (256,256)", "f32 (256,256):(1,256)"},
+      {"tile/aligned 8", "f64 (130,258)", "f64 (130,258):(1,130)"},
+      {"tile/aligned 16", "c128 (192,22)", "c128 (192,22):(1,192)"},
+      {"tile/bulk 1", "u8 (192,352)", "u8 (192,352):(1,192)"},
+      {"tile/bulk 1->2", "f16 (256,256)", "u8 (256,256):(1,256)"},
+      {"tile/bulk 1->4", "f32 (256,256)", "u8 (256,256):(1,256)"},
+      {"tile/bulk 2", "u16 (256,256)", "u16 (256,256):(1,256)"},
+      {"tile/bulk 2->4", "f32 (256,256)", "f16 (256,256):(1,256)"},
+      {"tile/bulk 4", "f32 (256,260)", "f32 (256,260):(1,256)"},
+      {"tile/bulk 8", "f64 (130,258)", "f64 (130,258):(1,130)"},
+      {"tile/bulk 16", "c128 (3,3200)", "c128 (3,3200):(1,3)"},
+      {"tile/bulk ring 1", "u8 (512,1040)", "u8 (512,1040):(1,512)"},
+      {"tile/bulk ring 2", "u16 (512,520)", "u16 (512,520):(1,512)"},
+      {"tile/chains 1", "u8 (8,6,16,8,12)", "u8 (8,6,16,8,12):(1,8,48,768,6144)"},
+      {"tile/chains 2", "u16 (8,6,16,8,12)", "u16 (8,6,16,8,12):(1,8,48,768,6144)"},
+      {"tile/chains 4", "f32 (2,2,2,2,2,2,2,2,9,8)", "f32 (2,2,2,2,2,2,2,2,9,8):(1,2,4,8,16,32,64,128,256,2304)"},
+      {"tile/chains 8", "f64 (2,2,2,2,2,2,2,2,9,8)", "f64 (2,2,2,2,2,2,2,2,9,8):(1,2,4,8,16,32,64,128,256,2304)"},
+      {"tile/chains 16", "c128 (30,17,24)", "c128 (30,17,24):(700,1,20)"},
+      {"tile/pixels 1", "u8 (255,257)", "u8 (255,257):(1,255)"},
+      {"tile/pixels 2", "u16 (2,64,113,3)", "u16 (2,64,113,3):(21696,3,192,1)"},
+      {"tile/pixels backwards 1", "u8 (2,64,113,3)", "u8 (2,64,113,3):(21696,3,192,-1)@2"},
+      {"tile/pixels backwards 2", "u16 (2,64,113,3)", "u16 (2,64,113,3):(21696,3,192,-1)@2"},
+      {"packed/staged transposed 1", "u8 (8,6,16,8,12)", "u8 (8,6,16,8,12):(1,8,48,768,6144)"},
+      {"packed/staged transposed 2", "u16 (301,16,16)", "u16 (301,16,16):(256,1,16)"},
+      {"packed/staged fixed 4", "f32 (301,30,30)", "f32 (301,30,30):(900,1,30)"},
+      {"packed/staged fixed 8", "f64 (301,30,30)", "f64 (301,30,30):(900,1,30)", 8, 16},
+      {"packed/staged fixed 16", "c128 (3200,3)", "c128 (3200,3):(1,3200)"},
+      {"packed/staged flat 1", "u8 (301,30,30)", "u8 (301,30,30):(900,1,30)"},
+      {"packed/staged flat 1->4", "f32 (301,7,7)", "u8 (301,7,7):(49,1,7)"},
+      {"packed/staged flat 2", "u16 (301,13,13)", "u16 (301,13,13):(169,1,13)"},
+      {"packed/staged flat 2->4", "f32 (301,7,7)", "f16 (301,7,7):(49,1,7)"},
+      {"packed/staged flat 4", "f32 (3201,9)", "f32 (3201,9):(1,3201)", 4, 0},
+      {"packed/staged flat 4->1", "u8 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
+      {"packed/staged flat 4->2", "f16 (301,7,7)", "f32 (301,7,7):(49,1,7)"},
+      {"packed/staged flat 8", "f64 (301,13,13)", "f64 (301,13,13):(169,1,13)"},
+      {"packed/staged flat 16", "c128 (3201,2)", "c128 (3201,2):(1,3201)", 16, 0},
+      {"packed/staged loose 1", "u8 (9,3201)", "u8 (9,3201):(1,9)", 1, 0},
+      {"packed/staged loose 1->4", "f32 (301,8,8)", "u8 (301,8,8):(64,1,8)"},
+      {"packed/staged loose 2", "u16 (7,3201)", "u16 (7,3201):(1,7)", 2, 0},
+      {"packed/staged loose 2->4", "f32 (301,8,8)", "f16 (301,8,8):(64,1,8)"},
+      {"packed/staged loose 4", "f32 (2,64,113,3)", "f32 (2,64,113,3):(21696,3,192,1)"},
+      {"packed/staged loose 4->1", "u8 (256,256)", "f32 (256,256):(1,256)"},
+      {"packed/staged loose 4->2", "f16 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
+      {"packed/staged loose 8", "f64 (2,64,113,3)", "f64 (2,64,113,3):(21696,3,192,1)"},
+      {"packed/staged sorted 1", "u8 (17,9,11,13,5)", "u8 (17,9,11,13,5):(1,17,153,1683,21879)", 1, 3},
+      {"packed/staged sorted 2", "u16 (17,9,11,13,5)", "u16 (17,9,11,13,5):(1,17,153,1683,21879)", 2, 6},
+      {"packed/staged spread 1", "u8 (301,16,16)", "u8 (301,16,16):(256,1,16)"},
+      {"packed/staged spread 2", "u16 (301,8,8)", "u16 (301,8,8):(64,1,8)"},
+      {"packed/staged spread 4", "f32 (2,2,2,2,2,2,2,2,9,8)",
        "f32 (2,2,2,2,2,2,2,2,9,8):(1,2,4,8,16,32,64,128,256,2304)"},
-      {"packed_staged spread 8", "f64 (7,4,5,3,9)", "f64 (7,4,5,3,9):(1,7,28,140,420)"},
-      {"packed_staged spread 16", "c128 (4,3201)", "c128 (4,3201):(1,4)", 16, 0},
-      {"packed_direct 4", "f32 (3201,7)", "f32 (3201,7):(1,3201)", 4, 0},
-      {"packed_direct 8", "f64 (301,8,8)", "f64 (301,8,8):(64,1,8)"},
-      {"packed_planes 4", "f32 (9,3201)", "f32 (9,3201):(1,9)", 4, 0},
-      {"packed_planes 8", "f64 (5,3201)", "f64 (5,3201):(1,5)", 8, 0},
-      {"packed_records apart 1", "u8 (9,3200)", "u8 (9,3200):(1,9)"},
-      {"packed_records apart 2", "u16 (9,3200)", "u16 (9,3200):(1,9)"},
-      {"packed_records apart 4", "f32 (9,3200)", "f32 (9,3200):(1,9)"},
-      {"packed_records apart 8", "f64 (5,3200)", "f64 (5,3200):(1,5)"},
-      {"packed_records together 1", "u8 (3200,9)", "u8 (3200,9):(1,3200)"},
-      {"packed_records together 2", "u16 (3200,9)", "u16 (3200,9):(1,3200)"},
-      {"packed_records together 4", "f32 (3200,9)", "f32 (3200,9):(1,3200)"},
-      {"packed_records together 8", "f64 (3200,5)", "f64 (3200,5):(1,3200)"},
-      {"packed_records_cast apart 1->4", "f32 (2,3,1600)", "u8 (2,3,1600):(4800,1,3)"},
-      {"packed_records_cast apart 2->4", "f32 (2,3,1600)", "f16 (2,3,1600):(4800,1,3)"},
-      {"packed_records_cast apart 4->1", "u8 (2,3,1600)", "f32 (2,3,1600):(4800,1,3)"},
-      {"packed_records_cast apart 4->2", "f16 (2,3,1600)", "f32 (2,3,1600):(4800,1,3)"},
-      {"packed_records_cast together 1->4", "f32 (2,1600,4)", "u8 (2,1600,4):(6400,1,1600)"},
-      {"packed_records_cast together 2->4", "f32 (2,1600,4)", "f16 (2,1600,4):(6400,1,1600)"},
-      {"packed_records_cast together 4->1", "u8 (2,1600,4)", "f32 (2,1600,4):(6400,1,1600)"},
-      {"packed_records_cast together 4->2", "f16 (2,1600,4)", "f32 (2,1600,4):(6400,1,1600)"},
-      {"gather_units 1", "u8 (341,349)", "u8 (349,341):(342,1)"},
-      {"gather_units 1->4", "f32 (301,8,8)", "u8 (301,8,8):(64,1,8)"},
-      {"gather_units 2", "u16 (301,16,16)", "u16 (301,16,16):(256,1,16)"},
-      {"gather_units 2->4", "f32 (301,8,8)", "f16 (301,8,8):(64,1,8)"},
-      {"gather_units 4", "f32 (2,64,113,3)", "f32 (2,64,113,3):(21696,3,192,1)"},
-      {"gather_units 4->1", "u8 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
-      {"gather_units 4->2", "f16 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
-      {"gather_units 8", "f64 (2,2,2,2,2,2,2,2,9,8)", "f64 (2,2,2,2,2,2,2,2,9,8):(1,2,4,8,16,32,64,128,256,2304)"},
-      {"gather_units 16", "c128 (1000):(3)", "c128 (1000)"},
-      {"gather_units two walks 1", "u8 (341,349):(350,1)", "u8 (349,341):(342,1)"},
-      {"gather_units two walks 1->4", "f32 (341,349):(350,1)", "u8 (349,341):(342,1)"},
-      {"gather_units two walks 2", "u16 (341,349):(350,1)", "u16 (349,341):(342,1)"},
-      {"gather_units two walks 4", "f32 (341,349):(350,1)", "f32 (349,341):(342,1)"},
-      {"gather_units two walks 8", "f64 (341,349):(350,1)", "f64 (349,341):(342,1)"},
-      {"gather_units two walks 16", "c128 (41,59):(60,1)", "c128 (59,41):(42,1)"},
+      {"packed/staged spread 8", "f64 (7,4,5,3,9)", "f64 (7,4,5,3,9):(1,7,28,140,420)"},
+      {"packed/staged spread 16", "c128 (4,3201)", "c128 (4,3201):(1,4)", 16, 0},
+      {"packed/direct 4", "f32 (3201,7)", "f32 (3201,7):(1,3201)", 4, 0},
+      {"packed/direct 8", "f64 (301,8,8)", "f64 (301,8,8):(64,1,8)"},
+      {"packed/planes 4", "f32 (9,3201)", "f32 (9,3201):(1,9)", 4, 0},
+      {"packed/planes 8", "f64 (5,3201)", "f64 (5,3201):(1,5)", 8, 0},
+      {"packed/records apart 1", "u8 (9,3200)", "u8 (9,3200):(1,9)"},
+      {"packed/records apart 2", "u16 (9,3200)", "u16 (9,3200):(1,9)"},
+      {"packed/records apart 4", "f32 (9,3200)", "f32 (9,3200):(1,9)"},
+      {"packed/records apart 8", "f64 (5,3200)", "f64 (5,3200):(1,5)"},
+      {"packed/records together 1", "u8 (3200,9)", "u8 (3200,9):(1,3200)"},
+      {"packed/records together 2", "u16 (3200,9)", "u16 (3200,9):(1,3200)"},
+      {"packed/records together 4", "f32 (3200,9)", "f32 (3200,9):(1,3200)"},
+      {"packed/records together 8", "f64 (3200,5)", "f64 (3200,5):(1,3200)"},
+      {"packed/records_cast apart 1->4", "f32 (2,3,1600)", "u8 (2,3,1600):(4800,1,3)"},
+      {"packed/records_cast apart 2->4", "f32 (2,3,1600)", "f16 (2,3,1600):(4800,1,3)"},
+      {"packed/records_cast apart 4->1", "u8 (2,3,1600)", "f32 (2,3,1600):(4800,1,3)"},
+      {"packed/records_cast apart 4->2", "f16 (2,3,1600)", "f32 (2,3,1600):(4800,1,3)"},
+      {"packed/records_cast together 1->4", "f32 (2,1600,4)", "u8 (2,1600,4):(6400,1,1600)"},
+      {"packed/records_cast together 2->4", "f32 (2,1600,4)", "f16 (2,1600,4):(6400,1,1600)"},
+      {"packed/records_cast together 4->1", "u8 (2,1600,4)", "f32 (2,1600,4):(6400,1,1600)"},
+      {"packed/records_cast together 4->2", "f16 (2,1600,4)", "f32 (2,1600,4):(6400,1,1600)"},
+      {"gather/units 1", "u8 (341,349)", "u8 (349,341):(342,1)"},
+      {"gather/cast 1->4", "f32 (301,8,8)", "u8 (301,8,8):(64,1,8)"},
+      {"gather/units 2", "u16 (301,16,16)", "u16 (301,16,16):(256,1,16)"},
+      {"gather/cast 2->4", "f32 (301,8,8)", "f16 (301,8,8):(64,1,8)"},
+      {"gather/units 4", "f32 (2,64,113,3)", "f32 (2,64,113,3):(21696,3,192,1)"},
+      {"gather/cast 4->1", "u8 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
+      {"gather/cast 4->2", "f16 (301,8,8)", "f32 (301,8,8):(64,1,8)"},
+      {"gather/units 8", "f64 (2,2,2,2,2,2,2,2,9,8)", "f64 (2,2,2,2,2,2,2,2,9,8):(1,2,4,8,16,32,64,128,256,2304)"},
+      {"gather/units 16", "c128 (1000):(3)", "c128 (1000)"},
+      {"gather/units two walks 1", "u8 (341,349):(350,1)", "u8 (349,341):(342,1)"},
+      {"gather/cast two walks 1->4", "f32 (341,349):(350,1)", "u8 (349,341):(342,1)"},
+      {"gather/units two walks 2", "u16 (341,349):(350,1)", "u16 (349,341):(342,1)"},
+      {"gather/units two walks 4", "f32 (341,349):(350,1)", "f32 (349,341):(342,1)"},
+      {"gather/units two walks 8", "f64 (341,349):(350,1)", "f64 (349,341):(342,1)"},
+      {"gather/units two walks 16", "c128 (41,59):(60,1)", "c128 (59,41):(42,1)"},
   };
   return cases;
 }
 
 std::string kernel_of(const cuda::CudaArgs& args) {
-  const std::string src_unit = std::to_string(args.key.src_unit), dst_unit = std::to_string(args.key.dst_unit);
-  return std::visit(Describe{args.key}, args.args) + " " + (args.key.cast ? src_unit + "->" + dst_unit : dst_unit);
+  const std::string src_unit = std::to_string(args.units.src), dst_unit = std::to_string(args.units.dst);
+  return std::string(args.kernel->name.text) + std::visit(Form{}, args.args) + " " +
+         (args.units.cast ? src_unit + "->" + dst_unit : dst_unit);
 }
 
 cuda::CudaMachine few_multiprocessors() {

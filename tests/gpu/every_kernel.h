@@ -10,7 +10,7 @@
 namespace restride::test {
 
 struct KernelCase {
-  std::string kernel;  ///< as kernel_of says it: file, form, bytes of a unit
+  std::string kernel;  ///< as kernel_of says it: name, form, bytes of a unit
   std::string dst, src;
   std::int64_t dst_skew = 0, src_skew = 0;  ///< the data pointers modulo 128
 };

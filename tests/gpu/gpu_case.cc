@@ -6,6 +6,7 @@
 
 #include "src/api/plan_impl.h"
 #include "src/base/checked.h"
+#include "src/cuda/kernels.h"
 
 namespace restride::test {
 namespace {
@@ -92,9 +93,9 @@ void GpuBench::run_candidates(Job& job) {
     decision.chosen = k;
     run_one(job, Plan(api::with_decision(plan.impl(), decision)), "candidate");
   }
-  for (const std::string_view family : kFamilies) {
+  for (const cuda::Kernel& kernel : cuda::kernels()) {
     if (::testing::Test::HasFatalFailure()) return;
-    options.family = family;
+    options.family = kernel.name.text;
     try {
       run_one(job, Plan(job.c.dst, job.c.src, options, dst_align, src_align), "forced");
     } catch (const ArgumentError&) {

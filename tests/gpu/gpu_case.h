@@ -17,7 +17,7 @@ class GpuBench {
  public:
   GpuBench();
 
-  /// Copies as planned by default and through every other candidate and every family that claims the layouts.
+  /// Copies as planned by default and through every other candidate and every kernel that claims the layouts.
   /// Fails the test on the first byte that differs from the naive loop's, in dst or around it, and when src changes.
   /// `dst_skew`, `src_skew`: the data pointers' addresses modulo 128.
   void check(const Case& c, std::int64_t dst_skew, std::int64_t src_skew, std::uint64_t seed);

@@ -9,6 +9,7 @@
 namespace restride::cuda {
 
 inline constexpr int kMaxGather = 128;
+inline constexpr int kGatherThreads = 256;  ///< of a block
 
 /// Modes of one walk, innermost first. Two-sided layouts have two walks over the same unit numbers, packed one after
 /// the other: dst in [0, rank), src in [rank, rank + src_rank).
@@ -19,6 +20,7 @@ struct GatherArgs {
   std::int32_t src_rank = 0;  ///< 0: one walk for both sides
   std::uint32_t blocks = 0;
   std::uint8_t src_dtype = 0, dst_dtype = 0;
+  std::uint8_t index_bits = 64;  ///< 32 where every unit number is below 2^31
   base::FastDiv64 extent[kMaxGather];
   std::int64_t stride[kMaxGather] = {};      ///< of dst, and of src in the second walk
   std::int64_t src_stride[kMaxGather] = {};  ///< with one walk

@@ -6,13 +6,14 @@
 // Source        the seeds' cpy/contiguous kernel on sizes and byte strides.
 #include "src/cuda/cast/cast.cuh"
 #include "src/cuda/device.cuh"
+#include "src/cuda/dispatch.cuh"
+#include "src/cuda/gather/gather.h"
 #include "src/cuda/gather/map.h"
-#include "src/cuda/launchers.h"
 
 namespace restride::cuda {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kThreads = kGatherThreads;
 
 template <int kUnit, class Index>
 __global__ void __launch_bounds__(kThreads)
@@ -36,25 +37,20 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-template <int kUnit>
-int launch_move(const GatherArgs& a, bool wide, void* dst, const void* src, CUstream_st* stream) noexcept {
-  return enqueue(wide ? gather_units_kernel<kUnit, std::uint64_t> : gather_units_kernel<kUnit, std::uint32_t>, a, dst,
-                 src, a.blocks, kThreads, 0, stream);
-}
-
 }  // namespace
 
-int launch_gather(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
+int launch_gather_units(const CudaArgs& args, const Launch& on) noexcept {
   const auto& a = std::get<GatherArgs>(args.args);
-  if (args.key.cast) return enqueue(gather_cast_kernel, a, dst, src, a.blocks, kThreads, 0, stream);
-  const bool wide = args.key.variant == 64;
-  switch (args.key.dst_unit) {
-    case 1: return launch_move<1>(a, wide, dst, src, stream);
-    case 2: return launch_move<2>(a, wide, dst, src, stream);
-    case 4: return launch_move<4>(a, wide, dst, src, stream);
-    case 8: return launch_move<8>(a, wide, dst, src, stream);
-    default: return launch_move<16>(a, wide, dst, src, stream);
-  }
+  return with_size<1, 2, 4, 8, 16>(args.units.dst, [&]<int kUnit>() {
+    return enqueue(
+        a.index_bits == 64 ? gather_units_kernel<kUnit, std::uint64_t> : gather_units_kernel<kUnit, std::uint32_t>, a,
+        on, a.blocks, kThreads);
+  });
+}
+
+int launch_gather_cast(const CudaArgs& args, const Launch& on) noexcept {
+  const auto& a = std::get<GatherArgs>(args.args);
+  return enqueue(gather_cast_kernel, a, on, a.blocks, kThreads);
 }
 
 }  // namespace restride::cuda

@@ -6,8 +6,9 @@
 // Traffic       every byte once each way; a line that two blocks want is read from L2 the second time.
 // Source        what torch.compile makes of such copies, with divisions known when a plan is made.
 #include "src/cuda/device.cuh"
-#include "src/cuda/launchers.h"
+#include "src/cuda/dispatch.cuh"
 #include "src/cuda/packed/direct_map.h"
+#include "src/cuda/packed/packed.h"
 
 namespace restride::cuda {
 namespace {
@@ -41,23 +42,15 @@ __global__ void __launch_bounds__(kDirectThreads)
     store<kUnit>(to + j * kUnit, load_kept<kUnit>(src + at.src));
 }
 
-template <int kUnit>
-int launch_unit(const DirectArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  return enqueue(a.rank == 2   ? packed_direct_kernel<kUnit, 2>
-                 : a.rank == 3 ? packed_direct_kernel<kUnit, 3>
-                               : packed_direct_kernel<kUnit, 4>,
-                 a, dst, src, a.blocks, kDirectThreads, 0, stream);
-}
-
 }  // namespace
 
-int launch_packed_direct(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
+int launch_packed_direct(const CudaArgs& args, const Launch& on) noexcept {
   const auto& a = std::get<DirectArgs>(args.args);
-  switch (args.key.dst_unit) {
-    case 4: return launch_unit<4>(a, dst, src, stream);
-    case 8: return launch_unit<8>(a, dst, src, stream);
-    default: return static_cast<int>(cudaErrorInvalidValue);
-  }
+  return with_size<4, 8>(args.units.dst, [&]<int kUnit>() {
+    return with_size<2, 3, 4>(a.rank, [&]<int kRank>() {
+      return enqueue(packed_direct_kernel<kUnit, kRank>, a, on, a.blocks, kDirectThreads);
+    });
+  });
 }
 
 }  // namespace restride::cuda

@@ -1,9 +1,10 @@
-// The bid of packed's kernel that stages nothing on CUDA, and its arguments.
+// The bid of packed/direct on CUDA, which stages nothing, and its arguments.
 #include <algorithm>
 #include <array>
 
 #include "src/base/checked.h"
-#include "src/cuda/bids.h"
+#include "src/cuda/packed/bids.h"
+#include "src/cuda/packed/packed.h"
 
 namespace restride::cuda {
 
@@ -60,7 +61,7 @@ constexpr double kMostLines = 48;
 
 }  // namespace
 
-Candidate bid_direct(const Canonical& c, const CudaMachine& machine) {
+Candidate packed::bid_direct(const Canonical& c, const CudaMachine& machine) {
   if (c.two_sided || c.cast || (c.dst_unit != 4 && c.dst_unit != 8))
     return refusal("no units of 4 or 8 bytes that are moved");
   if (c.modes.size() < 2 || c.modes.size() > kMaxDirect) return refusal("too many modes, or too few");
@@ -83,8 +84,8 @@ Candidate bid_direct(const Canonical& c, const CudaMachine& machine) {
   return bid;
 }
 
-DirectArgs direct_args(const Canonical& c, const Candidate& chosen) {
-  DirectArgs a;
+void prepare_direct(const Canonical& c, const Candidate& chosen, CudaArgs& out) {
+  auto& a = out.args.emplace<DirectArgs>();
   a.dst_offset = c.dst_offset;
   a.src_offset = c.src_offset;
   a.units = narrowed<std::int32_t>(c.units);
@@ -93,9 +94,8 @@ DirectArgs direct_args(const Canonical& c, const Candidate& chosen) {
   for (std::size_t m = 0; m < c.modes.size(); ++m) {
     a.extent[m] = base::FastDiv(c.modes[m].extent);
     a.step[m] = c.modes[m].src_stride;
-    if (m > 0) a.turn[m - 1] = c.modes[m].src_stride - c.modes[m - 1].extent * c.modes[m - 1].src_stride;
+    if (m > 0) a.carry[m - 1] = c.modes[m].src_stride - c.modes[m - 1].extent * c.modes[m - 1].src_stride;
   }
-  return a;
 }
 
 }  // namespace restride::cuda

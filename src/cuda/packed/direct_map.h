@@ -19,8 +19,8 @@ struct DirectArgs {
   std::int32_t units = 0;  ///< below 2^31, as are the words that cover them
   std::int32_t rank = 0;   ///< modes, innermost in dst first
   base::FastDiv extent[kMaxDirect];
-  std::int64_t step[kMaxDirect] = {};  ///< bytes of src that one index more of a mode adds
-  std::int64_t turn[kMaxDirect] = {};  ///< bytes that are added besides where a mode begins anew
+  std::int64_t step[kMaxDirect] = {};   ///< bytes of src that one index more of a mode adds
+  std::int64_t carry[kMaxDirect] = {};  ///< bytes that are added besides where the index of mode m wraps
   std::uint32_t blocks = 0;
 };
 
@@ -54,7 +54,7 @@ RESTRIDE_HD constexpr void direct_next(const DirectArgs& a, DirectUnit<kRank>& u
     unit.digit[m] += on;
     on = unit.digit[m] == a.extent[m].divisor ? 1 : 0;
     unit.digit[m] = on != 0 ? 0 : unit.digit[m];
-    unit.src += on != 0 ? a.turn[m] : 0;
+    unit.src += on != 0 ? a.carry[m] : 0;
   }
 }
 

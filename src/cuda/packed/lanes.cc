@@ -58,7 +58,7 @@ void try_lattice(const PackedLattice& store, const Words& warp, const Entries& e
 
 void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
   const Collect collect(c.dst_unit);
-  const bool block = a.kind == PackedKind::kBlock;
+  const bool block = a.kind == PackedKind::kTransposed;
   const int across = block ? 4 / c.dst_unit : 1;
   const std::int64_t lines = ceil_div(a.rows, across);
   Costs costs{block ? 4.0 : collect.units};

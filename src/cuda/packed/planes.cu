@@ -7,7 +7,8 @@
 // Traffic       every byte once each way, whole sectors but for the planes' ends; a few records are loaded twice.
 // Source        packed_records.cu, whose words of a plane start at the same record in all planes.
 #include "src/cuda/device.cuh"
-#include "src/cuda/launchers.h"
+#include "src/cuda/dispatch.cuh"
+#include "src/cuda/packed/packed.h"
 #include "src/cuda/packed/records_map.h"
 
 namespace restride::cuda {
@@ -70,10 +71,12 @@ __global__ void __launch_bounds__(kRecordsThreads)
 
 }  // namespace
 
-int launch_packed_planes(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
+int launch_packed_planes(const CudaArgs& args, const Launch& on) noexcept {
   const auto& a = std::get<RecordsArgs>(args.args);
-  return enqueue(args.key.dst_unit == 4 ? packed_planes_kernel<4> : packed_planes_kernel<8>, a, dst, src, a.blocks,
-                 kRecordsThreads, static_cast<unsigned>(a.shared_bytes), stream);
+  return with_size<4, 8>(args.units.dst, [&]<int kUnit>() {
+    return enqueue(packed_planes_kernel<kUnit>, a, on, a.blocks, kRecordsThreads,
+                   static_cast<unsigned>(a.shared_bytes));
+  });
 }
 
 }  // namespace restride::cuda

@@ -209,7 +209,7 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   efficiency *= yield_of_ends(w, runs, words, starts, resident * rows);
   const double touched = own + w.shared_sector * (static_cast<double>(p.read) + static_cast<double>(p.written) - own);
   if (too_dear(touched)) return p;  // what follows only costs more
-  const bool blocks = in_blocks(c, set);
+  const bool blocks = is_transposed(c, set);
   efficiency = with_tables(std::min(kMostServed, tiles_of_block(blocks, c.dst_unit, entries, size)));
   if (blocks)
     efficiency *= w.block * part(words, w.block_words);

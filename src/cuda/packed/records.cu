@@ -8,7 +8,8 @@
 //               the second hits L1.
 // Source        the transposition is byte permutes fixed at compile time; measured rows in bench/results.
 #include "src/cuda/device.cuh"
-#include "src/cuda/launchers.h"
+#include "src/cuda/dispatch.cuh"
+#include "src/cuda/packed/packed.h"
 #include "src/cuda/packed/records.cuh"
 #include "src/cuda/packed/records_map.h"
 #include "src/cuda/shift.cuh"
@@ -97,39 +98,17 @@ __global__ void __launch_bounds__(kRecordsThreads, resident_blocks(kRecordsThrea
   }
 }
 
-template <int kUnit, int kFields>
-int launch_fields(const RecordsArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  return enqueue(
-      a.to_planes ? packed_records_kernel<kUnit, kFields, true> : packed_records_kernel<kUnit, kFields, false>, a, dst,
-      src, a.blocks, kRecordsThreads, 0, stream);
-}
-
-template <int kUnit>
-int launch_unit(const RecordsArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  switch (a.fields) {
-    case 2: return launch_fields<kUnit, 2>(a, dst, src, stream);
-    case 3: return launch_fields<kUnit, 3>(a, dst, src, stream);
-    case 4: return launch_fields<kUnit, 4>(a, dst, src, stream);
-    case 5: return launch_fields<kUnit, 5>(a, dst, src, stream);
-    case 6: return launch_fields<kUnit, 6>(a, dst, src, stream);
-    case 7: return launch_fields<kUnit, 7>(a, dst, src, stream);
-    case 8: return launch_fields<kUnit, 8>(a, dst, src, stream);
-    default: return launch_fields<kUnit, 9>(a, dst, src, stream);
-  }
-}
-
 }  // namespace
 
-int launch_packed_records(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
-  if (args.key.cast) return launch_records_cast(args, dst, src, stream);
+int launch_packed_records(const CudaArgs& args, const Launch& on) noexcept {
   const auto& a = std::get<RecordsArgs>(args.args);
-  if (a.plane_units != 0) return launch_packed_planes(args, dst, src, stream);
-  switch (args.key.dst_unit) {
-    case 1: return launch_unit<1>(a, dst, src, stream);
-    case 2: return launch_unit<2>(a, dst, src, stream);
-    case 4: return launch_unit<4>(a, dst, src, stream);
-    default: return launch_unit<8>(a, dst, src, stream);
-  }
+  return with_size<1, 2, 4, 8>(args.units.dst, [&]<int kUnit>() {
+    return with_size<2, 3, 4, 5, 6, 7, 8, 9>(a.fields, [&]<int kFields>() {
+      return enqueue(
+          a.to_planes ? packed_records_kernel<kUnit, kFields, true> : packed_records_kernel<kUnit, kFields, false>, a,
+          on, a.blocks, kRecordsThreads);
+    });
+  });
 }
 
 }  // namespace restride::cuda

@@ -1,9 +1,10 @@
-// The bid of packed's kernels for records on CUDA, and their arguments.
+// The bids of packed's kernels for records on CUDA, and their arguments.
 #include <algorithm>
 #include <bit>
 
 #include "src/base/checked.h"
-#include "src/cuda/bids.h"
+#include "src/cuda/packed/bids.h"
+#include "src/cuda/packed/packed.h"
 
 namespace restride::cuda {
 
@@ -63,17 +64,11 @@ Records find_records(const Canonical& c) {
   return {};
 }
 
-}  // namespace
-
-Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
-  const Records r = find_records(c);
-  if (r.mode < 0) return refusal("no records of 2 to 9 fields");
+/// True where every plane starts on 16 bytes, and on the way out of planes, or with a cast, every row of records.
+bool on_words(const Canonical& c, const Records& r) {
   const CopyMode& fields = c.modes[static_cast<std::size_t>(r.mode)];
   const CopyMode& count = c.modes[static_cast<std::size_t>(r.count)];
-  if (c.cast && (!has_record_cast(c.dst_unit, c.src_unit, r.fields) || fields.extent != r.fields))
-    return refusal("no kernel that converts such records");
-  const std::int64_t unit = moved_unit(c);
-  std::int64_t bits = c.dst_align | count.extent * unit, src_bits = r.to_planes ? 0 : c.src_align;
+  std::int64_t bits = c.dst_align | count.extent * moved_unit(c), src_bits = r.to_planes ? 0 : c.src_align;
   if (r.to_planes && c.cast) src_bits = c.src_data_align | first_wanted(c, fields);
   (r.to_planes ? bits : src_bits) |= r.to_planes ? fields.dst_stride : fields.src_stride;
   for (std::size_t i = 0; i < c.modes.size(); ++i)
@@ -81,12 +76,16 @@ Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
       bits |= c.modes[i].dst_stride;
       src_bits |= c.modes[i].src_stride;
     }
-  const bool anywhere = ((r.to_planes && !c.cast ? bits : bits | src_bits) & 15) != 0;
-  if (anywhere && (!r.to_planes || c.cast || unit < 4 || !units_aligned(c)))
-    return refusal("planes do not start on 16 bytes");
-  const std::int64_t words = ceil_div(count.extent * unit, 16);
+  return ((r.to_planes && !c.cast ? bits : bits | src_bits) & 15) == 0;
+}
+
+/// Words of a warp, or, where planes start `anywhere`, tiles of a block.
+Candidate offer(const Canonical& c, const CudaMachine& machine, const Records& r, bool anywhere) {
+  const CopyMode& fields = c.modes[static_cast<std::size_t>(r.mode)];
+  const CopyMode& count = c.modes[static_cast<std::size_t>(r.count)];
+  const std::int64_t words = ceil_div(count.extent * moved_unit(c), 16);
   const std::int64_t words_of_chunk = anywhere ? kRecordsThreads : 32;
-  const std::int64_t chunks = anywhere ? tiles_of(count.extent, unit) : ceil_div(words, words_of_chunk);
+  const std::int64_t chunks = anywhere ? tiles_of(count.extent, c.dst_unit) : ceil_div(words, words_of_chunk);
   const double used = static_cast<double>(words) / static_cast<double>(chunks * words_of_chunk);
   const int most_bits = anywhere ? 28 : 30;  // units, or words, are counted by 32 bits
   if (used < 0.6 || words >= std::int64_t{1} << most_bits) return refusal("planes are too short or too long");
@@ -106,11 +105,43 @@ Candidate bid_records(const Canonical& c, const CudaMachine& machine) {
   return bid;
 }
 
-RecordsArgs records_args(const Canonical& c, const Candidate& chosen) {
+constexpr std::string_view kOffWords = "planes do not start on 16 bytes";
+
+Candidate offer_cast(const Canonical& c, const CudaMachine& machine, const Records& r) {
+  if (!has_record_cast(c.dst_unit, c.src_unit, r.fields) ||
+      c.modes[static_cast<std::size_t>(r.mode)].extent != r.fields)
+    return refusal("no kernel that converts such records");
+  return on_words(c, r) ? offer(c, machine, r, false) : refusal(kOffWords);
+}
+
+}  // namespace
+
+void packed::bid_records(const Request& request, std::span<Candidate> bids) {
+  const Canonical& c = request.c;
+  Candidate &records = bids[0], &cast = bids[1], &planes = bids[2];
+  const Records r = find_records(c);
+  if (r.mode < 0) return refuse_all(bids, "no records of 2 to 9 fields");
+  if (c.cast) {
+    records.reason = planes.reason = "units are converted";
+    cast = offer_cast(c, request.machine, r);
+    return;
+  }
+  cast.reason = "nothing is converted";
+  const bool words = on_words(c, r);
+  records = words ? offer(c, request.machine, r, false) : refusal(kOffWords);
+  if (!r.to_planes || c.dst_unit < 4 || !units_aligned(c))
+    planes.reason = "no planes of units of 4 or 8 bytes";
+  else if (words && !request.forces("packed/planes"))
+    planes.reason = "planes that start on 16 bytes are for packed/records";
+  else
+    planes = offer(c, request.machine, r, true);
+}
+
+void prepare_records(const Canonical& c, const Candidate& chosen, CudaArgs& out) {
   const Records r = find_records(c);
   const CopyMode& fields = c.modes[static_cast<std::size_t>(r.mode)];
   const CopyMode& count = c.modes[static_cast<std::size_t>(r.count)];
-  RecordsArgs a;
+  auto& a = out.args.emplace<RecordsArgs>();
   std::int64_t batch = 0;
   outer_walk(c, std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count, &a.batch, &batch);
   a.plane_words = narrowed<std::uint32_t>(count.extent * moved_unit(c) / 16);
@@ -143,9 +174,7 @@ RecordsArgs records_args(const Canonical& c, const Candidate& chosen) {
     a.src_last = range.last;
   }
   a.to_planes = r.to_planes;
-  a.dst_dtype = static_cast<std::uint8_t>(c.dst_dtype);
-  a.src_dtype = static_cast<std::uint8_t>(c.src_dtype);
-  return a;
+  set_dtypes(a, c);
 }
 
 }  // namespace restride::cuda

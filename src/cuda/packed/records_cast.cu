@@ -5,7 +5,8 @@
 // Traffic       every byte once each way, 16 bytes a lane and whole sectors on both sides.
 // Source        packed_records.cu; measured rows in bench/results.
 #include "src/cuda/cast/pairs.cuh"
-#include "src/cuda/launchers.h"
+#include "src/cuda/dispatch.cuh"
+#include "src/cuda/packed/packed.h"
 #include "src/cuda/packed/records.cuh"
 #include "src/cuda/packed/records_map.h"
 
@@ -124,13 +125,13 @@ __global__ void __launch_bounds__(kRecordsThreads, resident_blocks(kRecordsThrea
 
 }  // namespace
 
-int launch_records_cast(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
+int launch_packed_records_cast(const CudaArgs& args, const Launch& on) noexcept {
   const auto& a = std::get<RecordsArgs>(args.args);
 #define RESTRIDE_X(kSrc, kDst, kFields)                                                  \
-  if (args.key.src_unit == kSrc && args.key.dst_unit == kDst && a.fields == kFields)     \
+  if (args.units.src == kSrc && args.units.dst == kDst && a.fields == kFields)           \
     return enqueue(a.to_planes ? packed_records_cast_kernel<kSrc, kDst, kFields, true>   \
                                : packed_records_cast_kernel<kSrc, kDst, kFields, false>, \
-                   a, dst, src, a.blocks, kRecordsThreads, 0, stream);
+                   a, on, a.blocks, kRecordsThreads);
   RESTRIDE_RECORD_CASTS(RESTRIDE_X)
 #undef RESTRIDE_X
   return static_cast<int>(cudaErrorInvalidValue);

@@ -152,7 +152,7 @@ CopyMode forwards(const Canonical& c, const Set& set, std::size_t m) {
   return mode;
 }
 
-bool in_blocks(const Canonical& c, const Set& set) {
+bool is_transposed(const Canonical& c, const Set& set) {
   if (c.cast || c.dst_unit > 2) return false;
   if (set.piece_bytes != set.piece_units * c.src_unit) return false;  // gaps set rows apart
   // Rows in groups of `across` lie side by side where src's innermost mode counts rows, and evenly many.

@@ -8,7 +8,8 @@
 // Traffic       every byte once each way; partly used sectors at the ends of pieces and runs only.
 // Source        structs to arrays, pixel and qubit kernels, generalised. Bound by instructions and by the banks in
 //               which lanes meet while they collect units one by one; measured rows in bench/results.
-#include "src/cuda/launchers.h"
+#include "src/cuda/dispatch.cuh"
+#include "src/cuda/packed/packed.h"
 #include "src/cuda/packed/store.cuh"
 
 namespace restride::cuda {
@@ -59,8 +60,8 @@ __global__ void __launch_bounds__(kPackedThreads, resident_blocks(kPackedThreads
       store_loose<Op>(a, tables, place, base, to);
     else if constexpr (kind == PackedKind::kSorted)
       store_sorted<Op>(a, tables, place, base, to);
-    else if constexpr (kind == PackedKind::kBlock)
-      store_blocks<Op::kDst>(a, tables, place, base, to);
+    else if constexpr (kind == PackedKind::kTransposed)
+      store_transposed<Op::kDst>(a, tables, place, base, to);
     else
       store_fixed<Op, kSwizzled>(a, tables, place, base, to);
     if constexpr (packed_ends_apart(kind, Op::kDst, !kMoves<Op>)) {
@@ -72,53 +73,41 @@ __global__ void __launch_bounds__(kPackedThreads, resident_blocks(kPackedThreads
 }
 
 template <class Op, PackedKind kind>
-int launch_kind(const PackedArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  return enqueue(packed_staged_kernel<Op, kind>, a, dst, src, a.blocks, a.threads, a.shared_bytes, stream);
-}
-
-template <class Op>
-int launch_one(const PackedArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  switch (a.kind) {
-    case PackedKind::kFixed: return launch_kind<Op, PackedKind::kFixed>(a, dst, src, stream);
-    case PackedKind::kSpread: return launch_kind<Op, PackedKind::kSpread>(a, dst, src, stream);
-    case PackedKind::kFlat: return launch_kind<Op, PackedKind::kFlat>(a, dst, src, stream);
-    default: return launch_kind<Op, PackedKind::kLoose>(a, dst, src, stream);
-  }
-}
-
-/// Casts have kernels for half of the kinds; loose runs cover the others.
-template <class Op>
-int launch_cast(const PackedArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  return a.kind == PackedKind::kFlat ? launch_kind<Op, PackedKind::kFlat>(a, dst, src, stream)
-                                     : launch_kind<Op, PackedKind::kLoose>(a, dst, src, stream);
+int launch_kind(const PackedArgs& a, const Launch& on) noexcept {
+  return enqueue(packed_staged_kernel<Op, kind>, a, on, a.blocks, static_cast<unsigned>(a.threads),
+                 static_cast<unsigned>(a.shared_bytes));
 }
 
 template <int kUnit>
-int launch_small(const PackedArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  if (a.kind == PackedKind::kBlock) return launch_kind<Move<kUnit>, PackedKind::kBlock>(a, dst, src, stream);
-  if (a.kind == PackedKind::kSorted) return launch_kind<Move<kUnit>, PackedKind::kSorted>(a, dst, src, stream);
-  return launch_one<Move<kUnit>>(a, dst, src, stream);
+int launch_unit(const PackedArgs& a, const Launch& on) noexcept {
+  using Op = Move<kUnit>;
+  switch (a.kind) {
+    case PackedKind::kFixed: return launch_kind<Op, PackedKind::kFixed>(a, on);
+    case PackedKind::kSpread: return launch_kind<Op, PackedKind::kSpread>(a, on);
+    case PackedKind::kFlat: return launch_kind<Op, PackedKind::kFlat>(a, on);
+    case PackedKind::kTransposed:
+      if constexpr (kUnit <= 2) return launch_kind<Op, PackedKind::kTransposed>(a, on);
+      break;
+    case PackedKind::kSorted:
+      if constexpr (kUnit <= 2) return launch_kind<Op, PackedKind::kSorted>(a, on);
+      break;
+    case PackedKind::kLoose: break;
+  }
+  return launch_kind<Op, PackedKind::kLoose>(a, on);
 }
 
 }  // namespace
 
-int launch_packed(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
+int launch_packed_staged(const CudaArgs& args, const Launch& on) noexcept {
   const auto& a = std::get<PackedArgs>(args.args);
-  if (args.key.cast) {
-#define RESTRIDE_X(kSrc, kDst)                                \
-  if (args.key.src_unit == kSrc && args.key.dst_unit == kDst) \
-    return launch_cast<Convert<kSrc, kDst>>(a, dst, src, stream);
-    RESTRIDE_CAST_SIZES(RESTRIDE_X)
-#undef RESTRIDE_X
-    return static_cast<int>(cudaErrorInvalidValue);
-  }
-  switch (args.key.dst_unit) {
-    case 1: return launch_small<1>(a, dst, src, stream);
-    case 2: return launch_small<2>(a, dst, src, stream);
-    case 4: return launch_one<Move<4>>(a, dst, src, stream);
-    case 8: return launch_one<Move<8>>(a, dst, src, stream);
-    default: return launch_one<Move<16>>(a, dst, src, stream);
-  }
+  if (!args.units.cast)
+    return with_size<1, 2, 4, 8, 16>(args.units.dst, [&]<int kUnit>() { return launch_unit<kUnit>(a, on); });
+  // Casts have kernels for half of the kinds; loose runs cover the others.
+  return with_cast_sizes(args.units, [&]<int kSrc, int kDst>() {
+    using Op = Convert<kSrc, kDst>;
+    return a.kind == PackedKind::kFlat ? launch_kind<Op, PackedKind::kFlat>(a, on)
+                                       : launch_kind<Op, PackedKind::kLoose>(a, on);
+  });
 }
 
 }  // namespace restride::cuda

@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "src/cuda/bids.h"
+#include "src/cuda/bid.h"
+#include "src/cuda/packed/staged_map.h"
 
 namespace restride::cuda::packed {
 
@@ -31,7 +32,7 @@ void for_each_mode(std::uint64_t set, Visit visit) {
   for (; set != 0; set &= set - 1) visit(static_cast<std::size_t>(std::countr_zero(set)));
 }
 
-// ---- cuda_packed_set.cc: which modes a tile takes ----
+// ---- set.cc: which modes a tile takes ----
 
 /// Mode numbers by |src_stride|, those that repeat (stride 0) left out.
 Order by_src_stride(const layout::Canonical& c);
@@ -56,10 +57,10 @@ layout::CopyMode forwards(const layout::Canonical& c, const Set& set, std::size_
 /// Largest power of two, up to 128, on whose multiples every run starts in dst.
 std::int64_t run_alignment(const layout::Canonical& c, const Set& set);
 
-/// True when 4 bytes of a piece are units of rows that lie side by side and start alike: see PackedKind::kBlock.
-bool in_blocks(const layout::Canonical& c, const Set& set);
+/// True when 4 bytes of a piece are units of rows that lie side by side and start alike: see PackedKind::kTransposed.
+bool is_transposed(const layout::Canonical& c, const Set& set);
 
-// ---- cuda_packed_price.cc: what a tile costs ----
+// ---- price.cc: what a tile costs ----
 
 /// A run as memory sees it: those of flat tiles and those that fill whole words go on from row to row.
 struct Runs {
@@ -87,7 +88,7 @@ struct Price {
 Price price_of(const layout::Canonical& c, const CudaMachine& machine, const Set& set, std::int64_t starts,
                double least);
 
-// ---- cuda_packed_args.cc: the kernel's arguments but for the lanes' places ----
+// ---- staged_args.cc: the kernel's arguments but for the lanes' places ----
 
 /// `src_order` as by_src_stride has it.
 PackedArgs geometry(const layout::Canonical& c, const Set& set, const Order& src_order);
@@ -95,13 +96,13 @@ PackedArgs geometry(const layout::Canonical& c, const Set& set, const Order& src
 /// The store's side of the arguments, and the shared memory a tile takes.
 void finish(const layout::Canonical& c, const Set& set, PackedArgs& a);
 
-// ---- cuda_packed_lanes.cc: which thread moves what ----
+// ---- lanes.cc: which thread moves what ----
 
 /// Chooses the lattice over rows of `words` words, the swizzle and the turns so that a word of dst costs the fewest
 /// cycles; loose rows of small units may be sorted then.
 void spread(const layout::Canonical& c, PackedArgs& a, std::int64_t words);
 
-// ---- cuda_packed_sorted.cc ----
+// ---- sorted.cc ----
 
 /// One way to collect loose rows that are sorted.
 struct SortedWay {
@@ -118,7 +119,7 @@ SortedWay best_sorted(const layout::Canonical& c, const PackedArgs& a, std::int6
 
 void set_sorted(PackedArgs& a, const SortedWay& way);
 
-// ---- cuda_packed_flat.cc ----
+// ---- flat.cc ----
 
 /// Lays a block's threads over the cycles of a tile's flat runs, so that few are idle and places are looked up seldom.
 void lay_cycles(const layout::Canonical& c, PackedArgs& a);

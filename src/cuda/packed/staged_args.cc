@@ -4,6 +4,7 @@
 
 #include "src/base/checked.h"
 #include "src/cuda/packed/lattice.h"
+#include "src/cuda/packed/packed.h"
 #include "src/cuda/packed/staged.h"
 
 namespace restride::cuda {
@@ -81,7 +82,7 @@ std::int64_t run_words(const Canonical& c, const Set& set, const PackedArgs& a) 
 bool four_blocks(const Canonical& c, const PackedArgs& a) {
   if (c.cast || c.dst_unit != 2) return false;
   constexpr std::int32_t kLargeTile = 32 << 10;
-  return a.kind == PackedKind::kBlock || a.kind == PackedKind::kLoose ||
+  return a.kind == PackedKind::kTransposed || a.kind == PackedKind::kLoose ||
          (a.kind == PackedKind::kSorted && a.tile_bytes > kLargeTile);
 }
 
@@ -193,16 +194,15 @@ PackedArgs geometry(const Canonical& c, const Set& set, const Order& src_order) 
   a.tile_last += a.piece_bytes;
   // Pieces that may start anywhere take a word more.
   a.piece_pitch = narrowed<std::int32_t>(ceil_div(a.piece_bytes + (pieces_on_words(c, a) ? 0 : 45), 16)) * 16;
-  a.dst_dtype = static_cast<std::uint8_t>(c.dst_dtype);
-  a.src_dtype = static_cast<std::uint8_t>(c.src_dtype);
+  set_dtypes(a, c);
   return a;
 }
 
 void finish(const Canonical& c, const Set& set, PackedArgs& a) {
   const std::int32_t units = 16 / c.dst_unit;
   const std::int64_t run_bytes = std::int64_t{a.run_units} * c.dst_unit;
-  if (in_blocks(c, set)) {
-    a.kind = PackedKind::kBlock;
+  if (is_transposed(c, set)) {
+    a.kind = PackedKind::kTransposed;
   } else if (flat(c, set, a) && (run_bytes % 16 != 0 || run_bytes <= 32 || straddles(c, a))) {
     a.kind = PackedKind::kFlat;
     a.flat_run = base::FastDiv(a.run_units);
@@ -225,9 +225,10 @@ void finish(const Canonical& c, const Set& set, PackedArgs& a) {
 
 }  // namespace packed
 
-PackedArgs packed_args(const Canonical& c, const Candidate& chosen) {
+void prepare_staged(const Canonical& c, const Candidate& chosen, CudaArgs& out) {
   const packed::Set set = packed::set_of(c, chosen);
-  PackedArgs a = packed::geometry(c, set, packed::by_src_stride(c));
+  auto& a = out.args.emplace<PackedArgs>();
+  a = packed::geometry(c, set, packed::by_src_stride(c));
   const std::int64_t words = packed::piece_words(a);  // before pieces are moved apart
   packed::finish(c, set, a);
   if (a.kind == PackedKind::kFlat) {
@@ -240,7 +241,6 @@ PackedArgs packed_args(const Canonical& c, const Candidate& chosen) {
   if (a.kind == PackedKind::kSorted) a.shared_bytes += (packed_row_table(a) - a.rows) * 16;
   if (packed::four_blocks(c, a)) a.shared_bytes = std::max(a.shared_bytes, kRoomOfFour);
   a.blocks = narrowed<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
-  return a;
 }
 
 }  // namespace restride::cuda

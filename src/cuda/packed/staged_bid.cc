@@ -1,15 +1,15 @@
-// The bid of packed on CUDA: the cheapest of its tiles.
+// The bid of packed/staged on CUDA: the cheapest of its tiles.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "src/base/checked.h"
+#include "src/cuda/packed/bids.h"
 #include "src/cuda/packed/staged.h"
 
-namespace restride::cuda {
+namespace restride::cuda::packed {
 
 using layout::Canonical;
-using namespace packed;
 
 namespace {
 
@@ -118,7 +118,7 @@ class Choice {
 
 }  // namespace
 
-Candidate bid_packed(const Canonical& c, const CudaMachine& machine) {
+Candidate bid_staged(const Canonical& c, const CudaMachine& machine) {
   if (c.two_sided) return refusal("the sides share no modes");
   if (c.modes.empty()) return refusal("one run has nothing to pack");
   if (!units_aligned(c)) return refusal("elements lie off their own alignment");
@@ -127,8 +127,7 @@ Candidate bid_packed(const Canonical& c, const CudaMachine& machine) {
   Set set;
   const Order src_order = by_src_stride(c);
   const Price best = Choice(c, machine, src_order).cheapest(&set);
-  if (best.time >= 1e300)
-    return refusal(too_many(tiles_of(c, set)) ? "too many tiles" : "no tile fits shared memory");
+  if (best.time >= 1e300) return refusal(too_many(tiles_of(c, set)) ? "too many tiles" : "no tile fits shared memory");
   std::int64_t batch = 0;
   if (!outer_walk(c, set.dst | set.src, nullptr, &batch)) return refusal("too many outer modes");
   PackedArgs a = geometry(c, set, src_order);
@@ -143,24 +142,20 @@ Candidate bid_packed(const Canonical& c, const CudaMachine& machine) {
   // Several a block only where every multiprocessor has blocks enough without: a small copy is over sooner in one wave.
   const std::int64_t affordable = std::max<std::int64_t>(a.tiles / (4 * machine.sm_count), 1);
   const std::int64_t tiles =
-      std::min(tiles_of_block(a.kind == PackedKind::kBlock, c.dst_unit, entries, tile_bytes), affordable);
+      std::min(tiles_of_block(a.kind == PackedKind::kTransposed, c.dst_unit, entries, tile_bytes), affordable);
   const std::int64_t blocks =
       std::min(ceil_div(a.tiles, tiles), most_blocks(machine, !c.cast && runs_of(c, set).merged));
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(set.dst)},
                 {ParamId::kSrcSet, static_cast<std::int64_t>(set.src)},
                 {ParamId::kVectorBytes, 16},
                 {ParamId::kThreads, kPackedThreads},
-                {ParamId::kBlocks, blocks}};
-  if (set.d_cut != kNone) {
-    bid.params.push_back({ParamId::kRowMode, set.d_cut});
-    bid.params.push_back({ParamId::kTileRows, set.chunk[static_cast<std::size_t>(set.d_cut)]});
-  }
-  if (set.s_cut != kNone) {
-    bid.params.push_back({ParamId::kColMode, set.s_cut});
-    bid.params.push_back({ParamId::kTileCols, set.chunk[static_cast<std::size_t>(set.s_cut)]});
-  }
+                {ParamId::kBlocks, blocks},
+                {ParamId::kRowMode, set.d_cut},
+                {ParamId::kTileRows, set.d_cut == kNone ? 0 : set.chunk[static_cast<std::size_t>(set.d_cut)]},
+                {ParamId::kColMode, set.s_cut},
+                {ParamId::kTileCols, set.s_cut == kNone ? 0 : set.chunk[static_cast<std::size_t>(set.s_cut)]}};
   predict(bid, c, machine, best.read, best.written, best.efficiency);
   return bid;
 }
 
-}  // namespace restride::cuda
+}  // namespace restride::cuda::packed

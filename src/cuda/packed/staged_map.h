@@ -34,8 +34,8 @@ enum class PackedKind : std::uint8_t {
   kSpread,  ///< the same, with a swizzle or with lanes that take turns
   kLoose,   ///< runs start anywhere: a lane looks its place up for every word
   kFlat,    ///< the runs of a tile follow each other: words pass from one to the next, and only a tile has ends
-  kBlock,   ///< units of 1 and 2 bytes: 4 bytes at a time, which are as many rows; transposed in registers
-  kSorted,  ///< loose, but rows are sorted by where they start, so a lane keeps its place for all of its rows
+  kTransposed,  ///< units of 1 and 2 bytes: 4 bytes at a time, which are as many rows; transposed in registers
+  kSorted,      ///< loose, but rows are sorted by where they start, so a lane keeps its place for all of its rows
 };
 
 struct PackedArgs {

@@ -155,8 +155,8 @@ __device__ inline void store_cycles(const PackedArgs& a, const Tables& tables, c
 
 /// 4 / kUnit rows at once, which lie side by side in every piece and start alike in dst.
 template <int kUnit>
-__device__ inline void store_blocks(const PackedArgs& a, const Tables& tables, const PackedPlace& place,
-                                    std::uint32_t base, char* to) {
+__device__ inline void store_transposed(const PackedArgs& a, const Tables& tables, const PackedPlace& place,
+                                        std::uint32_t base, char* to) {
   constexpr int kUnits = 16 / kUnit;
   constexpr int kAcross = 4 / kUnit;
   const int run_units = place.run_units, rows = place.rows;

@@ -5,7 +5,8 @@
 // Traffic       every byte once each way; 16 bytes a lane on the wider side, one or two words a thread.
 // Source        the seeds' copy kernels with a cast; measured rows in bench/results.
 #include "src/cuda/cast/pairs.cuh"
-#include "src/cuda/launchers.h"
+#include "src/cuda/dispatch.cuh"
+#include "src/cuda/rows/rows.h"
 #include "src/cuda/rows/words_map.h"
 
 namespace restride::cuda {
@@ -88,9 +89,9 @@ __global__ void __launch_bounds__(kThreads, kRows == Rows::kAny ? 1 : resident_b
 }
 
 template <int kSrc, int kDst>
-int launch_sizes(const RowsArgs& a, bool dense, void* dst, const void* src, CUstream_st* stream) noexcept {
+int launch_sizes(const RowsArgs& a, const Launch& on) noexcept {
   const unsigned steps = a.block_words / kThreads;
-  const bool one = a.row_count == 1 && a.rows.rank == 0;
+  const bool dense = a.kind == RowsKind::kDense, one = a.row_count == 1 && a.rows.rank == 0;
   void (*kernel)(RowsArgs, char*, const char*) = nullptr;
   if (!dense) {
     if (steps == 1) kernel = rows_cast_kernel<kSrc, kDst, Rows::kAny, 1>;
@@ -101,40 +102,19 @@ int launch_sizes(const RowsArgs& a, bool dense, void* dst, const void* src, CUst
       kernel = one ? rows_cast_kernel<kSrc, kDst, Rows::kOne, 2> : rows_cast_kernel<kSrc, kDst, Rows::kDense, 2>;
   }
   if (kernel == nullptr) return static_cast<int>(cudaErrorInvalidValue);
-  return enqueue(kernel, a, dst, src, a.blocks, kThreads, 0, stream);
+  return enqueue(kernel, a, on, a.blocks, kThreads);
 }
 
 }  // namespace
 
-int launch_rows_cast(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
+int launch_rows_cast(const CudaArgs& args, const Launch& on) noexcept {
   const auto& a = std::get<RowsArgs>(args.args);
-  const bool dense = static_cast<RowsKind>(args.key.variant) == RowsKind::kDense;
-#define RESTRIDE_X(kSrc, kDst)                                \
-  if (args.key.src_unit == kSrc && args.key.dst_unit == kDst) \
-    return launch_sizes<kSrc, kDst>(a, dense, dst, src, stream);
-  RESTRIDE_X(1, 1)
-  RESTRIDE_X(1, 2)
-  RESTRIDE_X(1, 4)
-  RESTRIDE_X(1, 8)
-  RESTRIDE_X(1, 16)
-  RESTRIDE_X(2, 1)
-  RESTRIDE_X(2, 2)
-  RESTRIDE_X(2, 4)
-  RESTRIDE_X(2, 8)
-  RESTRIDE_X(2, 16)
-  RESTRIDE_X(4, 1)
-  RESTRIDE_X(4, 2)
-  RESTRIDE_X(4, 4)
-  RESTRIDE_X(4, 8)
-  RESTRIDE_X(4, 16)
-  RESTRIDE_X(8, 1)
-  RESTRIDE_X(8, 2)
-  RESTRIDE_X(8, 4)
-  RESTRIDE_X(8, 8)
-  RESTRIDE_X(8, 16)
-  RESTRIDE_X(16, 8)
-#undef RESTRIDE_X
-  return static_cast<int>(cudaErrorInvalidValue);
+  // All pairs of sizes that dtypes have; those of complex numbers are among themselves.
+  if (args.units.src == 16)
+    return args.units.dst == 8 ? launch_sizes<16, 8>(a, on) : static_cast<int>(cudaErrorInvalidValue);
+  return with_size<1, 2, 4, 8>(args.units.src, [&]<int kSrc>() {
+    return with_size<1, 2, 4, 8, 16>(args.units.dst, [&]<int kDst>() { return launch_sizes<kSrc, kDst>(a, on); });
+  });
 }
 
 }  // namespace restride::cuda

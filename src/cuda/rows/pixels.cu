@@ -5,18 +5,18 @@
 // Traffic       every byte once each way, and what lies between pixels where that is less than a sector.
 // Source        colour swaps, mirrored images, slices of channels; measured rows in bench/results.
 #include "src/cuda/device.cuh"
-#include "src/cuda/launchers.h"
+#include "src/cuda/dispatch.cuh"
 #include "src/cuda/rows/pixels_map.h"
-#include "src/cuda/rows/words_map.h"
+#include "src/cuda/rows/rows.h"
 
 namespace restride::cuda {
 namespace {
 
 /// How the words of a thread are made: from 8 bytes of src each, or unit by unit.
-template <int kUnit, RowsKind kind>
+template <int kUnit, bool window>
 struct PixelWord {
   static constexpr int kBytes = kUnit < 4 ? 4 : kUnit, kUnits = kBytes / kUnit;
-  static constexpr bool kWindow = kind == RowsKind::kWindow;
+  static constexpr bool kWindow = window;
   std::uint32_t words[kWindow ? 3 : 1];
   Bits<kUnit> units[kWindow ? 1 : kUnits];
 
@@ -40,10 +40,10 @@ struct PixelWord {
   }
 };
 
-template <int kUnit, RowsKind kind, int kSteps>
-__global__ void __launch_bounds__(256)
+template <int kUnit, bool window, int kSteps>
+__global__ void __launch_bounds__(kMostPixelsThreads)
     rows_pixels_kernel(const __grid_constant__ PixelsArgs a, char* dst, const char* src) {
-  using Word = PixelWord<kUnit, kind>;
+  using Word = PixelWord<kUnit, window>;
   constexpr int kBytes = Word::kBytes, kUnits = Word::kUnits;
   const PixelChunk chunk = pixel_chunk(a, blockIdx.x);
   const Offsets at = row_offsets(a.rows, chunk.row);
@@ -65,11 +65,11 @@ __global__ void __launch_bounds__(256)
   const std::int64_t step_bytes = a.step_pixels * a.pixel_step;
   const int step_units = a.threads * kUnits;
   // Blocks whose words reach beyond the source make them unit by unit.
-  const bool inside = kind != RowsKind::kWindow ||
-                      (block + a.reach_first >= src + a.src_first && block + a.reach_last <= src + a.src_last);
+  const bool inside =
+      !window || (block + a.reach_first >= src + a.src_first && block + a.reach_last <= src + a.src_last);
   const char* from = pixel;
   std::uint32_t shift = 0;
-  if constexpr (kind == RowsKind::kWindow) {
+  if constexpr (window) {
     from += a.low[place.phase];
     shift = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from) & 3) * 8;
     from -= shift / 8;
@@ -95,35 +95,18 @@ __global__ void __launch_bounds__(256)
   }
 }
 
-template <int kUnit, RowsKind kind>
-int launch_kind(const PixelsArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  const auto threads = static_cast<unsigned>(a.threads);
-  switch (a.steps) {
-    case 1: return enqueue(rows_pixels_kernel<kUnit, kind, 1>, a, dst, src, a.blocks, threads, 0, stream);
-    case 2: return enqueue(rows_pixels_kernel<kUnit, kind, 2>, a, dst, src, a.blocks, threads, 0, stream);
-    default: return enqueue(rows_pixels_kernel<kUnit, kind, 4>, a, dst, src, a.blocks, threads, 0, stream);
-  }
-}
-
-template <int kUnit>
-int launch_unit(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
-  const auto& a = std::get<PixelsArgs>(args.args);
-  if constexpr (kUnit < 4)
-    if (static_cast<RowsKind>(args.key.variant) == RowsKind::kWindow)
-      return launch_kind<kUnit, RowsKind::kWindow>(a, dst, src, stream);
-  return launch_kind<kUnit, RowsKind::kCollect>(a, dst, src, stream);
-}
-
 }  // namespace
 
-int launch_rows_pixels(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
-  switch (args.key.dst_unit) {
-    case 1: return launch_unit<1>(args, dst, src, stream);
-    case 2: return launch_unit<2>(args, dst, src, stream);
-    case 4: return launch_unit<4>(args, dst, src, stream);
-    case 8: return launch_unit<8>(args, dst, src, stream);
-    default: return launch_unit<16>(args, dst, src, stream);
-  }
+int launch_rows_pixels(const CudaArgs& args, const Launch& on) noexcept {
+  const auto& a = std::get<PixelsArgs>(args.args);
+  const auto threads = static_cast<unsigned>(a.threads);
+  return with_size<1, 2, 4, 8, 16>(args.units.dst, [&]<int kUnit>() {
+    return with_size<1, 2, 4>(a.steps, [&]<int kSteps>() {
+      if constexpr (kUnit < 4)
+        if (a.window) return enqueue(rows_pixels_kernel<kUnit, true, kSteps>, a, on, a.blocks, threads);
+      return enqueue(rows_pixels_kernel<kUnit, false, kSteps>, a, on, a.blocks, threads);
+    });
+  });
 }
 
 }  // namespace restride::cuda

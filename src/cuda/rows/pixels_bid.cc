@@ -3,14 +3,14 @@
 #include <numeric>
 
 #include "src/base/checked.h"
-#include "src/cuda/bids.h"
+#include "src/cuda/bid.h"
+#include "src/cuda/rows/rows.h"
 
 namespace restride::cuda {
 
 using layout::Canonical;
 
 namespace {
-
 
 /// A row: its modes, units of a pixel, and the steps in src from unit to unit of a pixel and from pixel to pixel.
 struct Row {
@@ -71,7 +71,7 @@ struct Block {
   std::int64_t threads = 0, steps = 1, chunks = 0;
 };
 Block block_of(const Canonical& c, const Row& row) {
-  constexpr std::int64_t kMostThreads = 256;
+  constexpr std::int64_t kMostThreads = kMostPixelsThreads;
   const std::int64_t units = units_of_word(c), words = words_of(c, row);
   std::int64_t quantum = row.pixel / std::gcd(row.pixel, units);
   while (c.dst_unit < 4 && quantum * units / row.pixel * row.step % 4 != 0) quantum *= 2;
@@ -103,8 +103,10 @@ std::int64_t sectors_read(const Canonical& c, const Row& row) {
 
 }  // namespace
 
-Candidate bid_pixels(const Canonical& c, const CudaMachine& machine) {
-  const auto refuse = [](std::string_view why) { return refusal(why); };
+void bid_pixels(const Request& request, std::span<Candidate> bids) {
+  const Canonical& c = request.c;
+  Candidate& bid = bids[0];
+  const auto refuse = [&](std::string_view why) { bid.reason = why; };
   if (c.two_sided) return refuse("the sides share no modes");
   if (c.cast) return refuse("pixels are moved, not converted");
   const Row row = row_of(c);
@@ -118,7 +120,6 @@ Candidate bid_pixels(const Canonical& c, const CudaMachine& machine) {
   if (!outer_walk(c, row.mask, nullptr, &rows)) return refuse("too many rows or outer modes");
   const Block block = block_of(c, row);
   if (too_many(block.chunks, rows)) return refuse("too many blocks");
-  Candidate bid;
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(row.mask)},
                 {ParamId::kVectorBytes, std::max(4, c.dst_unit)},
                 {ParamId::kThreads, block.threads},
@@ -129,20 +130,14 @@ Candidate bid_pixels(const Canonical& c, const CudaMachine& machine) {
       static_cast<double>(row.units) / (static_cast<double>(block.chunks * units_of_word(c)) * (words + 64));
   const bool spread = std::abs(row.inside) * row.pixel > 32;  // a warp's loads then touch many lines
   const double efficiency = (spread ? 0.5 : 0.95) * used;
-  predict(bid, c, machine, sectors_read(c, row), sectors(rows, row.units * c.dst_unit, row_alignment(c, row.mask)),
-          efficiency);
-  return bid;
+  predict(bid, c, request.machine, sectors_read(c, row),
+          sectors(rows, row.units * c.dst_unit, row_alignment(c, row.mask)), efficiency);
 }
 
-RowsKind pixels_kind(const Canonical& c) {
-  PixelsArgs a;
-  return fill_phases(c, row_of(c), a) ? RowsKind::kWindow : RowsKind::kCollect;
-}
-
-PixelsArgs pixels_args(const Canonical& c) {
+void prepare_pixels(const Canonical& c, const Candidate&, CudaArgs& out) {
   const Row row = row_of(c);
-  PixelsArgs a;
-  fill_phases(c, row, a);
+  auto& a = out.args.emplace<PixelsArgs>();
+  a.window = fill_phases(c, row, a);
   std::int64_t rows = 0;
   outer_walk(c, row.mask, &a.rows, &rows);
   set_sides(a, c);
@@ -160,7 +155,6 @@ PixelsArgs pixels_args(const Canonical& c) {
   const std::int64_t pixel = std::abs(row.inside) * row.pixel + 4 * std::abs(row.step);
   a.reach_first = std::min<std::int64_t>(0, span) - pixel - 16;
   a.reach_last = std::max<std::int64_t>(0, span) + pixel + 16;
-  return a;
 }
 
 }  // namespace restride::cuda

@@ -13,7 +13,8 @@
 
 namespace restride::cuda {
 
-inline constexpr int kMostPhases = 16;  ///< units of a pixel at most
+inline constexpr int kMostPhases = 16;          ///< units of a pixel at most
+inline constexpr int kMostPixelsThreads = 256;  ///< of a block
 
 struct PixelsArgs {
   Walk rows;  ///< over the modes outside the row
@@ -34,6 +35,7 @@ struct PixelsArgs {
   /// The same where they lie within 8 bytes of src: the first of the 8, and which of them go where (a PRMT selector).
   std::int32_t low[kMostPhases] = {};
   std::uint16_t select[kMostPhases] = {};
+  bool window = false;  ///< every word's bytes lie within 8 of src: a word is a permutation of these
 };
 
 /// Where a block works: the row, the pixel with which it starts, and what that is in units.

@@ -6,7 +6,8 @@
 //               L2 must read what the others hold. Asked for beforehand, they come in order and in time.
 // Source        measured rows in bench/results.
 #include "src/cuda/device.cuh"
-#include "src/cuda/launchers.h"
+#include "src/cuda/dispatch.cuh"
+#include "src/cuda/rows/rows.h"
 #include "src/cuda/rows/short_map.h"
 
 namespace restride::cuda {
@@ -38,7 +39,7 @@ requires(kUnits > 1) struct Part<1, kUnits> {
 };
 
 template <int kUnit, int kUnits, int kSteps>
-__global__ void __launch_bounds__(384)
+__global__ void __launch_bounds__(kMostShortThreads)
     rows_short_kernel(const __grid_constant__ ShortRowsArgs a, char* dst, const char* src) {
   const ShortRowsPlace place = short_rows_place(a, blockIdx.x, threadIdx.x);
   const Offsets at = row_offsets(a.outer, place.item);
@@ -62,32 +63,19 @@ __global__ void __launch_bounds__(384)
 }
 
 template <int kUnit, int kUnits = 1>
-int launch_unit(const ShortRowsArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  const auto threads = static_cast<unsigned>(a.threads);
-  switch (a.steps) {
-    case 1: return enqueue(rows_short_kernel<kUnit, kUnits, 1>, a, dst, src, a.blocks, threads, 0, stream);
-    case 4: return enqueue(rows_short_kernel<kUnit, kUnits, 4>, a, dst, src, a.blocks, threads, 0, stream);
-    default: return enqueue(rows_short_kernel<kUnit, kUnits, 8>, a, dst, src, a.blocks, threads, 0, stream);
-  }
+int launch_unit(const ShortRowsArgs& a, const Launch& on) noexcept {
+  return with_size<1, 4, 8>(a.steps, [&]<int kSteps>() {
+    return enqueue(rows_short_kernel<kUnit, kUnits, kSteps>, a, on, a.blocks, static_cast<unsigned>(a.threads));
+  });
 }
 
 }  // namespace
 
-int launch_rows_short(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
+int launch_rows_short(const CudaArgs& args, const Launch& on) noexcept {
   const auto& a = std::get<ShortRowsArgs>(args.args);
-  switch (a.lane_units) {
-    case 1: break;
-    case 2: return launch_unit<1, 2>(a, dst, src, stream);
-    case 3: return launch_unit<1, 3>(a, dst, src, stream);
-    default: return launch_unit<1, 4>(a, dst, src, stream);
-  }
-  switch (args.key.dst_unit) {
-    case 1: return launch_unit<1>(a, dst, src, stream);
-    case 2: return launch_unit<2>(a, dst, src, stream);
-    case 4: return launch_unit<4>(a, dst, src, stream);
-    case 8: return launch_unit<8>(a, dst, src, stream);
-    default: return launch_unit<16>(a, dst, src, stream);
-  }
+  if (a.lane_units > 1)
+    return with_size<2, 3, 4>(a.lane_units, [&]<int kUnits>() { return launch_unit<1, kUnits>(a, on); });
+  return with_size<1, 2, 4, 8, 16>(args.units.dst, [&]<int kUnit>() { return launch_unit<kUnit>(a, on); });
 }
 
 }  // namespace restride::cuda

@@ -4,7 +4,8 @@
 
 #include "src/base/checked.h"
 #include "src/base/saturated.h"
-#include "src/cuda/bids.h"
+#include "src/cuda/bid.h"
+#include "src/cuda/rows/rows.h"
 
 namespace restride::cuda {
 
@@ -46,7 +47,7 @@ std::int64_t lane_units(const Canonical& c, const Rows& r) {
 
 /// A block's threads: whole rows, and few idle lanes in its last warp.
 std::int64_t threads_of(std::int64_t lanes_of_row) {
-  constexpr std::int64_t kMost = 384, kLeast = 128;
+  constexpr std::int64_t kMost = kMostShortThreads, kLeast = 128;
   std::int64_t best = lanes_of_row;
   double least = 2;
   for (std::int64_t threads = lanes_of_row; threads <= kMost; threads += lanes_of_row) {
@@ -102,8 +103,10 @@ Written touched_dst(const Canonical& c, const Rows& r) {
 
 }  // namespace
 
-Candidate bid_short_rows(const Canonical& c, const CudaMachine& machine) {
-  const auto refuse = [](std::string_view why) { return refusal(why); };
+void bid_short(const Request& request, std::span<Candidate> bids) {
+  const Canonical& c = request.c;
+  Candidate& bid = bids[0];
+  const auto refuse = [&](std::string_view why) { bid.reason = why; };
   if (c.two_sided) return refuse("the sides share no modes");
   if (c.cast) return refuse("short rows are moved, not converted");
   const Rows r = rows_of(c);
@@ -113,7 +116,6 @@ Candidate bid_short_rows(const Canonical& c, const CudaMachine& machine) {
   if (!outer_walk(c, r.mask, nullptr, &items)) return refuse("too many outer modes");
   const Block b = block_of(c, r);
   if (too_many(b.chunks, items)) return refuse("too many blocks");
-  Candidate bid;
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(r.mask)},
                 {ParamId::kVectorBytes, c.dst_unit},
                 {ParamId::kThreads, b.threads},
@@ -126,14 +128,13 @@ Candidate bid_short_rows(const Canonical& c, const CudaMachine& machine) {
   constexpr double kStoreBytes = 180;
   const double stores = static_cast<double>(c.units) / static_cast<double>(lane_units(c, r) == 1 ? 32 : 16 * r.units);
   const double efficiency = std::min(0.95, 32.0 * static_cast<double>(read + w.sectors) / (stores * kStoreBytes));
-  predict(bid, c, machine, read, w.sectors, efficiency * (0.1 + 0.9 * used));
-  return bid;
+  predict(bid, c, request.machine, read, w.sectors, efficiency * (0.1 + 0.9 * used));
 }
 
-ShortRowsArgs short_rows_args(const Canonical& c) {
+void prepare_short(const Canonical& c, const Candidate&, CudaArgs& out) {
   const Rows r = rows_of(c);
   const Block b = block_of(c, r);
-  ShortRowsArgs a;
+  auto& a = out.args.emplace<ShortRowsArgs>();
   std::int64_t items = 0;
   outer_walk(c, r.mask, &a.outer, &items);
   a.dst_offset = c.dst_offset;
@@ -150,7 +151,6 @@ ShortRowsArgs short_rows_args(const Canonical& c) {
   a.steps = narrowed<std::int32_t>(b.steps);
   a.fetch_sectors = touched_dst(c, r).in_part != 0;
   a.blocks = narrowed<std::uint32_t>(b.chunks * items);
-  return a;
 }
 
 }  // namespace restride::cuda

@@ -13,6 +13,8 @@
 
 namespace restride::cuda {
 
+inline constexpr int kMostShortThreads = 384;  ///< of a block
+
 struct ShortRowsArgs {
   Walk outer;  ///< over the modes that are neither inside the rows nor count them
   std::int64_t dst_offset = 0, src_offset = 0;

@@ -7,14 +7,15 @@
 //               them; L2 has to read those, and is asked to beforehand.
 // Source        the seeds' copy kernels; measured rows in bench/results.
 #include "src/cuda/device.cuh"
-#include "src/cuda/launchers.h"
+#include "src/cuda/dispatch.cuh"
+#include "src/cuda/rows/rows.h"
 #include "src/cuda/rows/words_map.h"
 #include "src/cuda/shift.cuh"
 
 namespace restride::cuda {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kThreads = kRowsThreads;
 
 /// The units of a word in opposite order.
 template <int kUnit>
@@ -134,37 +135,25 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <int kUnit, RowsKind kind>
-int launch_kind(const RowsArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  switch (a.block_words / kThreads) {
-    case 1: return enqueue(rows_words_kernel<kUnit, kind, 1>, a, dst, src, a.blocks, kThreads, 0, stream);
-    case 2: return enqueue(rows_words_kernel<kUnit, kind, 2>, a, dst, src, a.blocks, kThreads, 0, stream);
-    default: return enqueue(rows_words_kernel<kUnit, kind, 4>, a, dst, src, a.blocks, kThreads, 0, stream);
-  }
-}
-
-template <int kUnit>
-int launch_move(const RowsArgs& a, RowsKind kind, void* dst, const void* src, CUstream_st* stream) noexcept {
-  switch (kind) {
-    case RowsKind::kUnit: return launch_kind<kUnit, RowsKind::kUnit>(a, dst, src, stream);
-    case RowsKind::kForward: return launch_kind<1, RowsKind::kForward>(a, dst, src, stream);
-    case RowsKind::kReverse: return launch_kind<kUnit, RowsKind::kReverse>(a, dst, src, stream);
-    case RowsKind::kRepeat: return launch_kind<kUnit, RowsKind::kRepeat>(a, dst, src, stream);
-    default: return launch_kind<kUnit, RowsKind::kCollect>(a, dst, src, stream);
-  }
+int launch_kind(const RowsArgs& a, const Launch& on) noexcept {
+  return with_size<1, 2, 4>(static_cast<int>(a.block_words / kThreads), [&]<int kSteps>() {
+    return enqueue(rows_words_kernel<kUnit, kind, kSteps>, a, on, a.blocks, kThreads);
+  });
 }
 
 }  // namespace
 
-int launch_rows(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
+int launch_rows_words(const CudaArgs& args, const Launch& on) noexcept {
   const auto& a = std::get<RowsArgs>(args.args);
-  const auto kind = static_cast<RowsKind>(args.key.variant);
-  switch (args.key.dst_unit) {
-    case 1: return launch_move<1>(a, kind, dst, src, stream);
-    case 2: return launch_move<2>(a, kind, dst, src, stream);
-    case 4: return launch_move<4>(a, kind, dst, src, stream);
-    case 8: return launch_move<8>(a, kind, dst, src, stream);
-    default: return launch_move<16>(a, kind, dst, src, stream);
-  }
+  if (a.kind == RowsKind::kForward) return launch_kind<1, RowsKind::kForward>(a, on);
+  return with_size<1, 2, 4, 8, 16>(args.units.dst, [&]<int kUnit>() {
+    switch (a.kind) {
+      case RowsKind::kUnit: return launch_kind<kUnit, RowsKind::kUnit>(a, on);
+      case RowsKind::kReverse: return launch_kind<kUnit, RowsKind::kReverse>(a, on);
+      case RowsKind::kRepeat: return launch_kind<kUnit, RowsKind::kRepeat>(a, on);
+      default: return launch_kind<kUnit, RowsKind::kCollect>(a, on);
+    }
+  });
 }
 
 }  // namespace restride::cuda

@@ -1,9 +1,10 @@
-// The bids of run, rows and gather on CUDA, and their kernels' arguments.
+// The bids of rows' kernels for words and for casts on CUDA, which are run's as well, and their arguments.
 #include <algorithm>
 
 #include "src/base/checked.h"
 #include "src/base/saturated.h"
-#include "src/cuda/bids.h"
+#include "src/cuda/bid.h"
+#include "src/cuda/rows/rows.h"
 
 namespace restride::cuda {
 
@@ -11,11 +12,10 @@ using layout::Canonical;
 
 namespace {
 
-constexpr int kThreads = 256;
 constexpr int kSteps = 4;
 constexpr std::int64_t kSectorBytes = 32;
 /// A block of the kernel that converts waits for its slowest load before another can start: small ones wait less.
-int threads_of(const Canonical& c) { return c.cast ? kCastThreads : kThreads; }
+int threads_of(const Canonical& c) { return c.cast ? kCastThreads : kRowsThreads; }
 constexpr std::uint64_t kRow = 1;  // mode 0 is inside the row
 
 std::int64_t row_units(const Canonical& c) { return c.modes.empty() ? 1 : c.modes[0].extent; }
@@ -25,6 +25,22 @@ int units_of_word(const Canonical& c, RowsKind kind) {
   if (kind == RowsKind::kUnit) return 1;
   return kind == RowsKind::kCollect || kind == RowsKind::kDense ? 16 / std::max(c.src_unit, c.dst_unit)
                                                                 : 16 / c.dst_unit;
+}
+
+/// How the kernel reads with words of so many bytes.
+RowsKind rows_kind(const Canonical& c, std::int64_t vector_bytes) {
+  if (c.cast) {
+    const std::int64_t units = units_of_word(c, RowsKind::kCollect);
+    std::int64_t src_bits = c.src_align;
+    for (std::size_t i = 1; i < c.modes.size(); ++i) src_bits |= c.modes[i].src_stride;
+    const bool dense = src_step(c) == c.src_unit && row_alignment(c, kRow) >= units * c.dst_unit &&
+                       (src_bits & (units * c.src_unit - 1)) == 0;
+    return dense ? RowsKind::kDense : RowsKind::kCollect;
+  }
+  if (vector_bytes == c.dst_unit) return RowsKind::kUnit;
+  if (src_step(c) == c.src_unit) return RowsKind::kForward;
+  if (src_step(c) == 0) return RowsKind::kRepeat;
+  return src_step(c) == -c.src_unit ? RowsKind::kReverse : RowsKind::kCollect;
 }
 
 /// Words a row takes at most, by how far off a word's boundary rows may start.
@@ -85,7 +101,8 @@ std::int64_t sectors_in_part(const Canonical& c) {
   return (aligned | row_bytes) % kSectorBytes == 0 ? 0 : std::min(2 * rows, sectors(rows, row_bytes, aligned));
 }
 
-Candidate bid_lines(const Canonical& c, const CudaMachine& machine) {
+/// What run and rows offer alike.
+Candidate lines(const Canonical& c, const CudaMachine& machine) {
   if (c.two_sided) return refusal("the sides share no modes");
   if (!c.modes.empty() && c.modes[0].dst_stride != c.dst_unit) return refusal("dst has no dense mode");
   if (!units_aligned(c)) return refusal("elements lie off their own alignment");
@@ -98,7 +115,7 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine) {
   const std::int64_t vector = wide ? 16 : c.dst_unit;
   const std::int64_t words = words_of_row(c, rows_kind(c, vector));
   // A small copy gives every multiprocessor a block before it gives a thread a second word.
-  const bool small = rows * words < static_cast<std::int64_t>(machine.sm_count) * kThreads * kSteps * 2;
+  const bool small = rows * words < static_cast<std::int64_t>(machine.sm_count) * kRowsThreads * kSteps * 2;
   const std::int64_t stages = small ? 1 : words_a_thread(c, rows_kind(c, vector));
   if (too_many(share_of(rows, words, threads_of(c) * stages).blocks)) return refusal("too many blocks");
   bid.params = {{ParamId::kVectorBytes, vector}, {ParamId::kThreads, threads_of(c)}, {ParamId::kStages, stages}};
@@ -118,39 +135,28 @@ Candidate bid_lines(const Canonical& c, const CudaMachine& machine) {
   return bid;
 }
 
+/// True of one contiguous run on both sides.
+bool one_run(const Canonical& c) {
+  if (c.two_sided || c.modes.size() > 1) return false;
+  return c.modes.empty() || (c.modes[0].dst_stride == c.dst_unit && c.modes[0].src_stride == c.src_unit);
+}
+
 }  // namespace
 
-RowsKind rows_kind(const Canonical& c, std::int64_t vector_bytes) {
-  if (c.cast) {
-    const std::int64_t units = units_of_word(c, RowsKind::kCollect);
-    std::int64_t src_bits = c.src_align;
-    for (std::size_t i = 1; i < c.modes.size(); ++i) src_bits |= c.modes[i].src_stride;
-    const bool dense = src_step(c) == c.src_unit && row_alignment(c, kRow) >= units * c.dst_unit &&
-                       (src_bits & (units * c.src_unit - 1)) == 0;
-    return dense ? RowsKind::kDense : RowsKind::kCollect;
-  }
-  if (vector_bytes == c.dst_unit) return RowsKind::kUnit;
-  if (src_step(c) == c.src_unit) return RowsKind::kForward;
-  if (src_step(c) == 0) return RowsKind::kRepeat;
-  return src_step(c) == -c.src_unit ? RowsKind::kReverse : RowsKind::kCollect;
+void bid_lines(const Request& request, std::span<Candidate> bids) {
+  const Canonical& c = request.c;
+  const std::size_t ours = c.cast ? 1 : 0;
+  Candidate &run = bids[0 + ours], &rows = bids[2 + ours];
+  bids[1 - ours].reason = bids[3 - ours].reason = c.cast ? "units are converted" : "nothing is converted";
+  rows = lines(c, request.machine);
+  run = one_run(c) ? rows : refusal("not one contiguous run");
+  rows.predicted.time_ns *= 1.001;  // run, where it is one
 }
 
-Candidate bid_run(const Canonical& c, const CudaMachine& machine) {
-  if (c.two_sided || c.modes.size() > 1) return refusal("not one contiguous run");
-  if (!c.modes.empty() && (c.modes[0].dst_stride != c.dst_unit || c.modes[0].src_stride != c.src_unit))
-    return refusal("not one contiguous run");
-  return bid_lines(c, machine);
-}
-
-Candidate bid_rows(const Canonical& c, const CudaMachine& machine) {
-  Candidate bid = bid_lines(c, machine);
-  bid.predicted.time_ns *= 1.001;  // run, where it is one
-  return bid;
-}
-
-RowsArgs rows_args(const Canonical& c, const Candidate& chosen) {
+void prepare_lines(const Canonical& c, const Candidate& chosen, CudaArgs& out) {
   const RowsKind kind = rows_kind(c, chosen.get(ParamId::kVectorBytes, 16));
-  RowsArgs a;
+  auto& a = out.args.emplace<RowsArgs>();
+  a.kind = kind;
   std::int64_t rows = 0;
   outer_walk(c, kRow, &a.rows, &rows);
   set_sides(a, c);
@@ -159,8 +165,7 @@ RowsArgs rows_args(const Canonical& c, const Candidate& chosen) {
   // The forward kernel moves bytes: shifting a word does not depend on the unit.
   a.row_units = kind == RowsKind::kForward ? row_units(c) * c.dst_unit : row_units(c);
   if (kind == RowsKind::kForward) a.src_step = 1;
-  a.dst_dtype = static_cast<std::uint8_t>(c.dst_dtype);
-  a.src_dtype = static_cast<std::uint8_t>(c.src_dtype);
+  set_dtypes(a, c);
   a.row_count = narrowed<std::uint32_t>(rows);
   a.block_words = narrowed<std::uint32_t>(threads_of(c) * chosen.get(ParamId::kStages, 1));
   std::int64_t words = words_of_row(c, kind);
@@ -170,39 +175,6 @@ RowsArgs rows_args(const Canonical& c, const Candidate& chosen) {
   a.chunked = share.chunked;
   a.pieces = base::FastDiv(share.pieces);
   a.blocks = narrowed<std::uint32_t>(share.blocks);
-  return a;
-}
-
-Candidate bid_gather(const Canonical& c, const CudaMachine& machine) {
-  Candidate bid;
-  const bool narrow = c.units < (std::int64_t{1} << 30);
-  const std::int64_t blocks = std::min<std::int64_t>((c.units - 1) / kThreads + 1, std::int64_t{1} << 20);
-  bid.params = {{ParamId::kThreads, kThreads}, {ParamId::kBlocks, blocks}, {ParamId::kIndexBits, narrow ? 32 : 64}};
-  // Every unit may cost a sector of src, and a division a mode.
-  const std::int64_t read = saturated_mul(c.units, std::max(c.src_unit, 16)) / 32 + 1;
-  predict(bid, c, machine, read, c.dst_bytes() / 32 + 1, c.cast ? 0.1 : 0.3);
-  return bid;
-}
-
-GatherArgs gather_args(const Canonical& c, const Candidate& chosen) {
-  GatherArgs a;
-  a.units = c.units;
-  a.dst_offset = c.dst_offset;
-  a.src_offset = c.src_offset;
-  a.blocks = narrowed<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
-  a.dst_dtype = static_cast<std::uint8_t>(c.dst_dtype);
-  a.src_dtype = static_cast<std::uint8_t>(c.src_dtype);
-  for (const layout::CopyMode& m : c.modes) {
-    a.extent[a.rank] = base::FastDiv64(m.extent);
-    a.stride[a.rank] = m.dst_stride;
-    a.src_stride[a.rank++] = m.src_stride;
-  }
-  if (c.two_sided)
-    for (const layout::CopyMode& m : c.src_modes) {
-      a.extent[a.rank + a.src_rank] = base::FastDiv64(m.extent);
-      a.stride[a.rank + a.src_rank++] = m.src_stride;
-    }
-  return a;
 }
 
 }  // namespace restride::cuda

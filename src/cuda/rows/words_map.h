@@ -12,7 +12,8 @@
 
 namespace restride::cuda {
 
-inline constexpr int kCastThreads = 128;  ///< of a block that converts
+inline constexpr int kRowsThreads = 256;  ///< of a block
+inline constexpr int kCastThreads = 128;  ///< of one that converts
 
 /// How a thread reads what it writes.
 enum class RowsKind : std::uint8_t {
@@ -21,7 +22,6 @@ enum class RowsKind : std::uint8_t {
   kReverse,  ///< the same, units in opposite order; src_step = -unit
   kCollect,  ///< a word of dst collected from units; any src_step
   kRepeat,   ///< a word of dst that holds one unit again and again; src_step = 0
-  kWindow,   ///< pixels: 4 bytes of dst from 8 of src that hold them all
   kDense,    ///< casts: a vector of units from a vector of units; rows of both sides start on vectors
 };
 
@@ -40,6 +40,7 @@ struct RowsArgs {
   std::uint32_t blocks = 0;
   std::uint32_t block_words = 0;              ///< words a block moves: threads times steps
   std::uint8_t src_dtype = 0, dst_dtype = 0;  ///< with a cast
+  RowsKind kind = RowsKind::kCollect;
 };
 
 /// A word to move: number `word` of row `row`; `row` may be past the end in the last block of short rows.

@@ -8,7 +8,7 @@
 #include <restride/copy.hpp>
 
 #include "src/cuda/launch.h"
-#include "src/cuda/planner.h"
+#include "src/cuda/machine.h"
 #include "src/cuda/runtime/place.h"
 
 namespace restride::cuda {

@@ -4,8 +4,9 @@
 // Shared memory lines of 128 bytes, swizzled; see tile_stage_byte in src/cuda/tile/map.h. No bank conflicts.
 // Traffic       every byte once each way, 128 bytes of a row at least.
 // Source        the seeds' operator-transpose ladder, the lab's rung `vector`; measured rows in bench/results.
-#include "src/cuda/launchers.h"
+#include "src/cuda/dispatch.cuh"
 #include "src/cuda/tile/stage.cuh"
+#include "src/cuda/tile/tile.h"
 
 namespace restride::cuda {
 namespace {
@@ -41,42 +42,39 @@ __global__ void __launch_bounds__(kTileThreads, resident_blocks(kTileThreads, kB
 }
 
 template <class Tile, bool kCast>
-int launch_tile_of(const TileArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
+int launch_tile_of(const TileArgs& a, const Launch& on) noexcept {
   // Five blocks a multiprocessor: on H200 eight, with half the registers, lose a little.
-  return enqueue(tile_aligned_kernel<Tile, kCast, 5>, a, dst, src, a.tiles, kTileThreads, Tile::kStageBytes, stream);
+  return enqueue(tile_aligned_kernel<Tile, kCast, 5>, a, on, a.tiles, kTileThreads, Tile::kStageBytes);
 }
 
 template <int kSrc, int kDst>
-int launch_cast(const TileArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
+int launch_cast(const TileArgs& a, const Launch& on) noexcept {
   constexpr TileShape kShape = tile_cast_shape(kDst, kSrc);
   // A plan for bulk tensor copies has tiles of its own, and comes here when the driver cannot describe the source.
 #define RESTRIDE_X(src_bytes, dst_bytes, along_d, along_s)                                               \
   if constexpr (kSrc == src_bytes && kDst == dst_bytes && !(along_d == kShape.d && along_s == kShape.s)) \
     if (a.tile_d == along_d && a.tile_s == along_s)                                                      \
-      return launch_tile_of<TileOf<kSrc, kDst, along_d, along_s>, true>(a, dst, src, stream);
+      return launch_tile_of<TileOf<kSrc, kDst, along_d, along_s>, true>(a, on);
   RESTRIDE_BULK_CASTS(RESTRIDE_X)
 #undef RESTRIDE_X
   if (a.tile_d != kShape.d || a.tile_s != kShape.s) return static_cast<int>(cudaErrorInvalidValue);
-  return launch_tile_of<TileOf<kSrc, kDst, kShape.d, kShape.s>, true>(a, dst, src, stream);
+  return launch_tile_of<TileOf<kSrc, kDst, kShape.d, kShape.s>, true>(a, on);
 }
 
 }  // namespace
 
-int launch_tile_aligned(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
-  const auto& a = std::get<TileArgs>(args.args);
-  if (args.key.cast) {
-#define RESTRIDE_X(kSrc, kDst) \
-  if (args.key.src_unit == kSrc && args.key.dst_unit == kDst) return launch_cast<kSrc, kDst>(a, dst, src, stream);
-    RESTRIDE_CAST_SIZES(RESTRIDE_X)
-#undef RESTRIDE_X
-    return static_cast<int>(cudaErrorInvalidValue);
-  }
-#define RESTRIDE_X(unit, d, s)                                     \
-  if (args.key.dst_unit == unit && a.tile_d == d && a.tile_s == s) \
-    return launch_tile_of<TileOf<unit, unit, d, s>, false>(a, dst, src, stream);
+int launch_aligned_tiles(const TileArgs& a, const Units& units, const Launch& on) noexcept {
+  if (units.cast) return with_cast_sizes(units, [&]<int kSrc, int kDst>() { return launch_cast<kSrc, kDst>(a, on); });
+#define RESTRIDE_X(unit, d, s)                             \
+  if (units.dst == unit && a.tile_d == d && a.tile_s == s) \
+    return launch_tile_of<TileOf<unit, unit, d, s>, false>(a, on);
   RESTRIDE_TILE_SHAPES(RESTRIDE_X)
 #undef RESTRIDE_X
   return static_cast<int>(cudaErrorInvalidValue);
+}
+
+int launch_tile_aligned(const CudaArgs& args, const Launch& on) noexcept {
+  return launch_aligned_tiles(std::get<TileArgs>(args.args), args.units, on);
 }
 
 }  // namespace restride::cuda

@@ -9,8 +9,9 @@
 #include <cuda.h>
 
 #include "src/cuda/bulk.cuh"
-#include "src/cuda/launchers.h"
+#include "src/cuda/dispatch.cuh"
 #include "src/cuda/tile/stage.cuh"
+#include "src/cuda/tile/tile.h"
 
 namespace restride::cuda {
 namespace {
@@ -88,36 +89,36 @@ CUresult describe(const TileArgs& a, const void* src, Encode* encode, CUtensorMa
 
 /// Launches by bulk copies, or by ordinary loads when the driver cannot describe the source.
 template <class Tile, bool kCast, int kStages>
-int launch_tile_of(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream, void* encode) noexcept {
+int launch_tile_of(const TileArgs& a, const Units& units, const Launch& on) noexcept {
   BulkArgs b;
-  b.tile = std::get<TileArgs>(args.args);
-  if (encode == nullptr || describe<Tile>(b.tile, src, reinterpret_cast<Encode*>(encode), &b.source) != CUDA_SUCCESS)
-    return launch_tile_aligned(args, dst, src, stream);
+  b.tile = a;
+  if (on.encode_tensor_map == nullptr ||
+      describe<Tile>(a, on.src, reinterpret_cast<Encode*>(on.encode_tensor_map), &b.source) != CUDA_SUCCESS)
+    return launch_aligned_tiles(a, units, on);
   constexpr int kShared = kStages * Tile::kStageBytes;
   static_assert(kShared <= 48 << 10, "more needs cudaFuncSetAttribute");
   static_assert(Tile::kStageBytes % 1024 == 0, "the swizzle repeats every eight lines");
   constexpr int kBlocks = kStages == 1 && Tile::kStageBytes <= 16 << 10 ? 6 : 5;
-  const unsigned blocks = kStages == 1 ? b.tile.tiles : b.tile.blocks;
-  return enqueue(tile_bulk_kernel<Tile, kCast, kStages, kBlocks>, b, dst, nullptr, blocks, kTileThreads, kShared,
-                 stream);
+  const unsigned blocks = kStages == 1 ? a.tiles : a.blocks;
+  return enqueue(tile_bulk_kernel<Tile, kCast, kStages, kBlocks>, b, on, blocks, kTileThreads, kShared);
 }
 
 }  // namespace
 
-int launch_tile_bulk(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream,
-                     void* encode_tensor_map) noexcept {
-  const auto& a = std::get<TileArgs>(args.args);
-  if (args.key.cast) {
-#define RESTRIDE_X(src_u, dst_u, d, s)                                                            \
-  if (args.key.src_unit == src_u && args.key.dst_unit == dst_u && a.tile_d == d && a.tile_s == s) \
-    return launch_tile_of<TileOf<src_u, dst_u, d, s>, true, 1>(args, dst, src, stream, encode_tensor_map);
+int launch_tile_bulk(const CudaArgs& args, const Launch& on) noexcept {
+  const auto& [a, stages] = std::get<BulkTileArgs>(args.args);
+  const Units& units = args.units;
+  if (units.cast) {
+#define RESTRIDE_X(src_u, dst_u, d, s)                                            \
+  if (units.src == src_u && units.dst == dst_u && a.tile_d == d && a.tile_s == s) \
+    return launch_tile_of<TileOf<src_u, dst_u, d, s>, true, 1>(a, units, on);
     RESTRIDE_BULK_CASTS(RESTRIDE_X)
 #undef RESTRIDE_X
     return static_cast<int>(cudaErrorInvalidValue);
   }
-#define RESTRIDE_X(unit, d, s, ring)                                                          \
-  if (args.key.dst_unit == unit && a.tile_d == d && a.tile_s == s && args.key.stages == ring) \
-    return launch_tile_of<TileOf<unit, unit, d, s>, false, ring>(args, dst, src, stream, encode_tensor_map);
+#define RESTRIDE_X(unit, d, s, ring)                                         \
+  if (units.dst == unit && a.tile_d == d && a.tile_s == s && stages == ring) \
+    return launch_tile_of<TileOf<unit, unit, d, s>, false, ring>(a, units, on);
   RESTRIDE_BULK_SHAPES(RESTRIDE_X)
 #undef RESTRIDE_X
   return static_cast<int>(cudaErrorInvalidValue);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <span>
 
-#include "src/cuda/bids.h"
+#include "src/cuda/bid.h"
 
 namespace restride::cuda::chains {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/cuda/planner.h"
+#include "src/cuda/machine.h"
 #include "src/cuda/tile/chains_map.h"
 #include "src/layout/canonical.h"
 

@@ -7,8 +7,9 @@
 // Source        the CPU's tile family, whose rows and columns are chains as well; small blocks and what L2 keeps as in
 //               torch.compile's kernels for such copies; measured rows in bench/results.
 #include "src/cuda/device.cuh"
-#include "src/cuda/launchers.h"
+#include "src/cuda/dispatch.cuh"
 #include "src/cuda/tile/chains_map.h"
+#include "src/cuda/tile/tile.h"
 
 namespace restride::cuda {
 namespace {
@@ -115,21 +116,21 @@ __global__ void __launch_bounds__(Tile::kThreads, resident_blocks(Tile::kThreads
 }
 
 template <class Tile>
-int launch_instance(const ChainArgs& c, void* dst, const void* src, CUstream_st* stream) noexcept {
+int launch_instance(const ChainArgs& c, const Launch& on) noexcept {
   constexpr int kAcross = Tile::kAcross;
   const auto kernel = c.dst_rows.rank == 1 || c.dst_rows.extent[0].divisor % kAcross == 0
                           ? tile_chains_kernel<Tile, true>
                           : tile_chains_kernel<Tile, kAcross == 1>;
-  return enqueue(kernel, c, dst, src, c.tile.tiles, Tile::kThreads, Tile::kBytes, stream);
+  return enqueue(kernel, c, on, c.tile.tiles, Tile::kThreads, Tile::kBytes);
 }
 
 }  // namespace
 
-int launch_tile_chains(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
+int launch_tile_chains(const CudaArgs& args, const Launch& on) noexcept {
   const auto& c = std::get<ChainArgs>(args.args);
-#define RESTRIDE_X(unit, d, s, threads, blocks)                              \
-  if (args.key.dst_unit == unit && c.tile.tile_d == d && c.tile.tile_s == s) \
-    return launch_instance<ChainTile<unit, d, s, threads, blocks>>(c, dst, src, stream);
+#define RESTRIDE_X(unit, d, s, threads, blocks)                           \
+  if (args.units.dst == unit && c.tile.tile_d == d && c.tile.tile_s == s) \
+    return launch_instance<ChainTile<unit, d, s, threads, blocks>>(c, on);
   RESTRIDE_CHAIN_SHAPES(RESTRIDE_X)
 #undef RESTRIDE_X
   return static_cast<int>(cudaErrorInvalidValue);

@@ -2,8 +2,9 @@
 #include <bit>
 
 #include "src/base/checked.h"
-#include "src/cuda/bids.h"
 #include "src/cuda/tile/chain_pairs.h"
+#include "src/cuda/tile/tile.h"
+#include "src/cuda/tile/tiles.h"
 
 namespace restride::cuda {
 
@@ -12,7 +13,6 @@ using layout::CopyMode;
 using namespace chains;
 
 namespace {
-
 
 void set_chain(const Canonical& c, const Link& link, Chain& chain, std::int64_t CopyMode::*stride) {
   for (const std::uint8_t m : link.modes) {
@@ -24,8 +24,11 @@ void set_chain(const Canonical& c, const Link& link, Chain& chain, std::int64_t 
 
 }  // namespace
 
-Candidate bid_tile_chains(const Canonical& c, const CudaMachine& machine) {
-  const auto refuse = [](std::string_view why) { return refusal(why); };
+void bid_chains(const Request& request, std::span<Candidate> bids) {
+  const Canonical& c = request.c;
+  const CudaMachine& machine = request.machine;
+  Candidate& bid = bids[0];
+  const auto refuse = [&](std::string_view why) { bid.reason = why; };
   if (c.two_sided) return refuse("the sides share no modes");
   if (c.cast) return refuse("chains of modes are moved, not converted");
   if (c.modes.size() < 3) return refuse("a chain of modes needs three modes");
@@ -37,31 +40,28 @@ Candidate bid_tile_chains(const Canonical& c, const CudaMachine& machine) {
   if (!outer_walk(c, pair.d.mask | pair.s.mask, nullptr, &batch)) return refuse("too many outer modes");
   const std::int64_t tiles = ceil_div(pair.d.extent, pair.shape.d) * ceil_div(pair.s.extent, pair.shape.s);
   if (too_many(tiles, batch)) return refuse("too many tiles");
-  Candidate bid;
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(pair.d.mask)},
                 {ParamId::kSrcSet, static_cast<std::int64_t>(pair.s.mask)},
                 {ParamId::kTileRows, pair.shape.d},
                 {ParamId::kTileCols, pair.shape.s},
                 {ParamId::kVectorBytes, 16}};
   predict(bid, c, machine, c.src_bytes() / 32 + 1, c.dst_bytes() / 32 + 1, pair.efficiency);
-  return bid;
 }
 
-ChainArgs chain_args(const Canonical& c, const Candidate& chosen) {
+void prepare_chains(const Canonical& c, const Candidate& chosen, CudaArgs& out) {
   const auto modes_in = [&](ParamId id) {
     return static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(chosen.get(id))));
   };
   const Link d = first_of(c, dst_chain(c), modes_in(ParamId::kDstSet));
   const Link s = first_of(c, src_chain(c), modes_in(ParamId::kSrcSet));
-  ChainArgs out;
+  auto& a = out.args.emplace<ChainArgs>();
   const std::uint64_t inside = d.mask | s.mask;
-  out.tile = tiles_over(c, chosen, inside, {d.extent, s.extent});
+  a.tile = tiles::tiles_over(c, chosen, inside, {d.extent, s.extent});
   // Tiles follow dst's modes where src's chain is one mode, else the two chains come first.
   if (s.modes.size() == 1)
-    out.tile.near_batches = base::FastDiv(near_tuples(c, inside, c.modes[s.modes[0]].dst_stride));
-  set_chain(c, d, out.src_rows, &CopyMode::src_stride);
-  set_chain(c, s, out.dst_rows, &CopyMode::dst_stride);
-  return out;
+    a.tile.near_batches = base::FastDiv(tiles::near_tuples(c, inside, c.modes[s.modes[0]].dst_stride));
+  set_chain(c, d, a.src_rows, &CopyMode::src_stride);
+  set_chain(c, s, a.dst_rows, &CopyMode::dst_stride);
 }
 
 }  // namespace restride::cuda

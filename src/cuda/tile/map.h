@@ -41,6 +41,12 @@ struct TileArgs {
   std::uint8_t src_dtype = 0, dst_dtype = 0;
 };
 
+/// Tiles that bulk tensor copies bring in.
+struct BulkTileArgs {
+  TileArgs tile;
+  std::int32_t stages = 1;  ///< tiles on their way to a block, or in it
+};
+
 /// Units of a tile along each mode.
 struct TileShape {
   std::int32_t d = 0, s = 0;
@@ -57,7 +63,14 @@ struct TileShape {
   X(2, 256, 64)                 \
   X(4, 32, 32) X(4, 64, 32) X(4, 64, 64) X(4, 128, 32) X(8, 32, 32) X(8, 64, 32) X(16, 16, 16) X(16, 32, 16)
 
-// The same for tiles that bulk tensor copies bring in, with the stages of the ring.
+// X(bytes of a unit, 16-byte words along d, units along s): the instances of the kernels for rows that start anywhere;
+// tile/registers has those for units of 1 and 2 bytes.
+#define RESTRIDE_UNALIGNED_SHAPES(X) \
+  X(1, 8, 128)                       \
+  X(1, 8, 256)                       \
+  X(2, 8, 64) X(2, 8, 128) X(4, 8, 32) X(4, 16, 64) X(4, 16, 128) X(8, 16, 32) X(8, 16, 64)
+
+// X(bytes of a unit, units along d, units along s, stages of the ring): the instances of tile/bulk.
 #define RESTRIDE_BULK_SHAPES(X) \
   X(1, 128, 128, 1)             \
   X(1, 128, 256, 1)             \

@@ -7,9 +7,10 @@
 // Traffic       every byte once each way, plus 48 bytes a tile's row of dst that L2 has from the tile beside it.
 // Source        pixels as records of the CPU's tile family; measured rows in bench/results.
 #include "src/cuda/device.cuh"
-#include "src/cuda/launchers.h"
+#include "src/cuda/dispatch.cuh"
 #include "src/cuda/shift.cuh"
 #include "src/cuda/tile/pixels_map.h"
+#include "src/cuda/tile/tile.h"
 
 namespace restride::cuda {
 namespace {
@@ -229,24 +230,23 @@ __global__ void __launch_bounds__(kTileThreads, resident_blocks(kTileThreads, kR
 }
 
 template <int pixel, bool backwards>
-int launch_order(const TileArgs& a, void* dst, const void* src, CUstream_st* stream) noexcept {
-  std::int64_t bits = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(src)) + a.src_offset;
+int launch_order(const TileArgs& a, const Launch& on) noexcept {
+  std::int64_t bits = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(on.src)) + a.src_offset;
   bits |= a.src_pitch;
   for (int i = 0; i < a.batch.rank; ++i) bits |= a.batch.src_stride[i];
   const auto kernel =
       bits % 4 == 0 ? tile_pixels_kernel<pixel, backwards, true> : tile_pixels_kernel<pixel, backwards, false>;
-  return enqueue(kernel, a, dst, src, a.tiles, kTileThreads, pixel_shared_bytes(a, pixel), stream);
+  return enqueue(kernel, a, on, a.tiles, kTileThreads, pixel_shared_bytes(a, pixel));
 }
 
 }  // namespace
 
-int launch_tile_pixels(const CudaArgs& args, void* dst, const void* src, CUstream_st* stream) noexcept {
-  const auto& a = std::get<TileArgs>(args.args);
-  const bool backwards = args.key.variant == kTilePixelsBackwards;
-  if (a.tile_s == pixel_tile_s(1)) return launch_order<1, false>(a, dst, src, stream);
-  if (args.key.dst_unit == 1)
-    return backwards ? launch_order<3, true>(a, dst, src, stream) : launch_order<3, false>(a, dst, src, stream);
-  return backwards ? launch_order<6, true>(a, dst, src, stream) : launch_order<6, false>(a, dst, src, stream);
+int launch_tile_pixels(const CudaArgs& args, const Launch& on) noexcept {
+  const auto& p = std::get<PixelTileArgs>(args.args);
+  if (p.pixel_bytes == 1) return launch_order<1, false>(p.tile, on);
+  return with_size<3, 6>(p.pixel_bytes, [&]<int kPixel>() {
+    return p.backwards ? launch_order<kPixel, true>(p.tile, on) : launch_order<kPixel, false>(p.tile, on);
+  });
 }
 
 }  // namespace restride::cuda

@@ -4,17 +4,17 @@
 #include <cstdlib>
 
 #include "src/base/checked.h"
-#include "src/cuda/bids.h"
 #include "src/cuda/tile/pixels_map.h"
+#include "src/cuda/tile/tile.h"
+#include "src/cuda/tile/tiles.h"
 
 namespace restride::cuda {
 
 using layout::Canonical;
 using layout::CopyMode;
+using namespace tiles;
 
 namespace {
-
-constexpr std::int64_t kSector = 32;
 
 /// What moves as one, 3 units or a single one, and the modes of a tile: `d`, along which they follow each other in dst,
 /// and `s`, the same in src.
@@ -89,12 +89,14 @@ std::int32_t quickest_pad(TileArgs a, int pixel) {
 
 }  // namespace
 
-Candidate bid_tile_pixels(const Canonical& c, const CudaMachine& machine) {
-  const auto refuse = [](std::string_view why) { return refusal(why); };
+void bid_pixel_tiles(const Request& request, std::span<Candidate> bids) {
+  const Canonical& c = request.c;
+  Candidate& bid = bids[0];
+  const auto refuse = [&](std::string_view why) { bid.reason = why; };
   const Pixels p = pixels_of(c);
   if (p.bytes == 0) return refuse("no pixels or bytes whose rows are across");
   const bool units = p.d == 0, words = on_words(c, p);
-  if (units && (c.dst_unit != 1 || words || tile_in_registers(c, p.s)))
+  if (units && (c.dst_unit != 1 || words || in_registers(c, static_cast<std::size_t>(p.s))))
     return refuse("units are bytes whose rows start anywhere, or pixels");
   const std::int64_t d_extent = c.modes[static_cast<std::size_t>(p.d)].extent;
   const std::int64_t s_extent = c.modes[static_cast<std::size_t>(p.s)].extent;
@@ -112,7 +114,6 @@ Candidate bid_tile_pixels(const Canonical& c, const CudaMachine& machine) {
   const std::int64_t tiles_d = ceil_div(along, tile_d), tiles_s = ceil_div(s_extent, tile_s);
   const std::int64_t tiles = tiles_d * tiles_s;
   if (too_many(tiles, batch)) return refuse("too many tiles");
-  Candidate bid;
   bid.params = {{ParamId::kRowMode, p.d},
                 {ParamId::kColMode, p.s},
                 {ParamId::kTileRows, tile_d},
@@ -132,11 +133,10 @@ Candidate bid_tile_pixels(const Canonical& c, const CudaMachine& machine) {
   // Where halves lie on words on both sides, packed looks them up in fewer steps and keeps more tiles under way.
   const bool halves_on_words = c.dst_unit == 2 && words;
   const double efficiency = 1.03 * used * tile_bytes / (tile_bytes + 3000) * (halves_on_words ? 0.86 : 1.0);
-  predict(bid, c, machine, read, written, efficiency);
-  return bid;
+  predict(bid, c, request.machine, read, written, efficiency);
 }
 
-TileArgs tile_pixels_args(const Canonical& c, const Candidate& chosen) {
+void prepare_pixel_tiles(const Canonical& c, const Candidate& chosen, CudaArgs& out) {
   const Pixels p = pixels_of(c);
   const CopyMode &d_mode = c.modes[static_cast<std::size_t>(p.d)], &s_mode = c.modes[static_cast<std::size_t>(p.s)];
   const int pixel = p.bytes;
@@ -148,7 +148,7 @@ TileArgs tile_pixels_args(const Canonical& c, const Candidate& chosen) {
   // Rows of src lie in shared memory congruent to their addresses modulo 16.
   a.row_pitch = kPixelRowBytes + 16 + static_cast<std::int32_t>(a.src_pitch & 15);
   a.group_pad = quickest_pad(a, pixel);
-  return a;
+  out.args = PixelTileArgs{a, pixel, p.backwards};
 }
 
 }  // namespace restride::cuda

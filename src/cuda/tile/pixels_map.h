@@ -15,6 +15,12 @@
 
 namespace restride::cuda {
 
+struct PixelTileArgs {
+  TileArgs tile;                 ///< its units are pixels
+  std::int32_t pixel_bytes = 1;  ///< of three units, or a single byte
+  bool backwards = false;        ///< src has the units of a pixel in the opposite order
+};
+
 inline constexpr int kPixelRowBytes = 96;  ///< of src a tile's row has
 inline constexpr int kPixelGroups = 16;    ///< such groups in the widest tile, its halo included
 

@@ -31,9 +31,9 @@ void replay(const std::string& dst, const std::string& src) {
   SCOPED_TRACE(dst + " from " + src);
   for (const std::int64_t align : {128, 8}) {
     const Copy copy(dst, src, align);
-    const plan::Candidate bid = cuda::bid_direct(copy.c, {});
+    const plan::Candidate bid = cuda_test::bid_of("packed/direct", copy.c);
     ASSERT_TRUE(bid.applies) << bid.reason;
-    const cuda::DirectArgs a = cuda::direct_args(copy.c, bid);
+    const auto a = cuda_test::args_of<cuda::DirectArgs>(copy.c, bid);
     for (int off = 0; off < 16; off += align == 128 ? 16 : 8)
       a.rank == 2   ? replay_rank<2>(copy, a, off)
       : a.rank == 3 ? replay_rank<3>(copy, a, off)
@@ -55,7 +55,9 @@ TEST(DirectMap, MovesPlanesIntoRecordsOnce) {
 }
 
 TEST(DirectMap, IsOfferedWhereNeighboursLieNear) {
-  const auto reason = [](const char* dst, const char* src) { return cuda::bid_direct(canonical(dst, src), {}).reason; };
+  const auto reason = [](const char* dst, const char* src) {
+    return cuda_test::bid_of("packed/direct", canonical(dst, src)).reason;
+  };
   EXPECT_EQ(reason("f32 (99000,16,16)", "f32 (99000,16,16):(256,1,16)"), "");
   EXPECT_EQ(reason("f32 (99000,9)", "f32 (99000,9):(1,99000)"), "neighbours in dst lie too far apart in src");
   EXPECT_EQ(reason("f32 (9000,32,32)", "f32 (9000,32,32):(1024,1,32)"), "neighbours in dst lie too far apart in src");

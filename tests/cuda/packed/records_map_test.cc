@@ -28,7 +28,7 @@ TEST(RecordsMap, EveryByteOfRecordsIsOneByteOfPlanes) {
 TEST(RecordsMap, WarpsTakeEveryWordOfEveryPlaneOnce) {
   // Five rows of 1600 structures, with room between the rows of src.
   const layout::Canonical c = canonical("f32 (5,3,1600)", "f32 (5,3,1600):(6000,1,3)");
-  const cuda::RecordsArgs a = cuda::records_args(c, cuda::plan_cuda(c, {}, "packed").chosen);
+  const auto a = cuda_test::args_of<cuda::RecordsArgs>(c, cuda::plan_cuda(c, {}, "packed").chosen);
   std::set<std::pair<std::int64_t, std::uint32_t>> words;
   for (std::uint32_t warp = 0; warp < a.warps; ++warp) {
     const auto [at, first] = cuda::records_place(a, warp);
@@ -43,10 +43,10 @@ TEST(RecordsMap, WarpsTakeEveryWordOfEveryPlaneOnce) {
 void replay_planes(const std::string& dst, const std::string& src, std::int64_t align = 128) {
   SCOPED_TRACE(dst + " from " + src);
   const Copy copy(dst, src, align);
-  const plan::Candidate bid = cuda::bid_records(copy.c, {});
+  const plan::Candidate bid = cuda_test::bid_of("packed/planes", copy.c);
   ASSERT_TRUE(bid.applies) << bid.reason;
   ASSERT_EQ(bid.get(plan::ParamId::kBoundaryBytes), cuda::kPlaneBoundary);
-  const cuda::RecordsArgs a = cuda::records_args(copy.c, bid);
+  const auto a = cuda_test::args_of<cuda::RecordsArgs>(copy.c, bid);
   const int unit = copy.c.dst_unit, units = 16 / unit;
   Written written(copy);
   for (std::uint32_t block = 0; block < a.blocks; ++block) {
@@ -83,7 +83,7 @@ TEST(RecordsMap, LanesCollectRecordsInFewBanks) {
   for (int fields = 2; fields <= cuda::kMostFields; ++fields) {
     const std::string count = std::to_string(fields);
     const layout::Canonical c = canonical("f32 (" + count + ",5001)", "f32 (" + count + ",5001):(1," + count + ")");
-    const cuda::RecordsArgs a = cuda::records_args(c, cuda::bid_records(c, {}));
+    const auto a = cuda_test::args_of<cuda::RecordsArgs>("packed/planes", c);
     for (int i = 0; i < 4; ++i) {
       std::vector<std::uint32_t> addresses;
       for (int lane = 0; lane < 32; ++lane)
@@ -126,21 +126,27 @@ TEST(RecordsMap, PixelsAreConvertedOnTheirWayIntoPlanesAndBack) {
   const auto kernel = [](const char* dst, const char* src) {
     return cuda::plan_cuda(canonical(dst, src), {}).chosen.kernel.text;
   };
-  EXPECT_EQ(kernel("f32 (64,3,224,224)", "u8 (64,3,224,224):(150528,1,672,3)"), "packed/records");
-  EXPECT_EQ(kernel("u8 (64,224,224,4)", "f16 (64,224,224,4):(200704,224,1,50176)"), "packed/records");
-  EXPECT_EQ(kernel("f16 (64,3,224,224)", "f32 (64,3,224,224):(150528,-1,672,3)@2"), "packed/records") << "BGR to planes of R, G, B";
-  EXPECT_NE(kernel("f32 (64,3,224,224)", "u8 (64,3,224,224):(200704,1,896,4)"), "packed/records") << "a field is left out";
-  EXPECT_NE(kernel("f32 (64,3,225,225)", "u8 (64,3,225,225):(151875,1,675,3)"), "packed/records") << "planes are no whole words";
+  EXPECT_EQ(kernel("f32 (64,3,224,224)", "u8 (64,3,224,224):(150528,1,672,3)"), "packed/records_cast");
+  EXPECT_EQ(kernel("u8 (64,224,224,4)", "f16 (64,224,224,4):(200704,224,1,50176)"), "packed/records_cast");
+  EXPECT_EQ(kernel("f16 (64,3,224,224)", "f32 (64,3,224,224):(150528,-1,672,3)@2"), "packed/records_cast")
+      << "BGR to planes of R, G, B";
+  EXPECT_NE(kernel("f32 (64,3,224,224)", "u8 (64,3,224,224):(200704,1,896,4)"), "packed/records_cast")
+      << "a field is left out";
+  EXPECT_NE(kernel("f32 (64,3,225,225)", "u8 (64,3,225,225):(151875,1,675,3)"), "packed/records_cast")
+      << "planes are no whole words";
 }
 
 TEST(RecordsMap, PlanesMayHaveManyGibibytes) {
-  const auto reason = [](const char* dst, const char* src) {
-    return cuda::bid_records(canonical(dst, src), {}).reason;
+  const auto reason = [](const char* kernel, const char* dst, const char* src) {
+    return cuda_test::bid_of(kernel, canonical(dst, src)).reason;
   };
-  EXPECT_EQ(reason("u8 (3,5000000000)", "u8 (3,5000000000):(1,3)"), "");
-  EXPECT_EQ(reason("u8 (3,20000000000)", "u8 (3,20000000000):(1,3)"), "planes are too short or too long");
-  EXPECT_EQ(reason("f32 (3,1000000001)", "f32 (3,1000000001):(1,3)"), "") << "planes that start anywhere";
-  EXPECT_EQ(reason("f32 (3,1200000001)", "f32 (3,1200000001):(1,3)"), "planes are too short or too long");
+  EXPECT_EQ(reason("packed/records", "u8 (3,5000000000)", "u8 (3,5000000000):(1,3)"), "");
+  EXPECT_EQ(reason("packed/records", "u8 (3,20000000000)", "u8 (3,20000000000):(1,3)"),
+            "planes are too short or too long");
+  EXPECT_EQ(reason("packed/planes", "f32 (3,1000000001)", "f32 (3,1000000001):(1,3)"), "")
+      << "planes that start anywhere";
+  EXPECT_EQ(reason("packed/planes", "f32 (3,1200000001)", "f32 (3,1200000001):(1,3)"),
+            "planes are too short or too long");
 }
 
 }  // namespace

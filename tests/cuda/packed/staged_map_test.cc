@@ -40,12 +40,12 @@ std::vector<std::int32_t> row_table(const cuda::PackedArgs& a) {
 void replay(const std::string& dst, const std::string& src, std::int64_t align = 128) {
   SCOPED_TRACE(dst + " from " + src);
   const Copy copy(dst, src, align);
-  const plan::Candidate packed = cuda::bid_packed(copy.c, {});
+  const plan::Candidate packed = cuda_test::bid_of("packed/staged", copy.c);
   ASSERT_TRUE(packed.applies) << packed.reason;
-  const cuda::PackedArgs a = cuda::packed_args(copy.c, packed);
+  const cuda::PackedArgs a = cuda_test::args_of<cuda::PackedArgs>(copy.c, packed);
   const int unit = copy.c.dst_unit, units = 16 / unit;
   const bool flat = a.kind == cuda::PackedKind::kFlat;
-  const int across = a.kind == cuda::PackedKind::kBlock ? 4 / unit : 1;
+  const int across = a.kind == cuda::PackedKind::kTransposed ? 4 / unit : 1;
   ASSERT_LE(a.threads, cuda::kPackedThreads);
   ASSERT_LE(a.shared_bytes, cuda::packed::kMostShared);
   const std::vector<std::int32_t> table = row_table(a);
@@ -183,9 +183,9 @@ TEST(PackedMap, MovesReversalsOfManyModesOnce) {
 
 TEST(PackedMap, TransposesBytesInBlocksWhereRowsAllowIt) {
   const Copy copy("u8 (96,5,48,32)", "u8 (96,5,48,32):(1,147456,96,4608)");
-  const plan::Candidate packed = cuda::bid_packed(copy.c, {});
+  const plan::Candidate packed = cuda_test::bid_of("packed/staged", copy.c);
   ASSERT_TRUE(packed.applies);
-  EXPECT_EQ(cuda::packed_args(copy.c, packed).kind, cuda::PackedKind::kBlock);
+  EXPECT_EQ(cuda_test::args_of<cuda::PackedArgs>(copy.c, packed).kind, cuda::PackedKind::kTransposed);
   replay("u8 (96,48,32)", "u8 (96,48,32):(1,96,4608)");
   replay("f16 (96,5,48,32)", "f16 (96,5,48,32):(1,147456,96,4608)");
 }
@@ -197,7 +197,7 @@ TEST(PackedMap, RunsThatFollowEachOtherAreOneFlatRun) {
     };
     const std::string strides = ":(" + std::to_string(rows * columns) + ",1," + std::to_string(rows) + ")";
     const Copy copy(layout("f32", 20000), layout("f32", 20000) + strides);
-    EXPECT_EQ(cuda::packed_args(copy.c, cuda::bid_packed(copy.c, {})).kind, cuda::PackedKind::kFlat) << rows;
+    EXPECT_EQ(cuda_test::args_of<cuda::PackedArgs>("packed/staged", copy.c).kind, cuda::PackedKind::kFlat) << rows;
     for (const std::string dtype : {"u8", "f16", "f32"})
       for (const int align : {128, dtype == "u8" ? 1 : dtype == "f16" ? 2 : 4})
         replay(layout(dtype, 400), layout(dtype, 400) + strides, align);
@@ -209,7 +209,7 @@ TEST(PackedMap, MatricesOfTwoKibibytesComeSeveralToATile) {
                                  {"f32 (20000,60,9)", "f32 (20000,60,9):(540,1,60)"},
                                  {"f64 (20000,13,19)", "f64 (20000,13,19):(247,1,13)"}}) {
     const Copy copy(dst, src);
-    EXPECT_GE(cuda::packed_args(copy.c, cuda::bid_packed(copy.c, {})).tile_bytes, 8 << 10) << dst;
+    EXPECT_GE(cuda_test::args_of<cuda::PackedArgs>("packed/staged", copy.c).tile_bytes, 8 << 10) << dst;
   }
   replay("f32 (40,31,17)", "f32 (40,31,17):(527,1,31)");
 }
@@ -217,7 +217,7 @@ TEST(PackedMap, MatricesOfTwoKibibytesComeSeveralToATile) {
 TEST(PackedMap, SortsLooseRowsByWhereTheyStart) {
   const std::string dst = "u8 (7,15,11,43,10,18)", src = "u8 (7,15,11,43,10,18):(473,595980,1,11,59598,3311)";
   const Copy copy(dst, src);
-  const cuda::PackedArgs a = cuda::packed_args(copy.c, cuda::bid_packed(copy.c, {}));
+  const cuda::PackedArgs a = cuda_test::args_of<cuda::PackedArgs>("packed/staged", copy.c);
   EXPECT_EQ(a.kind, cuda::PackedKind::kSorted);
   EXPECT_EQ(a.start_step, 4);
   replay(dst, src);
@@ -244,7 +244,7 @@ TEST(PackedMap, EndsAndWholeWordsAreEveryUnitOfARunOnce) {
 TEST(PackedMap, FollowsPiecesFirstWhereRunsAreCutOften) {
   const auto pieces_first = [](const char* dst, const char* src) {
     const Copy copy(dst, src);
-    return cuda::packed_args(copy.c, cuda::bid_packed(copy.c, {})).pieces_first;
+    return cuda_test::args_of<cuda::PackedArgs>("packed/staged", copy.c).pieces_first;
   };
   EXPECT_TRUE(pieces_first("u8 (27,2,12,388080)", "u8 (27,2,12,388080):(1,27,54,648)"));
   EXPECT_FALSE(pieces_first("u8 (27,2,12,3880)", "u8 (27,2,12,3880):(1,27,54,648)"));

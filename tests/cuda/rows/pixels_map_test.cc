@@ -9,13 +9,13 @@ namespace {
 using cuda_test::Copy;
 using cuda_test::Written;
 
-void replay(const std::string& dst, const std::string& src, cuda::RowsKind kind, std::int64_t align = 128) {
+void replay(const std::string& dst, const std::string& src, bool window, std::int64_t align = 128) {
   SCOPED_TRACE(dst + " from " + src);
   const Copy copy(dst, src, align);
-  const plan::Candidate bid = cuda::bid_pixels(copy.c, {});
+  const plan::Candidate bid = cuda_test::bid_of("rows/pixels", copy.c);
   ASSERT_TRUE(bid.applies) << bid.reason;
-  EXPECT_EQ(cuda::pixels_kind(copy.c), kind);
-  const cuda::PixelsArgs a = cuda::pixels_args(copy.c);
+  const auto a = cuda_test::args_of<cuda::PixelsArgs>(copy.c, bid);
+  EXPECT_EQ(a.window, window);
   const int unit = copy.c.dst_unit, units = unit < 4 ? 4 / unit : 1;
   Written written(copy);
   for (std::uint32_t block = 0; block < a.blocks; ++block) {
@@ -35,7 +35,7 @@ void replay(const std::string& dst, const std::string& src, cuda::RowsKind kind,
           if (first + j < 0 || first + j >= a.row_units) continue;
           written.unit(row + (first + j) * unit, here + offset, unit);
           if (testing::Test::HasFatalFailure()) return;
-          if (kind != cuda::RowsKind::kWindow) continue;
+          if (!window) continue;
           const std::int64_t low = here + a.low[place.phase], word = low & ~std::int64_t{3};
           ASSERT_EQ(offset, a.low[place.phase] + (a.select[place.phase] >> (4 * j * unit) & 7)) << "the selector";
           ASSERT_EQ((low & 3), ((pixel + a.low[place.phase]) & 3)) << "all steps shift alike";
@@ -48,7 +48,7 @@ void replay(const std::string& dst, const std::string& src, cuda::RowsKind kind,
   written.expect_complete();
 }
 
-constexpr auto kWindow = cuda::RowsKind::kWindow, kCollect = cuda::RowsKind::kCollect;
+constexpr bool kWindow = true, kCollect = false;
 
 TEST(PixelsMap, MovesColoursInAnyOrderOnce) {
   replay("u8 (5,700,3)", "u8 (5,700,3):(2100,3,-1)@2", kWindow);
@@ -69,7 +69,9 @@ TEST(PixelsMap, MovesMirroredAndThinnedOutRowsOnce) {
 }
 
 TEST(PixelsMap, LeavesRowsThatOtherKernelsMove) {
-  const auto reason = [](const char* dst, const char* src) { return cuda::bid_pixels(Copy(dst, src).c, {}).reason; };
+  const auto reason = [](const char* dst, const char* src) {
+    return cuda_test::bid_of("rows/pixels", Copy(dst, src).c).reason;
+  };
   EXPECT_EQ(reason("u8 (7,50)", "u8 (7,50):(60,1)"), "rows' other kernels move such rows");
   EXPECT_EQ(reason("f32 (7,50)", "f32 (7,50):(150,3)"), "rows' other kernels move such rows");
   EXPECT_EQ(reason("u8 (7,30):(60,2)", "u8 (7,30)"), "dst has no dense mode");

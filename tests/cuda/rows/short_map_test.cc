@@ -12,12 +12,12 @@ using cuda_test::Written;
 void replay(const std::string& dst, const std::string& src, bool fetch_sectors = true) {
   SCOPED_TRACE(dst + " from " + src);
   const Copy copy(dst, src);
-  const plan::Candidate bid = cuda::bid_short_rows(copy.c, {});
+  const plan::Candidate bid = cuda_test::bid_of("rows/short", copy.c);
   ASSERT_TRUE(bid.applies) << bid.reason;
-  const cuda::ShortRowsArgs a = cuda::short_rows_args(copy.c);
+  const auto a = cuda_test::args_of<cuda::ShortRowsArgs>(copy.c, bid);
   EXPECT_EQ(a.fetch_sectors, fetch_sectors);
   ASSERT_EQ(a.threads, a.step_rows * static_cast<std::int32_t>(a.lanes.divisor)) << "whole rows a step";
-  ASSERT_LE(a.threads, 384) << "what the kernel is bounded to";
+  ASSERT_LE(a.threads, cuda::kMostShortThreads) << "what the kernel is bounded to";
   const int unit = copy.c.dst_unit;
   Written written(copy);
   for (std::uint32_t block = 0; block < a.blocks; ++block)
@@ -71,7 +71,7 @@ TEST(ShortRowsMap, IsChosenForShortRowsWithGapsOnly) {
 
 TEST(ShortRowsMap, LeavesRowsWithoutGapsAndLongOnes) {
   const auto reason = [](const char* dst, const char* src) {
-    return cuda::bid_short_rows(Copy(dst, src).c, {}).reason;
+    return cuda_test::bid_of("rows/short", Copy(dst, src).c).reason;
   };
   EXPECT_EQ(reason("f32 (70,50)", "f32 (70,50):(1,70)"), "dst's rows have no gaps between them");
   EXPECT_EQ(reason("f32 (70,129):(200,1)", "f32 (70,129)"), "rows are not short");

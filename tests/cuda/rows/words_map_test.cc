@@ -1,23 +1,23 @@
-// Replays src/cuda/rows/words_map.h and src/cuda/gather/map.h, and the fast divisions that they walk by.
+// Replays src/cuda/rows/words_map.h for every block and thread.
 #include "src/cuda/rows/words_map.h"
 
-#include "src/base/fast_div.h"
-#include "src/cuda/gather/map.h"
 #include "tests/cuda/replay.h"
 
 namespace restride {
 namespace {
 
+using cuda_test::args_of;
+using cuda_test::bid_of;
 using cuda_test::Copy;
 using cuda_test::Written;
 
 void replay_rows(const std::string& dst, const std::string& src, std::int64_t align = 128) {
   SCOPED_TRACE(dst + " from " + src);
   const Copy copy(dst, src, align);
-  const plan::Candidate rows = cuda::bid_rows(copy.c, {});
+  const plan::Candidate rows = bid_of("rows/words", copy.c);
   ASSERT_TRUE(rows.applies) << rows.reason;
-  const cuda::RowsArgs a = cuda::rows_args(copy.c, rows);
-  const cuda::RowsKind kind = cuda::rows_kind(copy.c, rows.get(plan::ParamId::kVectorBytes));
+  const auto a = args_of<cuda::RowsArgs>(copy.c, rows);
+  const cuda::RowsKind kind = a.kind;
   // The forward kernel moves bytes; the others units.
   const int unit = kind == cuda::RowsKind::kForward ? 1 : copy.c.dst_unit;
   const int units = kind == cuda::RowsKind::kUnit ? 1 : 16 / unit;
@@ -55,11 +55,11 @@ TEST(RowsMap, FollowsFlipsStepsAndBroadcasts) {
 void replay_cast(const std::string& dst, const std::string& src, cuda::RowsKind expected) {
   SCOPED_TRACE(dst + " from " + src);
   const layout::Canonical c = cuda_test::canonical(dst, src);
-  const plan::Candidate rows = cuda::bid_rows(c, {});
+  const plan::Candidate rows = bid_of("rows/cast", c);
   ASSERT_TRUE(rows.applies) << rows.reason;
-  const cuda::RowsKind kind = cuda::rows_kind(c, rows.get(plan::ParamId::kVectorBytes));
+  const auto a = args_of<cuda::RowsArgs>(c, rows);
+  const cuda::RowsKind kind = a.kind;
   EXPECT_EQ(kind, expected);
-  const cuda::RowsArgs a = cuda::rows_args(c, rows);
   const int units = 16 / std::max(c.dst_unit, c.src_unit);
   std::vector<int> times(static_cast<std::size_t>(a.row_count * a.row_units), 0);
   for (std::uint32_t block = 0; block < a.blocks; ++block)
@@ -91,32 +91,6 @@ TEST(RowsMap, CastsTakeEveryUnitOnce) {
   replay_cast("f32 (30,100):(100,1)", "u8 (30,100):(104,1)@4", cuda::RowsKind::kDense);
   replay_cast("f32 (30,99):(101,1)", "u8 (30,99):(103,1)", cuda::RowsKind::kCollect);
   replay_cast("f16 (7,9,33):(297,33,1)@3", "f64 (7,9,33):(1,-231,7)@2100", cuda::RowsKind::kCollect);
-}
-
-TEST(GatherMap, MovesAnyLayoutOnce) {
-  const Copy copy("f32 (3,4,5,6):(-120,5,1,20)@240", "f32 (3,4,5,6):(2,-30,6,120)@90");
-  const cuda::GatherArgs a = cuda::gather_args(copy.c, cuda::bid_gather(copy.c, {}));
-  Written narrow(copy), wide(copy);
-  for (std::int64_t unit = 0; unit < a.units; ++unit) {
-    const cuda::Offsets at = cuda::gather_offsets<std::uint32_t>(a, static_cast<std::uint32_t>(unit));
-    narrow.unit(at.dst, at.src, copy.c.dst_unit);
-    const cuda::Offsets at64 = cuda::gather_offsets<std::uint64_t>(a, static_cast<std::uint64_t>(unit));
-    wide.unit(at64.dst, at64.src, copy.c.dst_unit);
-  }
-  narrow.expect_complete();
-  wide.expect_complete();
-}
-
-TEST(FastDiv, AgreesWithDivision) {
-  for (const std::int64_t d : {1ll, 2ll, 3ll, 5ll, 7ll, 641ll, 65535ll, 65536ll, 65537ll, 0x40000001ll, 0x7fffffffll})
-    for (const std::uint32_t n :
-         {0u, 1u, 2u, 640u, 65535u, 65536u, 0x3fffffffu, 0x40000000u, 0x7ffffffeu, 0x7fffffffu}) {
-      EXPECT_EQ(base::FastDiv(d).quotient(n), n / static_cast<std::uint32_t>(d)) << n << " / " << d;
-      EXPECT_EQ(base::FastDiv64(d).quotient(n), n / static_cast<std::uint64_t>(d));
-    }
-  for (const std::int64_t d : {1ll, 3ll, 0x100000001ll, 0x7fffffffffffffffll})
-    for (const std::uint64_t n : {0ull, 0x7fffffffffffffffull, 0x123456789abcdefull, 0x7ffffffffffffffeull})
-      EXPECT_EQ(base::FastDiv64(d).quotient(n), n / static_cast<std::uint64_t>(d)) << n << " / " << d;
 }
 
 }  // namespace

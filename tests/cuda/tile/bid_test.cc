@@ -1,8 +1,8 @@
 // Which of tile's kernels the CUDA planner chooses, and that explain can show why not the other.
 #include <gtest/gtest.h>
 
-#include "src/cuda/bids.h"
 #include "src/cuda/planner.h"
+#include "src/cuda/tile/tiles.h"
 #include "tests/cuda/replay.h"
 
 namespace restride {
@@ -10,9 +10,10 @@ namespace {
 
 using cuda_test::canonical;
 
+/// Tile's other kernel that offers itself first, or tile/bulk's refusal.
 const plan::Candidate* other_tile(const plan::Decision& decision) {
   for (const plan::Candidate& k : decision.others)
-    if (k.kernel.family == plan::Family::kTile) return &k;
+    if (k.kernel.family == plan::Family::kTile && (k.applies || k.kernel.text == "tile/bulk")) return &k;
   return nullptr;
 }
 
@@ -90,14 +91,14 @@ TEST(CudaTilePlan, ShortRowsOfSrcAreNotWorthWhatTheEngineFetches) {
 }
 
 TEST(CudaTilePlan, BulkCopiesOfRowsThatStartOffSectorsGetARingWithFewTilesUnderWay) {
-  const plan::Candidate bulk = cuda::bid_tile_bulk(canonical("u8 (8192,16400)", "u8 (8192,16400):(1,8192)"), {});
+  const plan::Candidate bulk = cuda_test::bid_of("tile/bulk", canonical("u8 (8192,16400)", "u8 (8192,16400):(1,8192)"));
   EXPECT_EQ(bulk.get(plan::ParamId::kStages), 2);
   EXPECT_EQ(bulk.get(plan::ParamId::kBlocks), cuda::CudaMachine{}.sm_count);
 }
 
 TEST(CudaTilePlan, BulkCopiesAreLeftOutWhereTheirDescriptorCannotSayTheSource) {
-  const auto by_bulk = [](const std::string& dst, const std::string& src, std::int64_t col_mode) {
-    return cuda::tile_by_bulk(canonical(dst, src), col_mode);
+  const auto by_bulk = [](const std::string& dst, const std::string& src, std::size_t col_mode) {
+    return cuda::tiles::by_bulk(canonical(dst, src), col_mode);
   };
   EXPECT_TRUE(by_bulk("f32 (7,512,1024)", "f32 (7,512,1024):(524288,1,512)", 1));
   EXPECT_FALSE(by_bulk("f32 (7,512,1024)", "f32 (7,512,1024):(0,1,512)", 1)) << "a repeated mode has no stride";
@@ -106,7 +107,8 @@ TEST(CudaTilePlan, BulkCopiesAreLeftOutWhereTheirDescriptorCannotSayTheSource) {
 }
 
 TEST(CudaTilePlan, ShortRowsOfSrcGetTilesThatTheyFill) {
-  const plan::Candidate loads = cuda::bid_tile(canonical("f32 (4000,32,1000)", "f32 (4000,32,1000):(32000,1,32)"), {});
+  const plan::Candidate loads =
+      cuda_test::bid_of("tile/aligned", canonical("f32 (4000,32,1000)", "f32 (4000,32,1000):(32000,1,32)"));
   EXPECT_EQ(loads.get(plan::ParamId::kTileCols), 32);
 }
 

@@ -32,9 +32,9 @@ int threads_of(int unit, const cuda::TileArgs& a) {
 void replay(const std::string& dst, const std::string& src) {
   SCOPED_TRACE(dst + " from " + src);
   const Copy copy(dst, src, 128);
-  const plan::Candidate bid = cuda::bid_tile_chains(copy.c, tiny());
+  const plan::Candidate bid = cuda_test::bid_of("tile/chains", copy.c, tiny());
   ASSERT_TRUE(bid.applies) << bid.reason;
-  const cuda::ChainArgs args = cuda::chain_args(copy.c, bid);
+  const auto args = cuda_test::args_of<cuda::ChainArgs>(copy.c, bid);
   const cuda::TileArgs& a = args.tile;
   const int unit = copy.c.dst_unit, units = 16 / unit, across = unit < 4 ? 4 / unit : 1;
   const int groups = a.tile_d / units, threads = threads_of(unit, a);
@@ -119,7 +119,7 @@ TEST(ChainMap, FollowsOuterModesAndRowsOfSrcThatRunBackwards) {
 
 TEST(ChainMap, RefusesRowsOffWordsAndPlainMatrices) {
   const auto reason = [](const char* dst, const char* src) {
-    return cuda::bid_tile_chains(Copy(dst, src, 128).c, tiny()).reason;
+    return cuda_test::bid_of("tile/chains", Copy(dst, src, 128).c, tiny()).reason;
   };
   EXPECT_EQ(reason("f32 (64,96)", "f32 (64,96):(1,64)"), "a chain of modes needs three modes");
   EXPECT_EQ(reason("u8 (7,5,9)", "u8 (7,5,9):(1,7,35)"), "no chains of modes whose rows lie on words");
@@ -138,15 +138,15 @@ TEST(ChainPlan, ShortModesAreGatheredToWholeLines) {
 TEST(ChainPlan, TheModeThatGoesOnWhereRowsOfDstEndIsNotInTheChainOfSrc) {
   // Both chains could go on with the mode of 59.
   const Copy copy("f32 (2320,59,384)", "f32 (2320,59,384):(1,2320,136880)", 128);
-  EXPECT_EQ(cuda::bid_tile_chains(copy.c, {}).get(plan::ParamId::kSrcSet), 4);
+  EXPECT_EQ(cuda_test::bid_of("tile/chains", copy.c).get(plan::ParamId::kSrcSet), 4);
 }
 
 TEST(ChainPlan, ChainsGrowUntilTheyFillTheirTiles) {
   const Copy copy("f32 (352,28,28,4,48)", "f32 (352,28,28,4,48):(1,352,9856,275968,1103872)", 128);
-  const plan::Candidate bid = cuda::bid_tile_chains(copy.c, {});
+  const plan::Candidate bid = cuda_test::bid_of("tile/chains", copy.c);
   EXPECT_EQ(bid.get(plan::ParamId::kTileRows), 64);
   EXPECT_EQ(bid.get(plan::ParamId::kTileCols), 64);
-  const cuda::ChainArgs a = cuda::chain_args(copy.c, bid);
+  const auto a = cuda_test::args_of<cuda::ChainArgs>(copy.c, bid);
   EXPECT_EQ(a.tile.d_extent % 64, 0);
   EXPECT_GE(a.tile.s_extent, 352);
 }

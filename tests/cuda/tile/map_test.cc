@@ -13,7 +13,7 @@ using cuda_test::Written;
 
 /// Fills shared memory as the kernel's loads do and collects dst as its stores do.
 void replay(const Copy& copy, const plan::Candidate& tile) {
-  const cuda::TileArgs a = cuda::tile_args(copy.c, tile);
+  const auto a = cuda_test::args_of<cuda::TileArgs>(copy.c, tile);
   const int unit = copy.c.dst_unit, units = 16 / unit;
   Written written(copy);
   for (std::uint32_t block = 0; block < a.tiles; ++block) {
@@ -100,9 +100,8 @@ Stage staged_by_bulk_copies(const Copy& copy, const cuda::TileArgs& a, const cud
 }
 
 /// Collects dst from the lines as the kernels for rows on words do.
-void replay_lines(const Copy& copy, const plan::Candidate& tile,
+void replay_lines(const Copy& copy, const cuda::TileArgs& a,
                   Stage (*fill)(const Copy&, const cuda::TileArgs&, const cuda::TilePlace&)) {
-  const cuda::TileArgs a = cuda::tile_args(copy.c, tile);
   const int unit = copy.c.dst_unit, units = 16 / unit, across = unit < 4 ? 4 / unit : 1;
   const int steps = a.tile_d / units * a.tile_s / across / cuda::kTileThreads;
   Written written(copy);
@@ -137,10 +136,32 @@ void replay_lines(const Copy& copy, const plan::Candidate& tile,
 void replay(const std::string& dst, const std::string& src, std::int64_t align = 128) {
   SCOPED_TRACE(dst + " from " + src);
   const Copy copy(dst, src, align);
-  const plan::Candidate tile = cuda::bid_tile(copy.c, {});
-  ASSERT_TRUE(tile.applies) << tile.reason;
-  if (cuda::tile_on_words(copy.c, tile.get(plan::ParamId::kColMode))) replay_lines(copy, tile, staged_by_loads);
-  if (copy.c.dst_unit < 16) replay(copy, tile);
+  int kernels = 0;
+  for (const char* kernel : {"tile/aligned", "tile/registers", "tile/unaligned"}) {
+    SCOPED_TRACE(kernel);
+    const plan::Candidate tile = cuda_test::bid_of(kernel, copy.c);
+    if (!tile.applies) continue;
+    ++kernels;
+    if (kernel == std::string("tile/aligned"))
+      replay_lines(copy, cuda_test::args_of<cuda::TileArgs>(copy.c, tile), staged_by_loads);
+    else
+      replay(copy, tile);
+  }
+  EXPECT_GT(kernels, 0);
+}
+
+/// The tile by ordinary loads that the planner offers, of whichever kernel.
+plan::Candidate tile_of(const layout::Canonical& c) {
+  const plan::Decision decision = cuda::plan_cuda(c, {});
+  const auto ours = [](const plan::Candidate& k) {
+    return k.applies &&
+           (k.kernel.text == "tile/aligned" || k.kernel.text == "tile/registers" || k.kernel.text == "tile/unaligned");
+  };
+  plan::Candidate found = decision.chosen;
+  for (const plan::Candidate& k : decision.others)
+    if (!ours(found)) found = k;
+  EXPECT_TRUE(ours(found));
+  return found;
 }
 
 cuda::CudaMachine tiny() {
@@ -152,10 +173,11 @@ cuda::CudaMachine tiny() {
 void replay_bulk(const std::string& dst, const std::string& src, std::int64_t stages = 1) {
   SCOPED_TRACE(dst + " from " + src);
   const Copy copy(dst, src, 128);
-  const plan::Candidate tile = cuda::bid_tile_bulk(copy.c, tiny());
+  const plan::Candidate tile = cuda_test::bid_of("tile/bulk", copy.c, tiny());
   ASSERT_TRUE(tile.applies) << tile.reason;
-  EXPECT_EQ(tile.get(plan::ParamId::kStages), stages);
-  replay_lines(copy, tile, staged_by_bulk_copies);
+  const auto a = cuda_test::args_of<cuda::BulkTileArgs>(copy.c, tile);
+  EXPECT_EQ(a.stages, stages);
+  replay_lines(copy, a.tile, staged_by_bulk_copies);
 }
 
 TEST(TileMap, MovesEveryElementOnceWhenRowsAreAligned) {
@@ -201,17 +223,17 @@ TEST(TileMap, BulkCopiesWalkTwoOuterModes) {
 
 TEST(TileMap, ARingOfBulkCopiesMovesEveryTileOnce) {
   const Copy copy("f16 (264,200)", "f16 (264,200):(1,264)", 128);
-  plan::Candidate tile = cuda::bid_tile_bulk(copy.c, tiny());
+  plan::Candidate tile = cuda_test::bid_of("tile/bulk", copy.c, tiny());
   ASSERT_TRUE(tile.applies) << tile.reason;
   EXPECT_EQ(tile.get(plan::ParamId::kStages), 2) << "rows of dst that start off a sector";
   for (auto& p : tile.params)
     if (p.id == plan::ParamId::kBlocks) p.value = 3;
-  replay_lines(copy, tile, staged_by_bulk_copies);
+  replay_lines(copy, cuda_test::args_of<cuda::BulkTileArgs>(copy.c, tile).tile, staged_by_bulk_copies);
 }
 
 TEST(TileMap, BulkCopiesRefuseWhatTheEngineCannotDescribe) {
   const auto reason = [](const char* dst, const char* src) {
-    return cuda::bid_tile_bulk(Copy(dst, src, 128).c, tiny()).reason;
+    return cuda_test::bid_of("tile/bulk", Copy(dst, src, 128).c, tiny()).reason;
   };
   EXPECT_NE(reason("f32 (131,77)", "f32 (131,77):(1,131)"), "");     // rows off words
   EXPECT_NE(reason("f32 (64,96)", "f32 (64,96):(1,-64)@6080"), "");  // rows of src backwards
@@ -219,15 +241,15 @@ TEST(TileMap, BulkCopiesRefuseWhatTheEngineCannotDescribe) {
             "");  // a word of dst that no whole group of rows fills
   cuda::CudaMachine older;
   older.cc_major = 8;
-  EXPECT_EQ(cuda::bid_tile_bulk(Copy("f32 (192,256)", "f32 (192,256):(1,192)", 128).c, older).reason,
+  EXPECT_EQ(cuda_test::bid_of("tile/bulk", Copy("f32 (192,256)", "f32 (192,256):(1,192)", 128).c, older).reason,
             "bulk tensor copies need sm_90");
 }
 
 TEST(TileMap, FollowsTheNearOuterModesFirstWhereRowsAreWholeLines) {
   const Copy copy("f32 (64,5,96)", "f32 (64,5,96):(1,64,320)", 128);
-  const plan::Candidate tile = cuda::bid_tile(copy.c, {});
+  const plan::Candidate tile = tile_of(copy.c);
   EXPECT_EQ(tile.get(plan::ParamId::kOrder), 1);
-  const cuda::TileArgs a = cuda::tile_args(copy.c, tile);
+  const auto a = cuda_test::args_of<cuda::TileArgs>(copy.c, tile);
   EXPECT_EQ(a.near_batches.divisor, 5u);
   for (std::uint32_t number = 0; number < 5; ++number) EXPECT_EQ(cuda::tile_place(a, number).batch, number);
   replay("f32 (64,5,96)", "f32 (64,5,96):(1,64,320)");
@@ -243,7 +265,7 @@ TEST(TileMap, FollowsRowsOfSrcFirstWhereTheNextRowOfTilesWouldComeLate) {
     EXPECT_EQ(decision.chosen.get(plan::ParamId::kOrder), 2) << dst;
   }
   const Copy tall("f32 (130,33001)", "f32 (130,33001):(1,131)", 128);
-  const cuda::TileArgs a = cuda::tile_args(tall.c, cuda::bid_tile(tall.c, {}));
+  const auto a = cuda_test::args_of<cuda::TileArgs>(tall.c, tile_of(tall.c));
   ASSERT_GT(a.tiles_s.divisor, 1u);
   for (std::uint32_t number = 0; number < a.tiles_s.divisor; ++number)
     EXPECT_EQ(cuda::tile_place(a, number).s, static_cast<std::int32_t>(number) * a.tile_s);
@@ -254,11 +276,11 @@ TEST(TileMap, FollowsRowsOfSrcFirstWhereTheNextRowOfTilesWouldComeLate) {
 
 TEST(TileMap, TilesKeepToSectorsWhereRowsOfDstStartOnWordsButThoseOfSrcDoNot) {
   const Copy copy("f16 (131,104)", "f16 (131,104):(1,131)", 128);
-  EXPECT_EQ(cuda::bid_tile(copy.c, {}).get(plan::ParamId::kBoundaryBytes), 32);
+  EXPECT_EQ(tile_of(copy.c).get(plan::ParamId::kBoundaryBytes), 32);
   const Copy words("f16 (136,104)", "f16 (136,104):(1,136)", 128);
-  EXPECT_EQ(cuda::bid_tile(words.c, {}).get(plan::ParamId::kBoundaryBytes), 0);
+  EXPECT_EQ(tile_of(words.c).get(plan::ParamId::kBoundaryBytes), 0);
   const Copy wide("c128 (131,97)", "c64 (131,97):(1,131)", 128);
-  EXPECT_EQ(cuda::bid_tile(wide.c, {}).get(plan::ParamId::kBoundaryBytes), 0) << "units of dst are words";
+  EXPECT_EQ(tile_of(wide.c).get(plan::ParamId::kBoundaryBytes), 0) << "units of dst are words";
   replay("f16 (131,104)", "f16 (131,104):(1,131)");
   replay("f32 (77,132)", "f32 (77,132):(1,77)");
   replay("u8 (151,272)", "u8 (151,272):(1,151)");
@@ -293,7 +315,7 @@ TEST(TileMap, CollectsWithoutBankConflicts) {
       const std::string n = std::to_string(rows);
       const Copy copy(std::string(dtype) + " (" + n + "," + n + ")",
                       std::string(dtype) + " (" + n + "," + n + "):(1," + n + ")");
-      const cuda::TileArgs a = cuda::tile_args(copy.c, cuda::bid_tile(copy.c, {}));
+      const auto a = cuda_test::args_of<cuda::TileArgs>("tile/unaligned", copy.c);
       const int unit = copy.c.dst_unit, units = 16 / unit;
       for (int j = 0; j < units; ++j) {
         std::vector<std::uint32_t> addresses;

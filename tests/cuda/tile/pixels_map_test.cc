@@ -60,11 +60,14 @@ Shared turn(const cuda::TileArgs& a, const Shared& rows, std::int64_t from, int 
 void replay(const std::string& dst, const std::string& src, std::int64_t align = 128) {
   SCOPED_TRACE(dst + " from " + src);
   const Copy copy(dst, src, align);
-  const plan::Candidate bid = cuda::bid_tile_pixels(copy.c, {});
+  const plan::Candidate bid = cuda_test::bid_of("tile/pixels", copy.c);
   ASSERT_TRUE(bid.applies) << bid.reason;
-  const cuda::TileArgs a = cuda::tile_pixels_args(copy.c, bid);
-  const int unit = copy.c.dst_unit, pixel = bid.get(plan::ParamId::kRowMode) == 1 ? 3 * unit : unit;
-  const bool backwards = pixel != unit && copy.c.modes[0].src_stride < 0;
+  const auto args = cuda_test::args_of<cuda::PixelTileArgs>(copy.c, bid);
+  const cuda::TileArgs& a = args.tile;
+  const int unit = copy.c.dst_unit, pixel = args.pixel_bytes;
+  const bool backwards = args.backwards;
+  EXPECT_EQ(pixel, bid.get(plan::ParamId::kRowMode) == 1 ? 3 * unit : unit);
+  EXPECT_EQ(backwards, pixel != unit && copy.c.modes[0].src_stride < 0);
   // Where the test puts the tensors: as far off whole words as was promised, and no better.
   const std::int64_t dst_base = 4096 + align % 128, src_base = 8192 + align % 128;
   Written written(copy);
@@ -132,7 +135,7 @@ TEST(TilePixelsMap, LanesMeetInNoBankWhereRowsOfSrcLieOnWords) {
     for (const int width : {1920, 1080, 224}) {
       const std::string dtype = pixel == 3 ? "u8" : "f16", shape = " (" + std::to_string(width) + ",320,3)";
       const Copy copy(dtype + shape, dtype + shape + ":(3," + std::to_string(3 * width) + ",1)");
-      const cuda::TileArgs a = cuda::tile_pixels_args(copy.c, cuda::bid_tile_pixels(copy.c, {}));
+      const cuda::TileArgs a = cuda_test::args_of<cuda::PixelTileArgs>("tile/pixels", copy.c).tile;
       for (int word = 0; word < 3; ++word) {
         std::vector<std::uint32_t> reads, writes;
         for (int lane = 0; lane < 32; ++lane) {
@@ -149,7 +152,7 @@ TEST(TilePixelsMap, LanesMeetInNoBankWhereRowsOfSrcLieOnWords) {
 
 TEST(TilePixelsMap, OtherRecordsAndPixelsInRowsAreLeftToOthers) {
   const auto applies = [](const std::string& dst, const std::string& src) {
-    return cuda::bid_tile_pixels(cuda_test::canonical(dst, src), {}).applies;
+    return cuda_test::bid_of("tile/pixels", cuda_test::canonical(dst, src)).applies;
   };
   EXPECT_FALSE(applies("u8 (50,40,5)", "u8 (50,40,5):(5,250,1)"));
   EXPECT_FALSE(applies("f32 (50,40,3)", "f32 (50,40,3):(3,150,1)"));

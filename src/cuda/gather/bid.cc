@@ -1,0 +1,44 @@
+// The bids of gather's kernels on CUDA, which take whatever there is, and their arguments.
+#include <algorithm>
+
+#include "src/base/checked.h"
+#include "src/base/saturated.h"
+#include "src/cuda/bid.h"
+#include "src/cuda/gather/gather.h"
+
+namespace restride::cuda {
+
+void bid_gather(const Request& request, std::span<Candidate> bids) {
+  const layout::Canonical& c = request.c;
+  Candidate &bid = bids[c.cast ? 1 : 0], &other = bids[c.cast ? 0 : 1];
+  other.reason = c.cast ? "units are converted" : "nothing is converted";
+  const bool narrow = c.units < (std::int64_t{1} << 30);
+  const std::int64_t blocks = std::min<std::int64_t>((c.units - 1) / kGatherThreads + 1, std::int64_t{1} << 20);
+  bid.params = {
+      {ParamId::kThreads, kGatherThreads}, {ParamId::kBlocks, blocks}, {ParamId::kIndexBits, narrow ? 32 : 64}};
+  // Every unit may cost a sector of src, and a division a mode.
+  const std::int64_t read = saturated_mul(c.units, std::max(c.src_unit, 16)) / 32 + 1;
+  predict(bid, c, request.machine, read, c.dst_bytes() / 32 + 1, c.cast ? 0.1 : 0.3);
+}
+
+void prepare_gather(const layout::Canonical& c, const Candidate& chosen, CudaArgs& out) {
+  auto& a = out.args.emplace<GatherArgs>();
+  a.units = c.units;
+  a.dst_offset = c.dst_offset;
+  a.src_offset = c.src_offset;
+  a.blocks = narrowed<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
+  a.index_bits = static_cast<std::uint8_t>(chosen.get(ParamId::kIndexBits, 64));
+  set_dtypes(a, c);
+  for (const layout::CopyMode& m : c.modes) {
+    a.extent[a.rank] = base::FastDiv64(m.extent);
+    a.stride[a.rank] = m.dst_stride;
+    a.src_stride[a.rank++] = m.src_stride;
+  }
+  if (c.two_sided)
+    for (const layout::CopyMode& m : c.src_modes) {
+      a.extent[a.rank + a.src_rank] = base::FastDiv64(m.extent);
+      a.stride[a.rank + a.src_rank++] = m.src_stride;
+    }
+}
+
+}  // namespace restride::cuda

@@ -1,0 +1,14 @@
+// The bids of packed's kernels, which packed/bid.cc puts in their order.
+#pragma once
+
+#include <span>
+
+#include "src/cuda/bid.h"
+
+namespace restride::cuda::packed {
+
+void bid_records(const Request& request, std::span<Candidate> bids);  ///< of /records, /records_cast, /planes
+Candidate bid_direct(const layout::Canonical& c, const CudaMachine& machine);
+Candidate bid_staged(const layout::Canonical& c, const CudaMachine& machine);
+
+}  // namespace restride::cuda::packed
