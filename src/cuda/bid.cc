@@ -78,12 +78,11 @@ double used_by(std::int64_t extent, std::int64_t tile) {
 
 void predict(Candidate& bid, const Canonical& c, const CudaMachine& machine, std::int64_t read_sectors,
              std::int64_t written_sectors, double efficiency) {
-  constexpr double kLaunchNs = 2000;
   constexpr std::int64_t kSectorBytes = 32;
   bid.applies = true;
   static_cast<plan::Traffic&>(bid.predicted) = plan::traffic_of(c, kSectorBytes);
   const double sectors = static_cast<double>(read_sectors) + static_cast<double>(written_sectors);
-  bid.predicted.time_ns = kLaunchNs + 32.0 * sectors / (machine.copy_bytes_per_ns * efficiency);
+  bid.predicted.time_ns = machine.costs->launch_ns + 32.0 * sectors / (machine.copy_bytes_per_ns * efficiency);
   bid.predicted.sectors_ns = 32.0 * sectors / machine.copy_bytes_per_ns;
 }
 

@@ -4,11 +4,14 @@
 #include <cstdint>
 #include <string_view>
 
+#include "src/cuda/costs.h"
+
 namespace restride::cuda {
 
 /// The defaults are an H200's.
 struct CudaMachine {
   std::string_view name = "NVIDIA H200";  ///< whose costs these are: the nearest one's where a GPU was never measured
+  const Costs* costs = &kH200Costs;       ///< of that name; lives as long as the process
   int cc_major = 9;
   int cc_minor = 0;
   int sm_count = 132;

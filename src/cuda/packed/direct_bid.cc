@@ -55,10 +55,6 @@ Footprint footprint(const Canonical& c, std::int64_t dst_bytes) {
 
 constexpr std::int64_t kWarpBytes = 512, kBlockBytes = kDirectThreads * 16;
 constexpr double kLine = 128, kSector = 32;
-/// Lines that the loads of a warp may look up for 512 bytes: the first cache takes about a cycle for each, and memory
-/// some 50 for as many bytes.
-constexpr double kMostLines = 48;
-
 }  // namespace
 
 Candidate packed::bid_direct(const Canonical& c, const CudaMachine& machine) {
@@ -73,14 +69,17 @@ Candidate packed::bid_direct(const Canonical& c, const CudaMachine& machine) {
   }
   if (c.units >= (std::int64_t{1} << 31) - 1024) return refusal("too many units");
   const auto refuse_far = [] { return refusal("neighbours in dst lie too far apart in src"); };
-  if (footprint(c, kWarpBytes).pieces(kLine, c.src_unit) * (16.0 / c.dst_unit) > kMostLines) return refuse_far();
-  if (footprint(c, kBlockBytes).pieces(kSector, c.src_unit) * kSector > 1.25 * kBlockBytes) return refuse_far();
+  // The first cache takes about a cycle for each line that a warp's loads look up, memory some 50 for as many bytes.
+  if (footprint(c, kWarpBytes).pieces(kLine, c.src_unit) * (16.0 / c.dst_unit) > machine.costs->direct_most_lines)
+    return refuse_far();
+  if (footprint(c, kBlockBytes).pieces(kSector, c.src_unit) * kSector > machine.costs->direct_most_read * kBlockBytes)
+    return refuse_far();
   Candidate bid;
   const std::int64_t words = c.dst_bytes() / 16 + 2;  // where dst starts off a word
   bid.params = {{ParamId::kVectorBytes, 16},
                 {ParamId::kThreads, kDirectThreads},
                 {ParamId::kBlocks, ceil_div(words, kDirectThreads)}};
-  predict(bid, c, machine, c.src_bytes() / 32 + 1, c.dst_bytes() / 32 + 1, 0.98);
+  predict(bid, c, machine, c.src_bytes() / 32 + 1, c.dst_bytes() / 32 + 1, machine.costs->direct_full);
   return bid;
 }
 

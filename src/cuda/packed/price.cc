@@ -19,81 +19,12 @@ bool gap_behind(const Canonical& c, const Set& set) {
   return set.d_cut == kNone && next > set.run_units * c.dst_unit;
 }
 
-/// The constants of a price, by the size of units; fitted to the times of all tiles of many layouts on an H200
-/// (docs/cuda.md).
-struct Weights {
-  double whole;          ///< share of a copy's speed that a large tile of long runs and pieces reaches
-  double half_tile;      ///< bytes of a tile that reaches half of it
-  double crowded;        ///< lost for every KB of a tile beyond 15: fewer are under way at once
-  double piece, run;     ///< bytes lost to the ends of a piece, of a run
-  double split_words;    ///< words lost where a run may start inside one
-  double split_sectors;  ///< runs under way on a multiprocessor, starting inside sectors, that halve its speed
-  double alike;          ///< factor of rows that start alike
-  double merged;         ///< of rows that follow each other
-  double loose;          ///< of rows that start anywhere
-  double block;          ///< of rows moved in blocks
-  double block_words;    ///< words lost a run of blocks, where a lane's words are of different rows
-  double entry;          ///< words that an entry of a tile's tables costs
-  double wave;           ///< waves of blocks lost to the last one
-  double unused;         ///< share of a tile's idle part that is lost
-  double shared_sector;  ///< what the part of a sector costs that others read or write
-};
-constexpr Weights kBytes{.whole = 0.95,
-                         .half_tile = 2900,
-                         .crowded = 0,
-                         .piece = 2.2,
-                         .run = 0.4,
-                         .split_words = 1.1,
-                         .split_sectors = 1900,
-                         .alike = 1,
-                         .merged = 1,
-                         .loose = 0.81,
-                         .block = 0.96,
-                         .block_words = 0.25,
-                         .entry = 0.09,
-                         .wave = 0.5,
-                         .unused = 0.78,
-                         .shared_sector = 0.16};
-constexpr Weights kHalves{.whole = 1.0,
-                          .half_tile = 2000,
-                          .crowded = 0.0022,
-                          .piece = 2.1,
-                          .run = 1.5,
-                          .split_words = 1.3,
-                          .split_sectors = 1240,
-                          .alike = 0.88,
-                          .merged = 0.97,
-                          .loose = 0.97,
-                          .block = 1,
-                          .block_words = 0.15,
-                          .entry = 0.117,
-                          .wave = 0.85,
-                          .unused = 0.38,
-                          .shared_sector = 0.42};
-constexpr Weights kWider{.whole = 1.0,
-                         .half_tile = 1600,
-                         .crowded = 0.0023,
-                         .piece = 1.5,
-                         .run = 3,
-                         .split_words = 0.3,
-                         .split_sectors = 1000,
-                         .alike = 1,
-                         .merged = 1,
-                         .loose = 0.96,
-                         .block = 1,  // has no such kernel
-                         .block_words = 0,
-                         .entry = 0.09,
-                         .wave = 0.7,
-                         .unused = 0.5,
-                         .shared_sector = 1};
-constexpr Weights kWords = [] {
-  Weights w = kWider;
-  w.whole = 1.05;
-  return w;
-}();
-
-constexpr const Weights& weights_of(int unit) {
-  return unit == 1 ? kBytes : unit == 2 ? kHalves : unit < 16 ? kWider : kWords;
+/// By the size of units.
+const StagedCosts& weights_of(const Costs& costs, int unit) {
+  return unit == 1   ? costs.staged_bytes
+         : unit == 2 ? costs.staged_halves
+         : unit < 16 ? costs.staged_wider
+                     : costs.staged_words;
 }
 
 /// Bytes that a tile's tables take.
@@ -132,7 +63,7 @@ std::int64_t sectors_read(const Canonical& c, const Set& set) {
 constexpr double part(double all, double lost) { return all / (all + lost); }
 
 /// What is left where runs of `words` that start on `starts` bytes end; `under_way`: such runs on a multiprocessor.
-double yield_of_ends(const Weights& w, const Runs& runs, double words, std::int64_t starts, double under_way) {
+double yield_of_ends(const StagedCosts& w, const Runs& runs, double words, std::int64_t starts, double under_way) {
   double yield = part(static_cast<double>(runs.bytes), w.run);
   if (runs.merged) return yield;
   if (starts < 16) yield *= part(words, w.split_words);
@@ -169,7 +100,8 @@ Runs runs_of(const Canonical& c, const Set& set) {
 Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, std::int64_t starts, double least) {
   Price p;
   const bool small = c.dst_unit < 4;
-  const Weights& w = weights_of(c.dst_unit);
+  const Costs& costs = *machine.costs;
+  const StagedCosts& w = weights_of(costs, c.dst_unit);
   const auto size = static_cast<double>(set.tile_units * std::max(c.src_unit, c.dst_unit));
   double efficiency = w.whole * part(size, w.half_tile) * (1 - w.crowded * std::max(0.0, size - 15e3) / 1e3);
   efficiency *= part(static_cast<double>(set.piece_bytes), w.piece);
@@ -178,7 +110,8 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   const auto entries = static_cast<double>(set.run_units);
   const auto with_tables = [&](std::int64_t served) {
     const double per_word = entries / (size / 16 * static_cast<double>(served));
-    return efficiency / (1 + w.entry * per_word + 0.35 * std::max(0.0, per_word - 0.5));
+    return efficiency /
+           (1 + w.entry * per_word + costs.staged_table_cost * std::max(0.0, per_word - costs.staged_table_free));
   };
   constexpr std::int64_t kMostServed = 2;
   const auto own = static_cast<double>(c.units) * (c.src_unit + c.dst_unit) / 32;
@@ -196,7 +129,8 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   const double used = static_cast<double>(c.units) / (tiles * static_cast<double>(set.tile_units));
   efficiency *= std::min(1.0, 1 - w.unused + (w.unused + 0.05) * used);
   const auto block_bytes = static_cast<double>(loaded_bytes + table_bytes + 1024);
-  const double resident = std::min(small ? 4.0 : 6.0, static_cast<double>(machine.shared_per_sm_bytes) / block_bytes);
+  const double resident = std::min(small ? costs.staged_resident_small : costs.staged_resident,
+                                   static_cast<double>(machine.shared_per_sm_bytes) / block_bytes);
   efficiency *= part(tiles / (machine.sm_count * resident), w.wave);
 
   const Runs runs = runs_of(c, set);
@@ -215,7 +149,8 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
     efficiency *= w.block * part(words, w.block_words);
   else
     efficiency *= runs.merged ? w.merged : runs.loose ? w.loose : w.alike;
-  if (small && c.cast && c.src_unit <= 2) efficiency *= 0.72;  // few bytes for each unit that is looked up
+  if (small && c.cast && c.src_unit <= 2)
+    efficiency *= costs.staged_cast_small;  // few bytes for each unit that is looked up
   p.time = touched / efficiency;
   p.efficiency = (static_cast<double>(p.read) + static_cast<double>(p.written)) / p.time;
   return p;

@@ -87,8 +87,10 @@ Candidate offer(const Canonical& c, const CudaMachine& machine, const Records& r
   const std::int64_t words_of_chunk = anywhere ? kRecordsThreads : 32;
   const std::int64_t chunks = anywhere ? tiles_of(count.extent, c.dst_unit) : ceil_div(words, words_of_chunk);
   const double used = static_cast<double>(words) / static_cast<double>(chunks * words_of_chunk);
+  const Costs& costs = *machine.costs;
   const int most_bits = anywhere ? 28 : 30;  // units, or words, are counted by 32 bits
-  if (used < 0.6 || words >= std::int64_t{1} << most_bits) return refusal("planes are too short or too long");
+  if (used < costs.records_least_used || words >= std::int64_t{1} << most_bits)
+    return refusal("planes are too short or too long");
   std::int64_t batch = 0;
   const std::uint64_t inside = std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count;
   if (!outer_walk(c, inside, nullptr, &batch)) return refusal("too many outer modes");
@@ -101,7 +103,8 @@ Candidate offer(const Canonical& c, const CudaMachine& machine, const Records& r
                 {ParamId::kBlocks, anywhere ? chunks * batch : ceil_div(chunks * batch, kWarps)}};
   if (anywhere) bid.params.push_back({ParamId::kBoundaryBytes, kPlaneBoundary});
   const std::int64_t read = c.src_bytes() / fields.extent * r.fields;
-  predict(bid, c, machine, read / 32, c.dst_bytes() / 32, 0.94 * (0.3 + 0.7 * used));
+  predict(bid, c, machine, read / 32, c.dst_bytes() / 32,
+          costs.records_full * (costs.records_idle + costs.records_used * used));
   return bid;
 }
 

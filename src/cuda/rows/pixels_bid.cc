@@ -125,11 +125,12 @@ void bid_pixels(const Request& request, std::span<Candidate> bids) {
                 {ParamId::kThreads, block.threads},
                 {ParamId::kStages, block.steps},
                 {ParamId::kBlocks, block.chunks * rows}};
+  const Costs& costs = *request.machine.costs;
   const auto words = static_cast<double>(block.threads * block.steps);
-  const double used =
-      static_cast<double>(row.units) / (static_cast<double>(block.chunks * units_of_word(c)) * (words + 64));
+  const double used = static_cast<double>(row.units) /
+                      (static_cast<double>(block.chunks * units_of_word(c)) * (words + costs.pixels_lost_words));
   const bool spread = std::abs(row.inside) * row.pixel > 32;  // a warp's loads then touch many lines
-  const double efficiency = (spread ? 0.5 : 0.95) * used;
+  const double efficiency = (spread ? costs.pixels_spread : costs.pixels_near) * used;
   predict(bid, c, request.machine, sectors_read(c, row),
           sectors(rows, row.units * c.dst_unit, row_alignment(c, row.mask)), efficiency);
 }

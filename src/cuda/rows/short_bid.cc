@@ -125,10 +125,11 @@ void bid_short(const Request& request, std::span<Candidate> bids) {
   const double used = static_cast<double>(r.count.extent) / static_cast<double>(b.chunks * b.steps * b.step_rows);
   const std::int64_t read = touched_src(c, r) / 32 + w.in_part;
   // A warp's store of parts of sectors takes a multiprocessor as long as copying so many bytes, however few it holds.
-  constexpr double kStoreBytes = 180;
+  const Costs& costs = *request.machine.costs;
   const double stores = static_cast<double>(c.units) / static_cast<double>(lane_units(c, r) == 1 ? 32 : 16 * r.units);
-  const double efficiency = std::min(0.95, 32.0 * static_cast<double>(read + w.sectors) / (stores * kStoreBytes));
-  predict(bid, c, request.machine, read, w.sectors, efficiency * (0.1 + 0.9 * used));
+  const double efficiency =
+      std::min(costs.short_most, 32.0 * static_cast<double>(read + w.sectors) / (stores * costs.short_store_bytes));
+  predict(bid, c, request.machine, read, w.sectors, efficiency * (costs.short_idle + (1 - costs.short_idle) * used));
 }
 
 void prepare_short(const Canonical& c, const Candidate&, CudaArgs& out) {

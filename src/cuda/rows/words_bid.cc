@@ -125,10 +125,13 @@ Candidate lines(const Canonical& c, const CudaMachine& machine) {
   const auto size = static_cast<double>(row_bytes);
   const bool lines = dense && row_bytes % kLineBytes == 0 && row_alignment(c, kRow) >= kLineBytes &&
                      src_row_alignment(c, 0) >= kLineBytes;
-  double efficiency = (dense ? 0.98 : 0.95) * size / (size + (lines ? 8 : 16));
-  if (wide) efficiency *= size / (size + 16);
-  if (c.cast && !dense) efficiency *= 0.8;                       // a load a unit
-  if (!c.cast && !dense && c.dst_unit == 1) efficiency *= 0.65;  // sixteen loads a word, each of many lines
+  const Costs& costs = *machine.costs;
+  double efficiency = (dense ? costs.rows_dense : costs.rows_strided) * size /
+                      (size + (lines ? costs.rows_lost_on_lines : costs.rows_lost_bytes));
+  if (wide) efficiency *= size / (size + costs.rows_lost_wide);
+  if (c.cast && !dense) efficiency *= costs.rows_cast_strided;  // a load a unit
+  if (!c.cast && !dense && c.dst_unit == 1)
+    efficiency *= costs.rows_bytes_strided;  // sixteen loads a word, each of many lines
   const std::int64_t read = source_sectors(c);
   const std::int64_t written = sectors(rows, row_bytes, row_alignment(c, kRow));
   predict(bid, c, machine, read + sectors_in_part(c), written, efficiency);
@@ -150,7 +153,7 @@ void bid_lines(const Request& request, std::span<Candidate> bids) {
   bids[1 - ours].reason = bids[3 - ours].reason = c.cast ? "units are converted" : "nothing is converted";
   rows = lines(c, request.machine);
   run = one_run(c) ? rows : refusal("not one contiguous run");
-  rows.predicted.time_ns *= 1.001;  // run, where it is one
+  rows.predicted.time_ns *= request.machine.costs->rows_behind_run;  // run, where it is one
 }
 
 void prepare_lines(const Canonical& c, const Candidate& chosen, CudaArgs& out) {

@@ -14,20 +14,21 @@ using namespace tiles;
 namespace {
 
 /// The best of some shapes, the fastest first: one that short rows fill may be faster.
-TileShape fitting(const Tiling& t, std::initializer_list<TileShape> shapes) {
+TileShape fitting(const Costs& k, const Tiling& t, std::initializer_list<TileShape> shapes) {
   TileShape best;
   double best_yield = 0, full = 1;
   for (const TileShape shape : shapes) {
     const double d = used_by(t.d_extent, shape.d), s = used_by(t.s_extent, shape.s);
-    const double yield = full * (1 - 0.12 * (1 - d)) * (1 - 0.12 * (1 - s)) * std::min(1.0, 0.7 + 0.6 * d * s);
+    const double yield = full * (1 - k.tile_shape_cut * (1 - d)) * (1 - k.tile_shape_cut * (1 - s)) *
+                         std::min(1.0, k.tile_shape_least + k.tile_shape_used * d * s);
     if (yield > best_yield) best = shape, best_yield = yield;
-    full -= 0.01;
+    full -= k.tile_shape_step;
   }
   return best;
 }
 
 /// Units of a tile for ordinary loads; measured on H200, as are all choices below (docs/cuda.md).
-TileShape shape_of(const Canonical& c, const Tiling& t) {
+TileShape shape_of(const Costs& k, const Canonical& c, const Tiling& t) {
   if (c.cast) return tile_cast_shape(c.dst_unit, c.src_unit);
   // Where tiles share sectors of dst, long rows of dst have fewer to share.
   const bool long_rows = t.on_words() && t.splits_sectors() && !t.small && t.d_extent * c.dst_unit >= 512;
@@ -41,16 +42,16 @@ TileShape shape_of(const Canonical& c, const Tiling& t) {
     case 2:
       if (long_rows) return {256, 64};
       if (t.small) return {64, 64};
-      return t.on_words() ? fitting(t, {{64, 128}, {128, 64}, {64, 64}}) : TileShape{64, 128};
+      return t.on_words() ? fitting(k, t, {{64, 128}, {128, 64}, {64, 64}}) : TileShape{64, 128};
     case 4:
       if (t.small) return {32, 32};
       if (t.skewed()) return {64, 128};  // longer rows of src outweigh their ragged ends
       if (long_rows) return {128, 32};
-      return t.on_words() ? fitting(t, {{64, 64}, {64, 32}, {128, 32}}) : TileShape{64, 64};
+      return t.on_words() ? fitting(k, t, {{64, 64}, {64, 32}, {128, 32}}) : TileShape{64, 64};
     case 8:
       if (t.small) return {32, 32};
       if (!t.on_words()) return {32, 64};
-      return long_rows ? TileShape{64, 32} : fitting(t, {{32, 32}, {64, 32}});
+      return long_rows ? TileShape{64, 32} : fitting(k, t, {{32, 32}, {64, 32}});
     default: return t.small ? TileShape{16, 16} : TileShape{32, 16};
   }
 }
@@ -58,10 +59,9 @@ TileShape shape_of(const Canonical& c, const Tiling& t) {
 /// A tile for ordinary loads.
 Candidate by_loads(const Request& request, const Tiling& t, std::int64_t boundary) {
   const Canonical& c = request.c;
-  return offer(c, request.machine, t, shape_of(c, t), boundary,
-               boundary != 0      ? 0.9025
-               : c.dst_unit == 16 ? 0.97
-                                  : 0.95);
+  const Costs& k = *request.machine.costs;
+  const double on_words = c.dst_unit == 16 ? k.tile_whole_words : k.tile_on_words;
+  return offer(c, request.machine, t, shape_of(k, c, t), boundary, boundary != 0 ? k.tile_skewed : on_words);
 }
 
 Candidate aligned(const Request& request, const Tiling& t) {

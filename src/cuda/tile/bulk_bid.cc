@@ -53,18 +53,19 @@ BulkTile bulk_tile_of(const Canonical& c, const Tiling& t) {
 
 /// What tiles by bulk copies reach. What is not converted, ordinary loads bring in as fast: units of 1 and 2 bytes in
 /// larger tiles, and rows of src that lie a multiple of 4 KiB apart.
-double bulk_reach(const Canonical& c) {
-  if (c.cast) return 0.955;
-  if (c.dst_unit < 4) return 0.93;
-  if (c.dst_unit == 16 || c.modes[0].src_stride % 4096 == 0) return 0.945;
-  return c.dst_unit == 4 ? 0.958 : 0.976;
+double bulk_reach(const Costs& k, const Canonical& c) {
+  if (c.cast) return k.bulk_cast;
+  if (c.dst_unit < 4) return k.bulk_small;
+  if (c.dst_unit == 16 || c.modes[0].src_stride % 4096 == 0) return k.bulk_far;
+  return c.dst_unit == 4 ? k.bulk_words : k.bulk_doubles;
 }
 
 }  // namespace
 
 Candidate offer_bulk(const Canonical& c, const CudaMachine& machine, const Tiling& t) {
+  const Costs& k = *machine.costs;
   const BulkTile tile = bulk_tile_of(c, t);
-  const double reach = tile.wins ? bulk_reach(c) : bulk_reach(c) - 0.025;
+  const double reach = bulk_reach(k, c) - (tile.wins ? 0 : k.bulk_loses);
   Candidate bid = offer(c, machine, t, tile.shape, t.skewed() ? kSector : 0, reach);
   if (!bid.applies) return bid;
   bid.params.push_back({ParamId::kStages, tile.stages});

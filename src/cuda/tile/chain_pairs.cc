@@ -135,32 +135,32 @@ bool rows_join(const Canonical& c, const Link& d, std::size_t s) {
 
 /// Rows of dst that start off sectors share them with rows of other tiles, and half of those meet in L2; where they
 /// join, they are the same tile's.
-double dst_yield(const Canonical& c, const Rows& d, std::size_t s) {
+double dst_yield(const Costs& k, const Canonical& c, const Rows& d, std::size_t s) {
   if (d.starts_on >= 32 || rows_join(c, d.link, s)) return 1;
   const std::int64_t bytes = d.link.extent * c.dst_unit, runs = c.units / d.link.extent;
   const double shared =
       static_cast<double>(sectors(runs, bytes, d.starts_on)) * 32 / static_cast<double>(c.dst_bytes());
-  return 0.94 / (0.75 + 0.25 * shared);
+  return k.chains_dst_shared / (k.chains_dst_fixed + k.chains_dst_more * shared);
 }
 
 /// Rows of src that start off lines, that are short, or so long that tiles side by side are written far apart.
-double src_yield(const Canonical& c, const Rows& s) {
+double src_yield(const Costs& k, const Canonical& c, const Rows& s) {
   const int log = std::bit_width(static_cast<std::uint64_t>(s.link.extent * c.src_unit)) - 1;
-  double yield = s.starts_on <= 32 ? 0.968 : 1.0;
-  yield *= 1 - 0.0135 * std::max(0, 8 - log);
-  yield *= 1 - 0.004 * std::clamp(log - 10, 0, 3);
+  double yield = s.starts_on <= 32 ? k.chains_src_off_lines : 1.0;
+  yield *= 1 - k.chains_src_short * std::max(0, 8 - log);
+  yield *= 1 - k.chains_src_long * std::clamp(log - 10, 0, 3);
   for (const std::uint8_t m : s.link.modes)
-    if (c.modes[m].dst_stride > c.modes[s.link.modes[0]].dst_stride) return 0.985 * yield;
+    if (c.modes[m].dst_stride > c.modes[s.link.modes[0]].dst_stride) return k.chains_order * yield;
   return yield;
 }
 
 /// What is left where tiles side by side share grains of a row. Those of dst are counted by dst_yield, but for rows
 /// that join: what is written of a sector in parts then waits the longer, the larger the share of such parts. For units
 /// of other sizes the rows' own yields stand for it.
-double shared_yield(const Canonical& c, const Rows& d, const Rows& s, std::size_t k) {
+double shared_yield(const Costs& costs, const Canonical& c, const Rows& d, const Rows& s, std::size_t k) {
   if (c.dst_unit != 4) return 1;
   const double writing = rows_join(c, d.link, s.link.modes[0]) ? 9 * d.shared[k] * d.shared[k] : 0;
-  return std::max(0.5, 1 - writing) * std::pow(1 + s.shared[k], -0.35);
+  return std::max(0.5, 1 - writing) * std::pow(1 + s.shared[k], costs.chains_shared_power);
 }
 
 /// True where a mode outside comes after src's chain in dst, and one of the sides has several modes.
@@ -173,19 +173,22 @@ bool written_near(const Canonical& c, const Link& d, const Link& s) {
 /// The best shape for rows of both sides, which together reach `yield`, if it beats `best`.
 void rate(const Canonical& c, const CudaMachine& machine, const Rows& d, const Rows& s, double yield, Pair& best) {
   // Lanes off the ends of dst's rows skip their work; those off src's still move words within the block.
-  const double cut_d = c.dst_unit < 4 ? 0.03 : 0.12, cut_s = c.dst_unit < 4 ? 0.11 : 0.23;
-  const double digits = d.link.modes.size() + s.link.modes.size() > 2 ? 1.12 : 1;  // lanes that find rows by dividing
+  const Costs& costs = *machine.costs;
+  const double cut_d = c.dst_unit < 4 ? costs.chains_cut_d_small : costs.chains_cut_d;
+  const double cut_s = c.dst_unit < 4 ? costs.chains_cut_s_small : costs.chains_cut_s;
+  const double digits =
+      d.link.modes.size() + s.link.modes.size() > 2 ? costs.chains_digits : 1;  // lanes that find rows by dividing
   const bool near = written_near(c, d.link, s.link);
   const std::span<const Rated> shapes = shapes_of(c.dst_unit);
   for (std::size_t k = 0; k < shapes.size(); ++k) {
     const Rated& r = shapes[k];
     const Rated::Reach& reach = near ? r.near : r.reach;
     const double used = d.used[k] * s.used[k];
-    double efficiency = reach.full * yield * shared_yield(c, d, s, k) * (1 - cut_d * (1 - d.used[k])) *
+    double efficiency = reach.full * yield * shared_yield(costs, c, d, s, k) * (1 - cut_d * (1 - d.used[k])) *
                         (1 - cut_s * (1 - s.used[k])) * std::min(1.0, used / (reach.enough * digits));
     if (efficiency <= best.efficiency) continue;
     const double tiles = static_cast<double>(c.units) / (used * r.shape.d * r.shape.s);
-    efficiency *= tiles / (tiles + 0.2 * machine.sm_count);
+    efficiency *= tiles / (tiles + costs.chains_wave * machine.sm_count);
     if (efficiency > best.efficiency) best = {d.link, s.link, r.shape, efficiency};
   }
 }
@@ -198,19 +201,19 @@ Pair best_pair(const Canonical& c, const CudaMachine& machine) {
   detail::FixedVector<Rows, kMaxChain> sources;
   for (std::size_t j = 1; j <= longest_s.modes.size(); ++j) {
     sources.push_back(rows_of(c, longest_s, j, {c.src_align, &CopyMode::src_stride, &TileShape::s, 64}));
-    sources[j - 1].yield = src_yield(c, sources[j - 1]);
+    sources[j - 1].yield = src_yield(*machine.costs, c, sources[j - 1]);
   }
   Pair best;
   for (std::size_t i = 1; i <= longest_d.modes.size(); ++i) {
     Rows d = rows_of(c, longest_d, i, {c.dst_align, &CopyMode::dst_stride, &TileShape::d, 32});
     if (!d.words) continue;
-    d.yield = dst_yield(c, d, longest_s.modes[0]);
+    d.yield = dst_yield(*machine.costs, c, d, longest_s.modes[0]);
     for (const Rows& s : sources) {
       if ((d.link.mask & s.link.mask) != 0) break;
       if (!s.words) continue;
       // The mode that goes on where dst's rows end is theirs: in src's chain it would come long after them.
       const bool against = i < longest_d.modes.size() && (s.link.mask >> longest_d.modes[i] & 1) != 0;
-      rate(c, machine, d, s, d.yield * s.yield * (against ? 0.975 : 1), best);
+      rate(c, machine, d, s, d.yield * s.yield * (against ? machine.costs->chains_against : 1), best);
     }
   }
   return best;

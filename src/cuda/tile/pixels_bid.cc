@@ -132,7 +132,9 @@ void bid_pixel_tiles(const Request& request, std::span<Candidate> bids) {
   const auto tile_bytes = static_cast<double>(c.dst_bytes()) / static_cast<double>(tiles * batch);
   // Where halves lie on words on both sides, packed looks them up in fewer steps and keeps more tiles under way.
   const bool halves_on_words = c.dst_unit == 2 && words;
-  const double efficiency = 1.03 * used * tile_bytes / (tile_bytes + 3000) * (halves_on_words ? 0.86 : 1.0);
+  const Costs& costs = *request.machine.costs;
+  const double efficiency = costs.pixel_tiles_full * used * tile_bytes / (tile_bytes + costs.pixel_tiles_lost) *
+                            (halves_on_words ? costs.pixel_tiles_halves : 1.0);
   predict(bid, c, request.machine, read, written, efficiency);
 }
 

@@ -73,15 +73,16 @@ TileOrder order_of(const Tiling& t, std::int64_t tiles_d, std::int64_t tiles_s) 
 
 /// What tiles lose that are cut off at the edges, `used` of them being inside, and that lie far apart. Fitted to 101 of
 /// the shipped cases on H200: blocks of whose tile half is used are as fast as full ones, for there are enough of them.
-double yield_of(const Canonical& c, const Tiling& t, double used) {
+double yield_of(const Costs& k, const Canonical& c, const Tiling& t, double used) {
   const int unit = c.dst_unit;
   // Small units that start anywhere are moved to their place one by one.
-  const double small = unit == 1 ? 0.7 : unit == 2 ? 0.85 : 1.0;
+  const double small = unit == 1 ? k.tile_small_bytes : unit == 2 ? k.tile_small_halves : 1.0;
   // So are bytes that were converted, after the whole tile was: its empty part costs more than a full one's.
-  if (!t.on_words() && c.cast && unit == 1) return std::pow(used, 1.4) * small;
-  if (!t.on_words()) return std::pow(used, unit < 4 || !t.skewed() ? 0.65 : 0.3) * small;
+  if (!t.on_words() && c.cast && unit == 1) return std::pow(used, k.tile_used_cast_bytes) * small;
+  if (!t.on_words())
+    return std::pow(used, unit < 4 || !t.skewed() ? k.tile_used_off_words : k.tile_used_skewed) * small;
   const double cube = used * used * used;
-  return cube / (cube + (unit >= 8 ? 0.05 : 0.02)) * (t.near > 1 ? 0.9 : 1.0);
+  return cube / (cube + (unit >= 8 ? k.tile_cube_wide : k.tile_cube)) * (t.near > 1 ? k.tile_near : 1.0);
 }
 
 }  // namespace
@@ -107,7 +108,7 @@ Candidate offer(const Canonical& c, const CudaMachine& machine, const Tiling& t,
   const std::int64_t written = sectors(c.units / t.d_extent, t.d_extent * c.dst_unit, t.dst_alignment);
   const double used = static_cast<double>(t.d_extent) * static_cast<double>(t.s_extent) /
                       (static_cast<double>(tiles) * static_cast<double>(shape.d * shape.s));
-  predict(bid, c, machine, read, written, efficiency * yield_of(c, t, used));
+  predict(bid, c, machine, read, written, efficiency * yield_of(*machine.costs, c, t, used));
   return bid;
 }
 

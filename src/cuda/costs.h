@@ -1,0 +1,158 @@
+// Every number of the bids that was fitted to measurements: what a machine's kernels reach and lose. Whatever is not
+// said otherwise was fitted to the rows of bench/results/cuda-nvidia-h200.json and to times of random layouts on the
+// same H200; what was learnt by it stands in the families' README.md.
+#pragma once
+
+#include <string_view>
+
+namespace restride::cuda {
+
+// X(name, value on an H200): shares of the speed of a large copy, factors, and bytes or words that are lost.
+#define RESTRIDE_CUDA_COSTS(X)                                                                                     \
+  /* Every kernel */                                                                                               \
+  X(launch_ns, 2000) /* ns of a launch */                                                                          \
+  /* rows/words, rows/cast */                                                                                      \
+  X(rows_dense, 0.98)         /* share of a copy's speed: rows that are dense in src */                            \
+  X(rows_strided, 0.95)       /* the same at another step */                                                       \
+  X(rows_lost_bytes, 16)      /* bytes of a row lost to its ends */                                                \
+  X(rows_lost_on_lines, 8)    /* the same where rows are whole lines on lines */                                   \
+  X(rows_lost_wide, 16)       /* bytes of a row lost besides where words are 16 bytes */                           \
+  X(rows_cast_strided, 0.8)   /* factor of a cast that loads unit by unit */                                       \
+  X(rows_bytes_strided, 0.65) /* of bytes: sixteen loads a word, each of many lines */                             \
+  X(rows_behind_run, 1.001)   /* of rows where run is the same */                                                  \
+  /* rows/short */                                                                                                 \
+  X(short_store_bytes, 180) /* bytes that a multiprocessor copies while a warp stores parts of sectors */          \
+  X(short_most, 0.95)       /* share of a copy's speed at most */                                                  \
+  X(short_idle, 0.1)        /* share that idle lanes leave */                                                      \
+  /* rows/pixels */                                                                                                \
+  X(pixels_near, 0.95)     /* share of a copy's speed */                                                           \
+  X(pixels_spread, 0.5)    /* the same where a warp's loads touch many lines */                                    \
+  X(pixels_lost_words, 64) /* words of a block lost to finding its pixel */                                        \
+  /* tile/aligned, /registers, /unaligned */                                                                       \
+  X(tile_on_words, 0.95)       /* share of a copy's speed: rows of dst start on words */                           \
+  X(tile_whole_words, 0.97)    /* the same: units that are words */                                                \
+  X(tile_skewed, 0.9025)       /* the same: edges keep to sectors */                                               \
+  X(tile_small_bytes, 0.7)     /* factor of bytes off words, moved one by one */                                   \
+  X(tile_small_halves, 0.85)   /* of halves off words */                                                           \
+  X(tile_used_cast_bytes, 1.4) /* power of the share of tiles that is used: casts to bytes off words */            \
+  X(tile_used_off_words, 0.65) /* the same: small units, or tiles without a skew, off words */                     \
+  X(tile_used_skewed, 0.3)     /* the same: other units, skewed */                                                 \
+  X(tile_cube_wide, 0.05)      /* cubed share of tiles used of which half is reached: units of 8 bytes and more */ \
+  X(tile_cube, 0.02)           /* the same of other units */                                                       \
+  X(tile_near, 0.9)            /* factor of near outer modes */                                                    \
+  X(tile_shape_cut, 0.12)      /* lost to a tile's unused part along a mode, for the choice of its shape */        \
+  X(tile_shape_least, 0.7)     /* of a shape that nothing fills */                                                 \
+  X(tile_shape_used, 0.6)      /* more by the share that is filled */                                              \
+  X(tile_shape_step, 0.01)     /* by which a shape is behind the one before it */                                  \
+  /* tile/bulk */                                                                                                  \
+  X(bulk_cast, 0.955)    /* share of a copy's speed: casts */                                                      \
+  X(bulk_small, 0.93)    /* units of 1 and 2 bytes */                                                              \
+  X(bulk_far, 0.945)     /* units of words, or rows of src a multiple of 4 KiB apart */                            \
+  X(bulk_words, 0.958)   /* other units of 4 bytes */                                                              \
+  X(bulk_doubles, 0.976) /* of 8 */                                                                                \
+  X(bulk_loses, 0.025)   /* less where what the engine fetches is not wanted soon */                               \
+  /* tile/chains */                                                                                                \
+  X(chains_dst_shared, 0.94)     /* rows of dst that start off sectors */                                          \
+  X(chains_dst_fixed, 0.75)      /* share of their cost that sharing leaves */                                     \
+  X(chains_dst_more, 0.25)       /* more of it by the sectors touched */                                           \
+  X(chains_src_off_lines, 0.968) /* rows of src that start off lines */                                            \
+  X(chains_src_short, 0.0135)    /* lost for every halving of a row of src below 256 bytes */                      \
+  X(chains_src_long, 0.004)      /* lost for every doubling above 1 KiB, three at most */                          \
+  X(chains_order, 0.985)         /* modes in src's chain that dst wants first */                                   \
+  X(chains_shared_power, -0.35)  /* power of what rows of src share */                                             \
+  X(chains_cut_d_small, 0.03)    /* lost to tiles cut along d: small units */                                      \
+  X(chains_cut_d, 0.12)          /* other units */                                                                 \
+  X(chains_cut_s_small, 0.11)    /* the same along s: small units */                                               \
+  X(chains_cut_s, 0.23)          /* other units */                                                                 \
+  X(chains_digits, 1.12)         /* factor of lanes that find rows by dividing */                                  \
+  X(chains_wave, 0.2)            /* tiles a multiprocessor lost to the last wave */                                \
+  X(chains_against, 0.975)       /* the mode that goes on where dst's rows end is in src's chain */                \
+  /* tile/pixels */                                                                                                \
+  X(pixel_tiles_full, 1.03)   /* share of a copy's speed */                                                        \
+  X(pixel_tiles_lost, 3000)   /* bytes of a tile lost to its steps */                                              \
+  X(pixel_tiles_halves, 0.86) /* factor of halves on words, where packed is better */                              \
+  /* packed/records, /records_cast, /planes */                                                                     \
+  X(records_full, 0.94)      /* share of a copy's speed */                                                         \
+  X(records_least_used, 0.6) /* share of chunks used below which others are better */                              \
+  X(records_idle, 0.3)       /* share that an empty chunk leaves */                                                \
+  X(records_used, 0.7)       /* more by the share that is used */                                                  \
+  /* packed/direct */                                                                                              \
+  X(direct_full, 0.98)      /* share of a copy's speed */                                                          \
+  X(direct_most_lines, 48)  /* lines that a warp's loads may touch for 512 bytes of dst */                         \
+  X(direct_most_read, 1.25) /* bytes of sectors that a block may read for a byte written */                        \
+  /* packed/staged, besides what goes by the size of units */                                                      \
+  X(staged_table_cost, 0.35)  /* lost for every entry of tables a word, beyond the free ones */                    \
+  X(staged_table_free, 0.5)   /* such entries that are free */                                                     \
+  X(staged_cast_small, 0.72)  /* factor of casts between small units */                                            \
+  X(staged_resident_small, 4) /* blocks of a multiprocessor: small units */                                        \
+  X(staged_resident, 6)       /* other units */                                                                    \
+  /* gather/units, gather/cast */                                                                                  \
+  X(gather_move, 0.3) /* share of a copy's speed */                                                                \
+  X(gather_cast, 0.1) /* the same, converting */
+
+// X(name, bytes, halves, units of 4 and 8 bytes, of 16): what a tile of packed/staged costs, by the size of units;
+// fitted to the times of all tiles of many layouts on an H200.
+#define RESTRIDE_STAGED_COSTS(X)                                                                                       \
+  X(whole, 0.95, 1.0, 1.0, 1.05)       /* share of a copy's speed that a large tile of long runs and pieces reaches */ \
+  X(half_tile, 2900, 2000, 1600, 1600) /* bytes of a tile that reaches half of it */                                   \
+  X(crowded, 0, 0.0022, 0.0023, 0.0023) /* lost for every KB of a tile beyond 15: fewer are under way at once */       \
+  X(piece, 2.2, 2.1, 1.5, 1.5)          /* bytes lost to the ends of a piece, of a run */                              \
+  X(run, 0.4, 1.5, 3, 3)                /* bytes lost to the ends of a piece, of a run */                              \
+  X(split_words, 1.1, 1.3, 0.3, 0.3)    /* words lost where a run may start inside one */                              \
+  X(split_sectors, 1900, 1240, 1000,                                                                                   \
+    1000)                  /* runs under way on a multiprocessor, starting inside sectors, that halve its speed */     \
+  X(alike, 1, 0.88, 1, 1)  /* factor of rows that start alike */                                                       \
+  X(merged, 1, 0.97, 1, 1) /* of rows that follow each other */                                                        \
+  X(loose, 0.81, 0.97, 0.96, 0.96)   /* of rows that start anywhere */                                                 \
+  X(block, 0.96, 1, 1, 1)            /* of rows moved in blocks */                                                     \
+  X(block_words, 0.25, 0.15, 0, 0)   /* words lost a run of blocks, where a lane's words are of different rows */      \
+  X(entry, 0.09, 0.117, 0.09, 0.09)  /* words that an entry of a tile's tables costs */                                \
+  X(wave, 0.5, 0.85, 0.7, 0.7)       /* waves of blocks lost to the last one */                                        \
+  X(unused, 0.78, 0.38, 0.5, 0.5)    /* share of a tile's idle part that is lost */                                    \
+  X(shared_sector, 0.16, 0.42, 1, 1) /* what the part of a sector costs that others read or write */
+
+struct StagedCosts {
+#define RESTRIDE_X(name, bytes, halves, wider, words) double name;
+  RESTRIDE_STAGED_COSTS(RESTRIDE_X)
+#undef RESTRIDE_X
+};
+
+/// A machine's numbers; the defaults are an H200's.
+struct Costs {
+#define RESTRIDE_X(name, value) double name = value;
+  RESTRIDE_CUDA_COSTS(RESTRIDE_X)
+#undef RESTRIDE_X
+#define RESTRIDE_X(name, bytes, halves, wider, words) bytes,
+  StagedCosts staged_bytes{RESTRIDE_STAGED_COSTS(RESTRIDE_X)};
+#undef RESTRIDE_X
+#define RESTRIDE_X(name, bytes, halves, wider, words) halves,
+  StagedCosts staged_halves{RESTRIDE_STAGED_COSTS(RESTRIDE_X)};
+#undef RESTRIDE_X
+#define RESTRIDE_X(name, bytes, halves, wider, words) wider,
+  StagedCosts staged_wider{RESTRIDE_STAGED_COSTS(RESTRIDE_X)};
+#undef RESTRIDE_X
+#define RESTRIDE_X(name, bytes, halves, wider, words) words,
+  StagedCosts staged_words{RESTRIDE_STAGED_COSTS(RESTRIDE_X)};
+#undef RESTRIDE_X
+};
+
+/// By name, as a file of them would say it.
+template <class Of>
+struct CostField {
+  std::string_view name;
+  double Of::*value;
+};
+inline constexpr CostField<Costs> kCostFields[] = {
+#define RESTRIDE_X(name, value) {#name, &Costs::name},
+    RESTRIDE_CUDA_COSTS(RESTRIDE_X)
+#undef RESTRIDE_X
+};
+inline constexpr CostField<StagedCosts> kStagedCostFields[] = {
+#define RESTRIDE_X(name, bytes, halves, wider, words) {#name, &StagedCosts::name},
+    RESTRIDE_STAGED_COSTS(RESTRIDE_X)
+#undef RESTRIDE_X
+};
+
+inline constexpr Costs kH200Costs;
+
+}  // namespace restride::cuda
