@@ -49,7 +49,7 @@ std::string labelled(std::string_view label, std::string_view text) {
 
 /// A line about a kernel: text behind its name.
 std::string of_kernel(std::string_view label, const Candidate& k, std::string_view text) {
-  return lines_of(fmt::format("{:<{}}{:<{}}", label, kLabel, k.kernel.text, kKernel), kLabel + kKernel, text);
+  return lines_of(fmt::format("{:<{}}{:<{}} ", label, kLabel, k.kernel.text, kKernel - 1), kLabel + kKernel, text);
 }
 
 std::string params_of(const Candidate& k) {
@@ -78,7 +78,7 @@ std::string gpu_of(const Plan::Impl& p) {
   const cuda::CudaMachine m = api::cuda_machine(p.cuda_device);
   const std::string chip = fmt::format("sm_{}{}, {} multiprocessors", m.cc_major, m.cc_minor, m.sm_count);
   if (p.cuda_device == kModelDevice) return fmt::format(", no GPU here: planned for a model of an H200 ({})", chip);
-  return fmt::format(":{}, {}", p.cuda_device, chip);
+  return fmt::format(":{}, {}, by the costs of an {}", p.cuda_device, chip, m.name);
 }
 
 /// What a sector of a device is called.

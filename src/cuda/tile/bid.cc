@@ -76,7 +76,7 @@ Tiling off_words(Tiling t) {
 
 Candidate registers(const Request& request, const Tiling& t) {
   if (!in_registers(request.c, static_cast<std::size_t>(t.s)))
-    return refusal("no units of 1 or 2 bytes whose rows start on 16 bytes in dst, on 4 in src");
+    return refusal("no small units whose rows start on 16-byte words of dst, on 4 bytes of src");
   if (request.forces("tile/registers")) return by_loads(request, off_words(t), 0);
   if (t.on_words()) return refusal("rows on words are for tile/aligned");
   return t.skewed() ? refusal("tiles that keep to sectors of dst are for tile/unaligned") : by_loads(request, t, 0);
