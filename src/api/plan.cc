@@ -8,7 +8,7 @@
 #include "src/base/checked.h"
 #include "src/cpu/machine.h"
 #include "src/cpu/planner.h"
-#include "src/cpu/prepare.h"
+#include "src/cpu/share.h"
 #include "src/cpu/team/team.h"
 #include "src/cuda/runtime/device.h"
 
@@ -35,8 +35,8 @@ struct Share {
   static void body(void* self, int i) {
     const Share& s = *static_cast<const Share*>(self);
     const std::int64_t begin = i * s.tasks_each;
-    const std::int64_t end = std::min(begin + s.tasks_each, s.args.tasks);
-    if (begin < end) s.args.kernel(s.args, s.dst, s.src, begin, end);
+    const std::int64_t end = std::min(begin + s.tasks_each, s.args.common().tasks);
+    if (begin < end) s.args.run(s.dst, s.src, begin, end);
   }
 };
 
@@ -55,17 +55,10 @@ void prepare(Plan::Impl& p) {
     return;
   }
   p.cpu = cpu::prepare_cpu(p.canonical, p.decision, p.threads);
-  p.threads =
-      static_cast<int>(std::clamp<std::int64_t>(ceil_div(p.cpu.tasks, p.cpu.align_tasks), 1, std::max(p.threads, 1)));
+  p.threads = static_cast<int>(cpu::shares_of(p.cpu.common(), p.threads).count);
 }
 
 }  // namespace
-
-int threads_that_pay(const layout::Canonical& c, int allowed) noexcept {
-  const double bytes =
-      static_cast<double>(c.dst_bytes()) + static_cast<double>(c.src_bytes());  // 63 bits may not hold it
-  return static_cast<int>(std::clamp(bytes / cpu::kBytesPerThread, 1.0, static_cast<double>(allowed)));
-}
 
 cuda::CudaMachine cuda_machine(int device) {
   return device == kModelDevice ? cuda::CudaMachine{} : cuda::machine_of(device);
@@ -99,7 +92,7 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
   } else {
     p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAnywhere);
     p->decision = cpu::plan_cpu(p->canonical, cpu::this_cpu(), options.family);
-    p->threads = threads_that_pay(p->canonical, cpu::threads_allowed(options));
+    p->threads = cpu::threads_that_pay(p->canonical, cpu::threads_allowed(options));
   }
   choose_by_time(*p, options);
   prepare(*p);
@@ -112,16 +105,16 @@ int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* ex
   if (p.decision.device == DeviceKind::kCuda)
     return p.cuda_device == kModelDevice ? cuda::kNoDeviceError
                                          : cuda::run_cuda(p.cuda_device, p.cuda, dst, src, stream);
-  auto* to = moved(static_cast<std::byte*>(dst), p.canonical.dst_offset + p.cpu.dst_shift);
-  const auto* from = moved(static_cast<const std::byte*>(src), p.canonical.src_offset + p.cpu.src_shift);
-  const std::int64_t groups = ceil_div(p.cpu.tasks, p.cpu.align_tasks);
-  const auto team = static_cast<int>(std::min<std::int64_t>(threads, groups));
-  if (team <= 1) {
-    p.cpu.kernel(p.cpu, to, from, 0, p.cpu.tasks);
+  const cpu::CommonArgs& common = p.cpu.common();
+  auto* to = moved(static_cast<std::byte*>(dst), p.canonical.dst_offset + common.dst_shift);
+  const auto* from = moved(static_cast<const std::byte*>(src), p.canonical.src_offset + common.src_shift);
+  const cpu::Shares shares = cpu::shares_of(common, threads);
+  if (shares.count <= 1) {
+    p.cpu.run(to, from, 0, common.tasks);
     return 0;
   }
-  Share share{p.cpu, to, from, ceil_div(groups, team) * p.cpu.align_tasks};
-  cpu::run_tasks(executor, team, Share::body, &share);
+  Share share{p.cpu, to, from, shares.tasks_each};
+  cpu::run_tasks(executor, static_cast<int>(shares.count), Share::body, &share);
   return 0;
 }
 
@@ -150,7 +143,7 @@ int Plan::run(void* dst, const void* src) const noexcept {
 }
 
 int Plan::run(void* dst, const void* src, const Options& options) const noexcept {
-  const int threads = api::threads_that_pay(impl_->canonical, cpu::threads_allowed(options));
+  const int threads = cpu::threads_that_pay(impl_->canonical, cpu::threads_allowed(options));
   return api::run_plan(*impl_, dst, src, options.executor, threads, options.stream);
 }
 

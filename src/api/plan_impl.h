@@ -4,7 +4,7 @@
 #include <restride/copy.hpp>
 
 #include "src/api/target.h"
-#include "src/cpu/args.h"
+#include "src/cpu/families.h"
 #include "src/cuda/kernels.h"
 #include "src/cuda/planner.h"
 #include "src/layout/canonical.h"
@@ -42,9 +42,6 @@ std::shared_ptr<Plan::Impl> with_decision(const Plan::Impl& like, const plan::De
 
 /// What planning knows of a plan's GPU: the model's data without one. `device` has passed make_plan.
 cuda::CudaMachine cuda_machine(int device);
-
-/// Threads worth using for this much data: none for small work.
-int threads_that_pay(const layout::Canonical& c, int allowed) noexcept;
 
 /// Why a candidate that applies is not the chosen one: how far behind it is, and what takes the time.
 std::string why_lost(const plan::Decision& d, const plan::Candidate& k);

@@ -6,6 +6,7 @@
 
 #include "src/api/plan_impl.h"
 #include "src/base/json_value.h"
+#include "src/cpu/share.h"
 #include "src/cpu/team/team.h"
 
 namespace restride {
@@ -87,28 +88,16 @@ std::shared_ptr<Plan::Impl> plan_afresh(const JsonValue& in, const Layout& dst, 
   }
 }
 
-/// True for what a CPU's planner adds or leaves out as the machine and the copy's size have it.
-bool is_optional(const Candidate& fresh, plan::ParamId id) {
-  const plan::Family family = fresh.kernel.family;
-  switch (id) {
-    case plan::ParamId::kNear: return family != plan::Family::kGather;
-    case plan::ParamId::kOrder: return family == plan::Family::kRows;
-    case plan::ParamId::kDirect: return family == plan::Family::kTile;
-    default: return false;
-  }
-}
-
 /// On the CPU any values do that fit, but of the parameters that the family has here.
 void require_same_keys(const Candidate& fresh, const plan::Params& params) {
   const auto has = [](const plan::Params& in, plan::ParamId id) {
     return std::any_of(in.begin(), in.end(), [&](const plan::Param& p) { return p.id == id; });
   };
   for (const plan::Param& p : params)
-    if (!has(fresh.params, p.id) && !is_optional(fresh, p.id))
+    if (!has(fresh.params, p.id))
       throw fail(fmt::format("{} has no '{}' for these layouts", fresh.kernel.text, plan::name(p.id)));
   for (const plan::Param& p : fresh.params)
-    if (!has(params, p.id) && !is_optional(fresh, p.id))
-      throw fail(fmt::format("{} needs '{}'", fresh.kernel.text, plan::name(p.id)));
+    if (!has(params, p.id)) throw fail(fmt::format("{} needs '{}'", fresh.kernel.text, plan::name(p.id)));
 }
 
 /// True when the planner itself offers `kernel` with these parameters, in any order.
@@ -149,7 +138,7 @@ Plan Plan::deserialize(std::string_view text) {
   // The kernel is forced, then the recorded parameters take the place of the planner's.
   const auto fresh = plan_afresh(in, dst, src, options);
   if (fresh->decision.device == DeviceKind::kCpu)  // the text's, also in a parallel region, which allows one
-    fresh->threads = api::threads_that_pay(fresh->canonical, options.threads);
+    fresh->threads = cpu::threads_that_pay(fresh->canonical, options.threads);
   plan::Decision decision = fresh->decision;
   if (decision.chosen.kernel.text != kernel) throw fail(fmt::format("'{}' names no kernel of such a copy", kernel));
   if (decision.device == DeviceKind::kCpu) require_same_keys(decision.chosen, params);

@@ -45,13 +45,12 @@ Bid base_bid(const Canonical& c, const CpuMachine& m) {
   return k;
 }
 
-void push_stream(Candidate* k, const Canonical& c, const CpuMachine& m) {
-  k->params.push_back({ParamId::kStream, c.dst_bytes() >= m.stream_from_bytes ? 1 : 0});
-}
+bool streams(const Canonical& c, const CpuMachine& m) noexcept { return c.dst_bytes() >= m.stream_from_bytes; }
+bool reads_near(const Canonical& c, const CpuMachine& m) noexcept { return m.near && streams(c, m); }
 
 void push_stream_and_near(Candidate* k, const Canonical& c, const CpuMachine& m) {
-  push_stream(k, c, m);
-  if (k->get(ParamId::kStream) != 0 && m.near) k->params.push_back({ParamId::kNear, 1});
+  k->params.push_back({ParamId::kStream, streams(c, m) ? 1 : 0});
+  k->params.push_back({ParamId::kNear, reads_near(c, m) ? 1 : 0});
 }
 
 double stream_ns(const Bid& k, const CpuMachine& m) {

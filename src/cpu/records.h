@@ -1,6 +1,7 @@
 // Copies whose unit is no power of two: records of a few bytes, such as pixels of three channels.
 #pragma once
 
+#include "src/cpu/args.h"
 #include "src/layout/canonical.h"
 
 namespace restride::cpu {
@@ -17,6 +18,10 @@ struct Records {
   layout::Canonical copy;       ///< of records: dst_unit is a record's bytes, src_unit a cell's
   std::int32_t unit_bytes = 1;  ///< of the canonical unit that a record is made of
   bool reversed = false;        ///< a record's units run downwards in src (BGR to RGB)
+
+  RecordShape shape() const noexcept { return {copy.dst_unit, copy.src_unit, unit_bytes, reversed}; }
+  /// Bytes from src's base to the first record, where its first unit is its last in memory.
+  std::int64_t src_shift() const noexcept { return reversed ? unit_bytes - copy.dst_unit : 0; }
 };
 
 /// Records to be transposed: false where both sides' fast modes of records are the same, where records or cells are too

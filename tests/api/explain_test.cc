@@ -21,7 +21,7 @@ TEST(Explain, ShowsTheCanonicalFormTheChoiceAndWhatLost) {
                     "dst        f32 (64,96):(96,1)",
                     "canonical  unit 4: (96,64) dst (4,384)b src (256,4)b, innermost first", "device     cpu, 1 thread",
                     "traffic    reads 24576 bytes in 385 lines, writes 24576 bytes in 385 lines", "chosen     ",
-                    "tile_rows=", "others     ",
+                    "band_cols=64", "others     ",
                     "do not apply\n           run/units       the copy is not one run contiguous on both sides"));
 }
 

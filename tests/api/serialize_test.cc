@@ -88,21 +88,19 @@ TEST(Serialize, CarriesPlansOfEveryFamily) {
   EXPECT_EQ(expect_all_come_back(model), (std::set<std::string_view>{"run", "rows", "tile", "packed", "gather"}));
 }
 
-TEST(Serialize, CarriesWhatOtherMachinesAdd) {
-  const auto comes_back = [](const char* dst, const char* src, const char* family, const char* added) {
-    const std::string text = with(made(dst, src, family).serialize(), "stream", added);
+TEST(Serialize, CarriesWhatOtherMachinesChoose) {
+  using Edits = std::vector<std::pair<const char*, std::int64_t>>;
+  const auto comes_back = [](const char* dst, const char* src, const char* kernel, const Edits& edits) {
+    std::string text = made(dst, src, kernel).serialize();
+    for (const auto& [key, value] : edits) text = with(text, key, value);
     EXPECT_NO_THROW(EXPECT_EQ(Plan::deserialize(text).serialize(), text)) << text;
   };
-  comes_back("f32 (1000)", "f32 (1000)", "run", R"(1,"near":1)");
-  comes_back("f32 (30,40)", "f32 (30,40):(50,1)", "rows", R"(1,"near":1,"order":2)");
-  comes_back("f32 (300,7,5)", "f32 (300,7,5):(35,1,7)", "packed", R"(1,"near":1)");
-  comes_back("f32 (3,70,90)", "f32 (3,70,90):(7000,1,70)", "buffered", R"(1,"near":1)");
-  const std::string tile = made("f32 (64,96)", "f32 (64,96):(1,64)", "tile").serialize();
-  const std::string direct = R"(,"direct":1)";
-  ASSERT_TRUE(holds(tile, direct));
-  std::string staged = tile;
-  staged.erase(staged.find(direct), direct.size());
-  EXPECT_EQ(Plan::deserialize(staged).serialize(), staged);
+  comes_back("f32 (1000)", "f32 (1000)", "run/pieces", {{"stream", 1}, {"near", 1}});
+  comes_back("f32 (30,40)", "f32 (30,40):(50,1)", "rows/units", {{"stream", 1}, {"near", 1}, {"order", 2}});
+  comes_back("f32 (300,7,5)", "f32 (300,7,5):(35,1,7)", "packed/staged", {{"stream", 1}, {"near", 1}, {"way", 3}});
+  comes_back("f32 (3,70,90)", "f32 (3,70,90):(7000,1,70)", "buffered/blocks", {{"stream", 1}, {"near", 1}});
+  comes_back("f32 (64,96)", "f32 (64,96):(1,64)", "tile/units",
+             {{"stream", 1}, {"near", 1}, {"sink", 1}, {"source", 1}});
 }
 
 TEST(Deserialize, RefusesParametersThatTheKernelDoesNotHave) {
@@ -112,12 +110,14 @@ TEST(Deserialize, RefusesParametersThatTheKernelDoesNotHave) {
     return out.replace(from, out.find('}', from) + 1 - from, params);
   };
   EXPECT_NO_THROW(Plan::deserialize(text("gather", "{}")));
-  EXPECT_NO_THROW(Plan::deserialize(text("rows", R"({"stream":1})")));
+  EXPECT_NO_THROW(Plan::deserialize(text("rows", R"({"stream":1,"near":0,"order":0})")));
   for (const char* bad :
        {R"({"tile_rows":-5})", R"({"index_bits":7})", R"({"stream":0})", R"({"near":1})", R"({"order":2})"})
     EXPECT_THROW(Plan::deserialize(text("gather", bad)), ParseError) << bad;
-  for (const char* bad : {"{}", R"({"near":1})", R"({"stream":0,"vector_bytes":-1})", R"({"stream":0,"threads":9})",
-                          R"({"stream":0,"direct":1})", R"({"stream":1,"stream":0})"})
+  for (const char* bad :
+       {"{}", R"({"near":1})", R"({"stream":1,"near":0})", R"({"stream":0,"near":0,"order":0,"sink":0})",
+        R"({"stream":0,"near":0,"order":0,"threads":9})", R"({"stream":0,"near":0,"order":0,"direct":1})",
+        R"({"stream":1,"stream":0,"near":0,"order":0})"})
     EXPECT_THROW(Plan::deserialize(text("rows", bad)), ParseError) << bad;
   EXPECT_TRUE(
       holds(message_of<ParseError>([&] { Plan::deserialize(text("rows", "{}")); }), "rows/units needs 'stream'"));
@@ -153,7 +153,7 @@ TEST(Deserialize, TakesNoMoreThreadsThanThePlannerWould) {
 }
 
 TEST(Deserialize, RefusesTextThatSerializeDidNotMake) {
-  const std::string text = made("f32 (64,96)", "f32 (64,96):(1,64)").serialize();
+  const std::string text = made("f32 (64,96)", "f32 (64,96):(1,64)", "tile/units").serialize();
   std::string steam = text;
   steam.replace(steam.find("\"stream\""), 8, "\"steam\"");
   for (const std::string& bad :
@@ -165,12 +165,13 @@ TEST(Deserialize, RefusesTextThatSerializeDidNotMake) {
 }
 
 TEST(Deserialize, SaysThatAPlanOfAnotherFormatIsToBeMadeAnew) {
-  const std::string text = with(made("f32 (64,96)", "f32 (64,96):(1,64)").serialize(), "restride_plan", 1);
+  const std::string text =
+      with(made("f32 (64,96)", "f32 (64,96):(1,64)", "tile/units").serialize(), "restride_plan", 1);
   EXPECT_TRUE(holds(message_of<ParseError>([&] { Plan::deserialize(text); }), "format 1", "reads 2", "plan again"));
 }
 
 TEST(Deserialize, RefusesIntegersThatWouldWrap) {
-  const std::string text = made("f32 (64,96)", "f32 (64,96):(1,64)").serialize();
+  const std::string text = made("f32 (64,96)", "f32 (64,96):(1,64)", "tile/units").serialize();
   for (const char* key : {"restride_plan", "threads", "dst_align", "stream"}) {
     const std::string message =
         message_of<ParseError>([&] { Plan::deserialize(with(text, key, "18446744073709551615")); });
@@ -180,7 +181,7 @@ TEST(Deserialize, RefusesIntegersThatWouldWrap) {
 }
 
 TEST(Deserialize, NamesTheLimitThatATextPasses) {
-  const std::string text = made("f32 (64,96)", "f32 (64,96):(1,64)").serialize();
+  const std::string text = made("f32 (64,96)", "f32 (64,96):(1,64)", "tile/units").serialize();
   const auto refusal = [](const std::string& wrong) {
     return message_of<ParseError>([&] { Plan::deserialize(wrong); });
   };
@@ -196,7 +197,7 @@ TEST(Deserialize, NamesTheLimitThatATextPasses) {
 }
 
 TEST(Deserialize, ReadsAsManyKeysAsATextHoldsWithoutComparingAllPairs) {
-  const std::string text = made("f32 (64,96)", "f32 (64,96):(1,64)").serialize();
+  const std::string text = made("f32 (64,96)", "f32 (64,96):(1,64)", "tile/units").serialize();
   std::string keys = "{";
   for (int i = 0; i < 80'000; ++i) keys += "\"k" + std::to_string(i) + "\":0,";
   EXPECT_EQ(Plan::deserialize(keys + text.substr(1)).serialize(), text);

@@ -182,9 +182,10 @@ Written written_by(const Layout& src, const Sparse& to) {
 /// Runs a few of the tasks of a copy of bytes into a dense dst, far apart: what they write is right.
 void run_some_tasks(const Plan& plan, const Repeated& from, const Sparse& to) {
   const Plan::Impl& p = plan.impl();
-  const auto* src = reinterpret_cast<const std::byte*>(from.data()) + p.canonical.src_offset + p.cpu.src_shift;
-  auto* dst = reinterpret_cast<std::byte*>(to.data()) + p.canonical.dst_offset + p.cpu.dst_shift;
-  const std::int64_t groups = (p.cpu.tasks + p.cpu.align_tasks - 1) / p.cpu.align_tasks;
+  const cpu::CommonArgs& a = p.cpu.common();
+  const auto* src = reinterpret_cast<const std::byte*>(from.data()) + p.canonical.src_offset + a.src_shift;
+  auto* dst = reinterpret_cast<std::byte*>(to.data()) + p.canonical.dst_offset + a.dst_shift;
+  const std::int64_t groups = (a.tasks + a.align_tasks - 1) / a.align_tasks;
   std::int64_t highest = 0;
   for (const std::int64_t percent : {0, 25, 50, 75, 100}) {
     const std::int64_t at = (groups - 1) / 100 * percent + (groups - 1) % 100 * percent / 100;
@@ -192,7 +193,7 @@ void run_some_tasks(const Plan& plan, const Repeated& from, const Sparse& to) {
     for (std::int64_t more = 1; w.bytes == 0 && more < 10000; more *= 8) {  // blocks behind a mode's end are empty
       to.clear();
       const std::int64_t first = std::max<std::int64_t>(at - more + 1, 0);
-      p.cpu.kernel(p.cpu, dst, src, first * p.cpu.align_tasks, std::min((at + 1) * p.cpu.align_tasks, p.cpu.tasks));
+      p.cpu.run(dst, src, first * a.align_tasks, std::min((at + 1) * a.align_tasks, a.tasks));
       w = written_by(p.src, to);
     }
     EXPECT_GT(w.bytes, 0) << "at " << percent << " %";

@@ -26,10 +26,8 @@ inline const Edits kStreamedNear = {{plan::ParamId::kStream, 1}, {plan::ParamId:
 inline void edit(const Edits& edits, plan::Params* params) {
   for (const auto& [id, value] : edits) {
     const auto at = std::find_if(params->begin(), params->end(), [&](const plan::Param& p) { return p.id == id; });
-    if (at != params->end())
-      at->value = value;
-    else if (id == plan::ParamId::kNear || id == plan::ParamId::kOrder)  // which large copies of some machines have
-      params->push_back({id, value});
+    ASSERT_NE(at, params->end()) << "no parameter " << plan::name(id);
+    at->value = value;
   }
 }
 
@@ -50,7 +48,8 @@ inline void expect_like_naive(const Plan::Impl& plan, std::int64_t dst_skew, boo
   EXPECT_TRUE(src.bytes() == src_before) << "src was changed";
 }
 
-/// Forces `family` with `edits` on every instruction set. dst starts at `dst_skew` and, once more, on a line.
+/// Forces `family`, or a kernel, with `edits` on every instruction set. dst starts at `dst_skew` and, once more, on a
+/// line.
 inline void expect_exact(std::string_view family, std::string_view dst, std::string_view src, Edits edits = {},
                          std::int64_t dst_skew = 13, int threads = 1) {
   Options options;
@@ -76,15 +75,16 @@ inline void expect_disjoint_tasks(std::string_view family, std::string_view dst,
   const Plan::Impl& plan = planned.impl();
   const std::vector<std::byte> from(static_cast<std::size_t>(byte_range(plan.src).second), std::byte{0xff});
   std::vector<std::byte> to(static_cast<std::size_t>(plan.dst.bytes()));
-  const auto* src_base = from.data() + plan.canonical.src_offset + plan.cpu.src_shift;
+  const cpu::CommonArgs& a = plan.cpu.common();
+  const auto* src_base = from.data() + plan.canonical.src_offset + a.src_shift;
   std::int64_t written = 0;
-  for (std::int64_t task = 0; task < plan.cpu.tasks; task += plan.cpu.align_tasks) {
+  for (std::int64_t task = 0; task < a.tasks; task += a.align_tasks) {
     std::fill(to.begin(), to.end(), std::byte{0});
-    plan.cpu.kernel(plan.cpu, to.data() + plan.canonical.dst_offset + plan.cpu.dst_shift, src_base, task,
-                    std::min(task + plan.cpu.align_tasks, plan.cpu.tasks));
+    plan.cpu.run(to.data() + plan.canonical.dst_offset + a.dst_shift, src_base, task,
+                 std::min(task + a.align_tasks, a.tasks));
     written += std::count(to.begin(), to.end(), std::byte{0xff});
   }
-  EXPECT_GT(plan.cpu.tasks, plan.cpu.align_tasks) << planned.explain();
+  EXPECT_GT(a.tasks, a.align_tasks) << planned.explain();
   EXPECT_EQ(written, plan.dst.bytes()) << planned.explain();
 }
 

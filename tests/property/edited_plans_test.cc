@@ -31,8 +31,8 @@ std::shared_ptr<const Plan::Impl> edited_plan(Rng& rng, const Case& c, std::stri
     plan::Params& params = decision.chosen.params;
     if (pick(rng, 0, 2) == 0 && !params.full()) {  // one that the family does not offer here
       const auto any = static_cast<plan::ParamId>(pick(rng, 0, plan::kParamCount - 1));
-      const bool direct = pick(rng, 0, 2) == 0;
-      params.push_back({direct ? plan::ParamId::kDirect : any, pick(rng, 0, 1) == 0 ? 1 : edited(rng, 1)});
+      const bool near = pick(rng, 0, 2) == 0;
+      params.push_back({near ? plan::ParamId::kNear : any, pick(rng, 0, 1) == 0 ? 1 : edited(rng, 1)});
       if (pick(rng, 0, 1) == 0) return api::with_decision(plan.impl(), decision);
     }
     if (params.empty()) return nullptr;

@@ -1,10 +1,8 @@
-// The family buffered: the modes of its block, and its bid.
-#include "src/cpu/buffered/bid.h"
-
-#include <algorithm>
-
-#include "src/base/checked.h"
+// The bid of the family buffered.
 #include "src/cpu/bid.h"
+#include "src/base/checked.h"
+#include "src/cpu/buffered/prepare.h"
+#include "src/cpu/buffered/sets.h"
 
 namespace restride::cpu {
 
@@ -12,74 +10,24 @@ using layout::Canonical;
 
 namespace {
 
-/// The modes that continue `set`, a run of one side, as far as they are inside whole; one in part ends it.
-template <class Next>
-void follow(const Canonical& c, const BufferedSets& s, const Next& next, ModeSet* set) {
-  for (int m = next(c, -1); m >= 0 && set->modes.size() < static_cast<std::size_t>(kBufferedModes); m = next(c, m)) {
-    const std::int64_t points = s.points[static_cast<std::size_t>(m)];
-    if (points == 1) return;
-    set->modes.push_back(static_cast<std::uint8_t>(m));
-    set->points *= points;
-    if (points < c.modes[static_cast<std::size_t>(m)].extent) return;
-  }
-}
-
-/// How much more a transpose's blocks of 16 bytes hold than the units of n rows or columns.
-double padded(std::int64_t n, std::int64_t unit_bytes) {
-  const std::int64_t vector = std::max<std::int64_t>(16 / unit_bytes, 1);
-  return static_cast<double>(ceil_div(n, vector) * vector) / static_cast<double>(n);
-}
-
-/// ns for the shuffles of a unit, those of its rows and columns that are mere padding included.
-double shuffle_ns(const Canonical& c, std::int64_t rows, std::int64_t cols) {
-  const double block = 64.0 / c.dst_unit;  // rows of the largest vector
-  const double waste = padded(rows, c.dst_unit) * padded(cols, c.dst_unit);
-  const auto r = static_cast<double>(rows);
-  const auto n = static_cast<double>(cols);
-  return 0.03 * c.dst_unit * waste + 8 / (std::min(r, block) * n) + 12 / (r * n);
-}
-
-/// Rows and columns such that the work is least: what src's run has more than the columns is walked by itself.
-void choose_rows(const Canonical& c, BufferedSets* s) {
-  double least = 0;
-  ModeSet cols;
-  for (std::uint8_t m : s->src_run.modes) {
-    if (m == 0) break;
-    cols.modes.push_back(m);
-    cols.points *= s->points[m];
-    if (cols.points > kBufferedPoints) break;
-    ModeSet rows;
-    for (std::uint8_t d : s->dst_run.modes) {
-      if (cols.has(d) || rows.points * s->points[d] > kBufferedPoints) break;
-      rows.modes.push_back(d);
-      rows.points *= s->points[d];
-    }
-    const double ns = shuffle_ns(c, rows.points, cols.points);
-    if (s->cols.modes.empty() || ns < least) {
-      least = ns;
-      s->rows = rows;
-      s->cols = cols;
-    }
-  }
-}
-
-/// What src and dst are asked to be long of each.
+/// What src and dst are to be long of each.
 struct Targets {
   std::int64_t dst_bytes = 0;
   std::int64_t src_bytes = 0;
 };
 
 /// ns for a unit beyond the streams of lines: the ends of runs ...
-double run_ends_ns(const BufferedSets& s) {
-  constexpr double kDstRunNs = 15;
-  constexpr double kSrcRunNs = 8;
-  return kDstRunNs / static_cast<double>(s.dst_run.points) + kSrcRunNs / static_cast<double>(s.src_run.points);
+double run_ends_ns(const BufferedSets& s, const CpuMachine& m) {
+  return m.buffered_dst_run_ns / static_cast<double>(s.dst_run.points) +
+         m.buffered_src_run_ns / static_cast<double>(s.src_run.points);
 }
 /// ... and the shuffles.
-double shuffle_ns(const Canonical& c, const BufferedSets& s) { return shuffle_ns(c, s.rows.points, s.cols.points); }
+double shuffle_ns(const Canonical& c, const BufferedSets& s) {
+  return buffered_shuffle_ns(c, s.rows.points, s.cols.points);
+}
 
 /// The sets whose ends cost least: of those that fill a block, long runs in dst against long ones in src.
-bool choose_sets(const Canonical& c, BufferedSets* out, Targets* targets) {
+bool choose_sets(const Canonical& c, const CpuMachine& m, BufferedSets* out, Targets* targets) {
   double least = 0;
   for (Targets t{4096, 64}; t.dst_bytes >= 16 && t.src_bytes <= 4096;) {
     BufferedSets s;
@@ -87,7 +35,7 @@ bool choose_sets(const Canonical& c, BufferedSets* out, Targets* targets) {
       t.dst_bytes /= 2;
       continue;
     }
-    const double ns = run_ends_ns(s) + shuffle_ns(c, s);
+    const double ns = run_ends_ns(s, m) + shuffle_ns(c, s);
     if (least == 0 || ns < least) {
       least = ns;
       *out = s;
@@ -100,61 +48,16 @@ bool choose_sets(const Canonical& c, BufferedSets* out, Targets* targets) {
 
 }  // namespace
 
-int next_in_dst(const Canonical& c, int m) {
-  if (m < 0) return 0;
-  const auto i = static_cast<std::size_t>(m);
-  return i + 1 < c.modes.size() && c.modes[i + 1].dst_stride == c.modes[i].dst_stride * c.modes[i].extent ? m + 1 : -1;
-}
-
-int next_in_src(const Canonical& c, int m) {
-  const layout::CopyMode* last = m < 0 ? nullptr : &c.modes[static_cast<std::size_t>(m)];
-  const std::int64_t stride = last == nullptr ? c.src_unit : last->src_stride * last->extent;
-  for (int i = 0; i < c.rank(); ++i)
-    if (c.modes[static_cast<std::size_t>(i)].src_stride == stride) return i;
-  return -1;
-}
-
-bool buffered_sets(const Canonical& c, std::int64_t dst_run_bytes, std::int64_t src_run_bytes, BufferedSets* out) {
-  if (c.two_sided || c.modes.size() < 2 || c.modes[0].dst_stride != c.dst_unit) return false;
-  if (next_in_src(c, -1) <= 0) return false;
-  BufferedSets s;
-  s.points.resize(c.modes.size(), 1);
-  const std::int64_t max_units = kBufferedBytes / std::max(c.dst_unit, c.src_unit);
-  int inside = 0;
-  const auto take = [&](const auto& next, std::int64_t unit, std::int64_t target) {
-    std::int64_t bytes = unit;
-    for (int m = next(c, -1); m >= 0 && bytes < target; m = next(c, m)) {
-      const std::int64_t extent = c.modes[static_cast<std::size_t>(m)].extent;
-      std::int64_t& points = s.points[static_cast<std::size_t>(m)];
-      if (points == 1) ++inside;
-      s.units /= points;
-      points = std::max(points, block_of(extent, bytes, target));
-      if (points > max_units / s.units) return false;
-      s.units *= points;
-      bytes *= points;
-      if (points < extent) break;
-    }
-    return inside <= kBufferedModes;
-  };
-  if (!take(next_in_dst, c.dst_unit, dst_run_bytes) || !take(next_in_src, c.src_unit, src_run_bytes)) return false;
-  follow(c, s, next_in_dst, &s.dst_run);
-  follow(c, s, next_in_src, &s.src_run);
-  if (s.src_run.modes.empty() || s.src_run.modes[0] == 0 || s.dst_run.modes.empty()) return false;
-  choose_rows(c, &s);
-  if (s.cols.modes.empty() || s.units > kBufferedPoints * std::min(s.dst_run.points, s.src_run.points) ||
-      s.units > kBufferedPoints * s.rows.points * s.cols.points)
-    return false;
-  *out = s;
-  return true;
-}
-
-Bid bid_buffered(const Canonical& c, const CpuMachine& m) {
-  Bid k = base_bid(c, m);
+void bid_buffered(const Question& q, Bid* bid) {
+  const Canonical& c = q.c;
+  const CpuMachine& m = q.machine;
+  Bid& k = *bid;
+  k = base_bid(c, m);
   BufferedSets sets;
   Targets targets;
-  if (!choose_sets(c, &sets, &targets)) {
+  if (!choose_sets(c, m, &sets, &targets)) {
     k.reason = "no set of modes makes dense runs on both sides within a block";
-    return k;
+    return;
   }
   k.applies = true;
   k.params.push_back({ParamId::kRunBytes, targets.dst_bytes});
@@ -168,10 +71,12 @@ Bid bid_buffered(const Canonical& c, const CpuMachine& m) {
     if (sets.points[i] > 1 && !sets.src_run.has(i) && c.modes[i].src_stride % kPageBytes == 0)
       meeting *= sets.points[i];
   const bool one_run = sets.units == std::min(sets.dst_run.points, sets.src_run.points);
-  const double pages = one_run ? 1.15 : meeting > 16 ? 2 : 1.3;
+  const double pages = one_run                     ? m.buffered_one_run_pages
+                       : meeting > m.buffered_ways ? m.buffered_meeting_pages
+                                                   : m.buffered_pages;
   const auto units = static_cast<double>(c.units);
-  set_time(&k, stream_ns(k, m) * pages, units * run_ends_ns(sets) + 60, units * shuffle_ns(c, sets));
-  return k;
+  set_time(&k, stream_ns(k, m) * pages, units * run_ends_ns(sets, m) + m.buffered_start_ns,
+           units * shuffle_ns(c, sets));
 }
 
 }  // namespace restride::cpu

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "src/cpu/args.h"
+#include "src/cpu/buffered/args.h"
 #include "src/cpu/buffered/kernel.h"
 
 namespace restride::cpu {
@@ -13,7 +13,7 @@ namespace restride::cpu {
 /// The points of each mode in the block at a cursor.
 class BlockShape {
  public:
-  BlockShape(const CpuArgs& a, const NestCursor& at) noexcept {
+  BlockShape(const BufferedArgs& a, const NestCursor& at) noexcept {
     std::int64_t part[BufferedBlock::kCapacity + 2];
     for (int i = 0; i < a.block.walked_modes; ++i) {
       const WalkedMode& w = a.block.walked[i];
@@ -47,12 +47,12 @@ struct BlockTables {
   int outer = -1;
   std::int64_t outer_src = 0;
   std::int64_t outer_put = 0;
-  std::int64_t rows[kMaxBufferedPoints];        ///< in src
-  std::int64_t cols[kMaxBufferedPoints];        ///< where a block is put together
-  std::int64_t others_src[kMaxBufferedPoints];  ///< of the modes `inner`
-  std::int64_t others_put[kMaxBufferedPoints];
-  std::int64_t dst_runs[kMaxBufferedPoints];  ///< in dst
-  std::int64_t src_runs[kMaxBufferedPoints];  ///< in src
+  std::int64_t rows[kBufferedPoints];        ///< in src
+  std::int64_t cols[kBufferedPoints];        ///< where a block is put together
+  std::int64_t others_src[kBufferedPoints];  ///< of the modes `inner`
+  std::int64_t others_put[kBufferedPoints];
+  std::int64_t dst_runs[kBufferedPoints];  ///< in dst
+  std::int64_t src_runs[kBufferedPoints];  ///< in src
 };
 
 }  // namespace restride::cpu

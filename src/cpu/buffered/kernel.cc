@@ -26,7 +26,7 @@ constexpr std::int64_t kPiecePitch = kPieceRowBytes + 64;
 /// A finished block on its way out, a few lines after each step of the next one.
 class Leaving {
  public:
-  Leaving(const CpuArgs& a, const BlockTables& t, bool runs_go_on) noexcept
+  Leaving(const BufferedArgs& a, const BlockTables& t, bool runs_go_on) noexcept
       : offsets_(t.dst_runs), writers_(a.stream, runs_go_on) {}
 
   void enter(std::uint8_t* to, const std::uint8_t* block, std::int64_t runs, std::int64_t run_bytes,
@@ -69,18 +69,18 @@ class Leaving {
 };
 
 /// What goes on while a block is put together.
-class Meanwhile {
+class WriteBehind {
  public:
-  Meanwhile(const CpuArgs& a, const BlockTables& t, bool runs_go_on, const std::uint8_t* src, std::int64_t begin,
-            std::int64_t end) noexcept
-      : leaving(a, t, runs_go_on), asker(a, src, begin, end), unit_(a.dst_unit) {}
+  WriteBehind(const BufferedArgs& a, const BlockTables& t, bool runs_go_on, const std::uint8_t* src, std::int64_t begin,
+              std::int64_t end) noexcept
+      : leaving(a, t, runs_go_on), prefetcher(a, a.nest, src, begin, end), unit_(a.dst_unit) {}
   HWY_INLINE void step(std::int64_t bytes) {
     owed_ += bytes;
     if (owed_ >= kStepBytes) go_on();
   }
 
   Leaving leaving;
-  PackedAsker asker;
+  RunPrefetcher prefetcher;
 
  private:
   static constexpr std::int64_t kStepBytes = 512;
@@ -88,7 +88,7 @@ class Meanwhile {
   // Not inlined: it is called from every size of block there is.
   HWY_NOINLINE void go_on() {
     leaving.step(owed_);
-    asker.units_left(owed_ / unit_);
+    prefetcher.units_left(owed_ / unit_);
     owed_ = 0;
   }
 
@@ -98,9 +98,9 @@ class Meanwhile {
 
 /// What the transposes call between their blocks.
 struct Step {
-  Meanwhile* meanwhile;
+  WriteBehind* behind;
   HWY_INLINE void operator()(std::int64_t bytes) const {
-    if (meanwhile != nullptr) meanwhile->step(bytes);
+    if (behind != nullptr) behind->step(bytes);
   }
 };
 
@@ -119,7 +119,7 @@ struct Reading {
   std::int64_t overrun;  ///< where rows shorter than a vector may be read as one: up to this offset in src
 };
 
-Reading reading_of(const CpuArgs& a, std::int64_t block_rows) {
+Reading reading_of(const BufferedArgs& a, std::int64_t block_rows) {
   const BufferedBlock& b = a.block;
   Reading r{a.cast_run != nullptr, INT64_MAX};
   if (b.rows.size > 0) {
@@ -145,7 +145,7 @@ Move move_of(std::int32_t unit) {
 }
 
 /// A matrix of rows and columns by way of a stage.
-HWY_NOINLINE void move_staged(const CpuArgs& a, Move move, const Chains& whole, const Step& step) {
+HWY_NOINLINE void move_staged(const BufferedArgs& a, Move move, const Chains& whole, const Step& step) {
   alignas(64) std::uint8_t stage[kPieceRows * kPiecePitch];
   std::int64_t pitches[kPieceRows];
   for (std::int64_t i = 0; i < kPieceRows; ++i) pitches[i] = i * kPiecePitch;
@@ -171,14 +171,14 @@ HWY_NOINLINE void move_staged(const CpuArgs& a, Move move, const Chains& whole, 
 }
 
 /// Puts one block together at `out` from the source at `src`.
-void put_together(const CpuArgs& a, Move move, const BlockTables& t, const BlockShape& shape, bool direct,
-                  std::uint8_t* out, const std::uint8_t* src, Meanwhile* meanwhile) {
+void put_together(const BufferedArgs& a, Move move, const BlockTables& t, const BlockShape& shape, bool direct,
+                  std::uint8_t* out, const std::uint8_t* src, WriteBehind* behind) {
   const std::int64_t rows = shape.points(a.block.rows);
   const std::int64_t cols = shape.points(a.block.cols);
   const std::int64_t inner = shape.points(t.inner);
   const std::int64_t outer = t.outer < 0 ? 1 : shape.points(t.outer);
   const std::int64_t piece_cols = direct ? even_piece(cols, kPieceRowBytes / a.dst_unit) : cols;
-  const Step step{meanwhile};
+  const Step step{behind};
   for (std::int64_t o = 0; o < outer; ++o)
     for (std::int64_t i = 0; i < inner; ++i)
       for (std::int64_t c = 0; c < cols; c += piece_cols) {
@@ -195,7 +195,7 @@ void put_together(const CpuArgs& a, Move move, const BlockTables& t, const Block
       }
 }
 
-void buffered(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
+void buffered(const BufferedArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
               std::int64_t end) noexcept {
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
@@ -218,24 +218,24 @@ void buffered(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, 
   }
   std::int64_t pitch = a.dst_unit;
   for (int i = 0; i < b.dst_run.size; ++i) pitch *= b.modes[b.dst_run.modes[i]].points;
-  const bool runs_go_on = a.nest.rank > 0 && a.nest.modes[0].dst_stride == pitch;
-  alignas(64) std::uint8_t blocks[2][kMaxBufferedBytes + kLine];
-  Meanwhile meanwhile(a, t, runs_go_on, src, begin, end);
+  const bool runs_go_on = a.nest.rank() > 0 && a.nest[0].dst_stride == pitch;
+  alignas(64) std::uint8_t blocks[2][kBufferedBytes + kLine];
+  WriteBehind behind(a, t, runs_go_on, src, begin, end);
   for (std::int64_t task = begin, now = 0; task < end; ++task, at.next()) {
     const BlockShape shape(a, at);
     if (shape.empty()) continue;
-    meanwhile.asker.enter(shape.points(b.src_runs), t.src_runs, shape.points(b.src_run) * a.src_unit, task);
-    put_together(a, move, t, shape, is_direct(shape, at), blocks[now], src + at.src(), &meanwhile);
-    meanwhile.leaving.enter(dst + at.dst(), blocks[now], shape.points(b.dst_runs), shape.points(b.dst_run) * a.dst_unit,
-                            pitch);
+    behind.prefetcher.enter(shape.points(b.src_runs), t.src_runs, shape.points(b.src_run) * a.src_unit, task);
+    put_together(a, move, t, shape, is_direct(shape, at), blocks[now], src + at.src(), &behind);
+    behind.leaving.enter(dst + at.dst(), blocks[now], shape.points(b.dst_runs), shape.points(b.dst_run) * a.dst_unit,
+                         pitch);
     now ^= 1;
   }
-  meanwhile.leaving.finish();
+  behind.leaving.finish();
 }
 
 }  // namespace
 
-CpuKernel pick_buffered() { return buffered; }
+KernelCode<BufferedArgs> pick_buffered() { return buffered; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace restride::cpu
@@ -244,6 +244,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace restride::cpu {
 HWY_EXPORT(pick_buffered);
-CpuKernel buffered_kernel() noexcept { return HWY_DYNAMIC_DISPATCH(pick_buffered)(); }
+KernelCode<BufferedArgs> buffered_kernel() noexcept { return HWY_DYNAMIC_DISPATCH(pick_buffered)(); }
 }  // namespace restride::cpu
 #endif

@@ -11,14 +11,11 @@
 //   bench/results, classes "medium matrices" and "permutations".
 #pragma once
 
-#include "src/cpu/args.h"
+#include "src/cpu/buffered/args.h"
 
 namespace restride::cpu {
 
-inline constexpr std::int64_t kMaxBufferedBytes = 128 << 10;  ///< of a block
-inline constexpr std::int64_t kMaxBufferedPoints = 2048;      ///< of each of its lists
-
-/// Expects block, nest (outside), stream, cast_run. The kernel of the instruction set in use.
-CpuKernel buffered_kernel() noexcept;
+/// The kernel of the instruction set in use.
+KernelCode<BufferedArgs> buffered_kernel() noexcept;
 
 }  // namespace restride::cpu

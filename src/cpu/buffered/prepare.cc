@@ -1,6 +1,9 @@
 #include "src/cpu/buffered/prepare.h"
 
 #include "src/base/checked.h"
+#include "src/cpu/buffered/kernel.h"
+#include "src/cpu/buffered/sets.h"
+#include "src/cpu/prepare.h"
 
 namespace restride::cpu {
 
@@ -10,7 +13,7 @@ namespace {
 
 /// The order of blocks: a few along dst's runs, then a few along src's, before all others; so that lines and pages that
 /// a block has a part of are used up while the caches and the TLB have them.
-void order_blocks(const Canonical& c, const BufferedSets& sets, const int* place, CpuArgs* a) {
+void order_blocks(const Canonical& c, const BufferedSets& sets, const int* place, BufferedArgs* a) {
   constexpr std::int64_t kNearBytes = 8192;
   struct Walk {
     std::int64_t parts;     // not walked yet
@@ -28,7 +31,7 @@ void order_blocks(const Canonical& c, const BufferedSets& sets, const int* place
   const auto push = [&](std::size_t m, std::int64_t parts) {
     const std::int64_t points = sets.points[m] * walks[m].done;
     if (walks[m].entry >= 0)
-      (walks[m].done > 1 ? b.walked[walks[m].entry].outer : b.walked[walks[m].entry].inner) = a->nest.rank;
+      (walks[m].done > 1 ? b.walked[walks[m].entry].outer : b.walked[walks[m].entry].inner) = a->nest.rank();
     a->nest.push({parts, c.modes[m].dst_stride * points, c.modes[m].src_stride * points});
   };
   const auto near = [&](const ModeSet& run, std::int64_t unit, int (*next)(const Canonical&, int)) {
@@ -62,9 +65,8 @@ void order_blocks(const Canonical& c, const BufferedSets& sets, const int* place
     if (walks[m].parts > 1) push(m, walks[m].parts);
 }
 
-}  // namespace
-
-void fill_block(const Canonical& c, const BufferedSets& sets, CpuArgs* a) {
+/// Fills `block` and `nest`.
+void fill_block(const Canonical& c, const BufferedSets& sets, BufferedArgs* a) {
   BufferedBlock& b = a->block;
   int place[layout::kMaxCopyModes];  // of a canonical mode among the block's
   for (std::size_t m = 0; m < c.modes.size(); ++m) {
@@ -94,6 +96,24 @@ void fill_block(const Canonical& c, const BufferedSets& sets, CpuArgs* a) {
       mode.out_stride = bytes;
       bytes *= mode.points;
     }
+}
+
+}  // namespace
+
+BufferedArgs prepare_buffered(const Canonical& c, const plan::Candidate& k, int) {
+  BufferedSets sets;
+  const std::int64_t dst_bytes = k.get(plan::ParamId::kRunBytes);
+  const std::int64_t src_bytes = k.get(plan::ParamId::kReadBytes);
+  const bool sane = dst_bytes >= 1 && dst_bytes <= kBufferedBytes && src_bytes >= 1 && src_bytes <= kBufferedBytes &&
+                    buffered_sets(c, dst_bytes, src_bytes, &sets);
+  if (!sane) refuse(k, c);
+  BufferedArgs a;
+  set_common(c, k, &a);
+  a.kernel = buffered_kernel();
+  a.src_end = dense_end(c);
+  fill_block(c, sets, &a);
+  a.tasks = a.nest.points();
+  return a;
 }
 
 }  // namespace restride::cpu

@@ -1,12 +1,13 @@
-// A buffered block as its kernel wants it, from the modes that the plan puts inside.
+// The family buffered: its bid, and the arguments of its kernel.
 #pragma once
 
-#include "src/cpu/args.h"
-#include "src/cpu/buffered/bid.h"
+#include "src/cpu/bid.h"
+#include "src/cpu/buffered/args.h"
 
 namespace restride::cpu {
 
-/// Fills `block` and `nest`.
-void fill_block(const layout::Canonical& c, const BufferedSets& sets, CpuArgs* a);
+/// buffered/blocks.
+void bid_buffered(const Question& q, Bid* bid);
+BufferedArgs prepare_buffered(const layout::Canonical& c, const plan::Candidate& k, int threads);
 
 }  // namespace restride::cpu

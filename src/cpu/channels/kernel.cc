@@ -20,8 +20,8 @@ namespace {
 class Mixer {
  public:
   /// `leave`: lines of what it makes go past the caches, if any do.
-  Mixer(const CpuArgs& a, std::int64_t unit, std::int64_t cell, bool together, bool leave)
-      : unit_(unit), channels_(a.col_set.modes[0].extent), cell_(cell) {
+  Mixer(const ChannelsArgs& a, std::int64_t unit, std::int64_t cell, bool together, bool leave)
+      : unit_(unit), channels_(a.channels.extent), cell_(cell) {
     const MoveBlocks move = a.stream ? pick_move_blocks(unit, cell) : nullptr;
     if (move != nullptr)
       lanes_.emplace(move, unit, channels_, cell, together, leave, a.near);
@@ -52,13 +52,13 @@ constexpr std::int64_t kCastPoints = 512;
 
 /// What the two directions share: the walk over tasks, and planes to convert by way of.
 template <class Piece>
-HWY_INLINE void for_pieces(const CpuArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin, std::int64_t end,
-                           const Piece& piece) {
-  const std::int64_t last = a.nest.modes[0].extent - 1;
+HWY_INLINE void for_pieces(const ChannelsArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
+                           std::int64_t end, const Piece& piece) {
+  const std::int64_t last = a.nest[0].extent - 1;
   NestCursor at(a.nest, begin);
   for (std::int64_t task = begin; task < end; ++task, at.next())
     piece(reinterpret_cast<std::uint8_t*>(dst) + at.dst(), reinterpret_cast<const std::uint8_t*>(src) + at.src(),
-          at.index(0) == last ? a.last_units : a.units);
+          at.index(0) == last ? a.last_points : a.points);
   if (a.stream) hwy::FlushStream();
 }
 struct Stage {
@@ -66,19 +66,19 @@ struct Stage {
 };
 
 /// Interleaved in src.
-void split_pieces(const CpuArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
+void split_pieces(const ChannelsArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
                   std::int64_t end) noexcept {
-  const layout::CopyMode& channels = a.col_set.modes[0];
+  const layout::CopyMode& channels = a.channels;
   std::uint8_t* planes[kMaxChannels];
   if (a.cast_run == nullptr) {
-    Mixer mixer(a, a.src_unit, a.row_src_stride / a.src_unit, false, true);
+    Mixer mixer(a, a.src_unit, a.point_src_stride / a.src_unit, false, true);
     for_pieces(a, dst, src, begin, end, [&](std::uint8_t* to, const std::uint8_t* from, std::int64_t n) {
       for (std::int64_t k = 0; k < channels.extent; ++k) planes[k] = to + k * channels.dst_stride;
       mixer.split(planes, from, n);
     });
     return;
   }
-  Mixer mixer(a, a.src_unit, a.row_src_stride / a.src_unit, false, false);
+  Mixer mixer(a, a.src_unit, a.point_src_stride / a.src_unit, false, false);
   Stage stage;
   alignas(64) std::uint8_t converted[kCastPoints * 16 + 64];
   RunWriters writers(a.stream, false);
@@ -86,7 +86,7 @@ void split_pieces(const CpuArgs& a, std::byte* dst, const std::byte* src, std::i
   for_pieces(a, dst, src, begin, end, [&](std::uint8_t* to, const std::uint8_t* from, std::int64_t n) {
     for (std::int64_t i = 0; i < n; i += kCastPoints) {
       const std::int64_t some = std::min(n - i, kCastPoints);
-      mixer.split(planes, from + i * a.row_src_stride, some);
+      mixer.split(planes, from + i * a.point_src_stride, some);
       for (std::int64_t k = 0; k < channels.extent; ++k) {
         std::uint8_t* plane = to + k * channels.dst_stride + i * a.dst_unit;
         if (!a.stream) {
@@ -102,9 +102,9 @@ void split_pieces(const CpuArgs& a, std::byte* dst, const std::byte* src, std::i
 }
 
 /// Interleaved in dst.
-void join_pieces(const CpuArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
+void join_pieces(const ChannelsArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
                  std::int64_t end) noexcept {
-  const layout::CopyMode& channels = a.col_set.modes[0];
+  const layout::CopyMode& channels = a.channels;
   Mixer mixer(a, a.dst_unit, channels.extent, true, true);
   const std::int64_t point_bytes = channels.extent * a.dst_unit;
   Stage stage;
@@ -127,7 +127,7 @@ void join_pieces(const CpuArgs& a, std::byte* dst, const std::byte* src, std::in
 
 }  // namespace
 
-CpuKernel pick_channels(bool together) { return together ? join_pieces : split_pieces; }
+KernelCode<ChannelsArgs> pick_channels(bool together) { return together ? join_pieces : split_pieces; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace restride::cpu
@@ -136,6 +136,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace restride::cpu {
 HWY_EXPORT(pick_channels);
-CpuKernel channels_kernel(bool together) noexcept { return HWY_DYNAMIC_DISPATCH(pick_channels)(together); }
+KernelCode<ChannelsArgs> channels_kernel(bool together) noexcept {
+  return HWY_DYNAMIC_DISPATCH(pick_channels)(together);
+}
 }  // namespace restride::cpu
 #endif

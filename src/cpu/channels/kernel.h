@@ -9,7 +9,7 @@
 //   "small", "images" and "records".
 #pragma once
 
-#include "src/cpu/args.h"
+#include "src/cpu/channels/args.h"
 
 namespace restride::cpu {
 
@@ -18,9 +18,7 @@ inline constexpr std::int64_t kChannelPieceBytes = 32768;  ///< of a task: about
 inline constexpr std::int64_t kMaxChannels = 8;
 inline constexpr std::int64_t kMostAtOnce = 4;  ///< that every processor loads or stores interleaved
 
-/// Expects col_set (the channels' one mode), row_src_stride (bytes from point to point, where src is interleaved), nest
-/// (pieces of the points first), units (points of a piece), last_units, cast_run. The kernel of the instruction set in
-/// use; `together` when the interleaved side is dst.
-CpuKernel channels_kernel(bool together) noexcept;
+/// The kernels of the instruction set in use: `join` when the interleaved side is dst.
+KernelCode<ChannelsArgs> channels_kernel(bool join) noexcept;
 
 }  // namespace restride::cpu

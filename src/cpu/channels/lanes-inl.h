@@ -43,7 +43,7 @@ struct LaneBlocks {
   std::int64_t from_step;
   std::int64_t to_step;
   std::int64_t vectors;                                 ///< out
-  bool near;                                            ///< asks as CpuArgs::near has it
+  bool near;                                            ///< prefetches as CommonArgs::near has it
   Leave leave;                                          ///< kCarry: past the caches, behind what waits in `before`
   std::uint64_t lanes[kMaxChannels][kMaxChannels];      ///< of each vector out: those that come from each one in
   alignas(64) std::uint8_t index[kMaxChannels][64];     ///< of each vector out: where in the one in its lanes lie
@@ -52,7 +52,7 @@ struct LaneBlocks {
 };
 
 #if HWY_TARGET <= HWY_AVX3
-/// How far ahead of what is read is asked for, into the first cache and into the second.
+/// How far ahead of what is read is prefetched, into the first cache and into the second.
 constexpr std::int64_t kNearBytes = 512;
 constexpr std::int64_t kFarBytes = 2048;
 

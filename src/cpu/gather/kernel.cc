@@ -10,31 +10,29 @@ namespace {
 class SideCursor {
  public:
   SideCursor(const Nest& nest, bool dst_side, std::int64_t position) noexcept : nest_(nest), dst_side_(dst_side) {
-    for (int i = 0; i < nest.rank; ++i) {
-      index_[i] = position % nest.modes[i].extent;
-      position /= nest.modes[i].extent;
+    for (int i = 0; i < nest.rank(); ++i) {
+      index_[i] = position % nest[i].extent;
+      position /= nest[i].extent;
       offset_ += index_[i] * stride(i);
     }
   }
   std::int64_t offset() const noexcept { return offset_; }
-  std::int64_t inner_stride() const noexcept { return nest_.rank == 0 ? 0 : stride(0); }
+  std::int64_t inner_stride() const noexcept { return nest_.rank() == 0 ? 0 : stride(0); }
   /// Units left before the innermost mode ends.
-  std::int64_t left() const noexcept { return nest_.rank == 0 ? 1 : nest_.modes[0].extent - index_[0]; }
+  std::int64_t left() const noexcept { return nest_.rank() == 0 ? 1 : nest_[0].extent - index_[0]; }
 
   void advance(std::int64_t n) noexcept {  // n <= left()
-    for (int i = 0; i < nest_.rank; ++i, n = 1) {
+    for (int i = 0; i < nest_.rank(); ++i, n = 1) {
       index_[i] += n;
       offset_ += n * stride(i);
-      if (index_[i] < nest_.modes[i].extent) return;
+      if (index_[i] < nest_[i].extent) return;
       index_[i] = 0;
-      offset_ -= nest_.modes[i].extent * stride(i);
+      offset_ -= nest_[i].extent * stride(i);
     }
   }
 
  private:
-  std::int64_t stride(int i) const noexcept {
-    return dst_side_ ? nest_.modes[i].dst_stride : nest_.modes[i].src_stride;
-  }
+  std::int64_t stride(int i) const noexcept { return dst_side_ ? nest_[i].dst_stride : nest_[i].src_stride; }
 
   const Nest& nest_;
   bool dst_side_;
@@ -48,7 +46,7 @@ void move(std::byte* dst, std::int64_t dst_stride, const std::byte* src, std::in
   for (std::int64_t i = 0; i < n; ++i) std::memcpy(dst + i * dst_stride, src + i * src_stride, kUnit);
 }
 
-void move_units(const CpuArgs& a, std::byte* dst, std::int64_t dst_stride, const std::byte* src,
+void move_units(const GatherArgs& a, std::byte* dst, std::int64_t dst_stride, const std::byte* src,
                 std::int64_t src_stride, std::int64_t n) noexcept {
   if (a.cast_strided != nullptr) return a.cast_strided(dst, dst_stride, src, src_stride, static_cast<std::size_t>(n));
   switch (a.dst_unit) {
@@ -62,8 +60,8 @@ void move_units(const CpuArgs& a, std::byte* dst, std::int64_t dst_stride, const
 
 }  // namespace
 
-void gather(const CpuArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin, std::int64_t end) noexcept {
-  const bool two_sided = a.src_nest.rank > 0;
+void gather(const GatherArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin, std::int64_t end) noexcept {
+  const bool two_sided = a.src_nest.rank() > 0;
   SideCursor to(a.nest, true, begin);
   SideCursor from(two_sided ? a.src_nest : a.nest, false, begin);
   while (begin < end) {

@@ -6,11 +6,11 @@
 // Source and measured: the seed cpy kernel (sizes and byte strides on both sides, one element a thread).
 #pragma once
 
-#include "src/cpu/args.h"
+#include "src/cpu/gather/args.h"
 
 namespace restride::cpu {
 
-/// Expects units, nest (all modes) and, with two sides, src_nest; cast_strided or units of 1..16 bytes.
-void gather(const CpuArgs& args, std::byte* dst, const std::byte* src, std::int64_t begin, std::int64_t end) noexcept;
+void gather(const GatherArgs& args, std::byte* dst, const std::byte* src, std::int64_t begin,
+            std::int64_t end) noexcept;
 
 }  // namespace restride::cpu

@@ -6,16 +6,14 @@
 #include "src/base/checked.h"
 #include "src/base/saturated.h"
 #include "src/cpu/bid.h"
-#include "src/cpu/sets.h"
+#include "src/cpu/packed/prepare.h"
+#include "src/cpu/packed/sets.h"
 
 namespace restride::cpu {
 
 using layout::Canonical;
 
 namespace {
-
-/// A byte put together from windows: what one row holds, reversed or with gaps, moves without a stage by rows.
-constexpr double kLeastByteNs = 0.06;
 
 /// Bytes between the points of each mode in the stage: source runs one behind the other.
 using Strides = detail::FixedVector<std::int64_t, layout::kMaxCopyModes>;
@@ -61,15 +59,16 @@ double windows(const Canonical& c, const PackedSets& s, const Strides& strides) 
 /// How a tile is permuted, and what a unit of it takes.
 struct Way {
   double unit_ns;
-  bool woven;
+  bool planes;
 };
 
 Way cheapest_way(const Canonical& c, const PackedSets& s, const CpuMachine& m, bool stream) {
   const std::int64_t unit = c.dst_unit;
   Way way{unit >= 4 ? m.pick_unit_ns * static_cast<double>(unit) / 4 : m.pick_unit_ns, false};
-  if (unit <= 2 && s.woven && m.packed_cycle_ns == 0) return {kLeastByteNs * static_cast<double>(unit), true};
+  if (unit <= 2 && s.planes && m.packed_cycle_ns == 0)
+    return {m.packed_least_byte_ns * static_cast<double>(unit), true};
   if (unit > 8 || m.packed_cycle_ns == 0) return way;
-  if (s.woven) {
+  if (s.planes) {
     const std::int64_t rows = s.points[0];
     const std::int64_t cols = s.points[s.src_run.front()];
     const bool records = std::min(rows, cols) >= 2 && std::min(rows, cols) <= 4 && std::max(rows, cols) * unit >= 64;
@@ -82,7 +81,7 @@ Way cheapest_way(const Canonical& c, const PackedSets& s, const CpuMachine& m, b
       std::int64_t to_pitch = unit;
       for (std::uint8_t i = 0; i < s.src_run.front(); ++i) to_pitch *= s.points[i];
       const Grouping grouping = grouping_of(unit, rows, cols, stage_strides(c, s)[0], to_pitch);
-      // Its first columns want all of a plane in the first cache, besides what leaves and what was asked for.
+      // Its first columns want all of a plane in the first cache, besides what leaves and what was prefetched.
       const bool roomy = rows * cols * unit <= kMostNearPlane;
       if (grouping.cells != 0)
         cycles = std::min(cycles, kGroupedShown * grouping.cycles + (roomy ? 0 : one_plane_cycles(rows * cols * unit)));
@@ -91,11 +90,11 @@ Way cheapest_way(const Canonical& c, const PackedSets& s, const CpuMachine& m, b
     if (ns < way.unit_ns) way = {ns, true};
   }
   const std::int64_t lanes = 64 / unit;
-  if (stream && s.woven && unit >= m.least_shuffled_unit && s.dst_run_units >= lanes) {
+  if (stream && s.planes && unit >= m.least_shuffled_unit && s.dst_run_units >= lanes) {
     const double pairs = std::max(windows(c, s, stage_strides(c, s)) / 2, 1.0);
     const bool alike = lanes % s.points[0] == 0 || s.points[0] % lanes == 0;
     const double ns = std::max(m.packed_cycle_ns * step_cycles(pairs, alike) / static_cast<double>(lanes),
-                               kLeastByteNs * static_cast<double>(unit));
+                               m.packed_least_byte_ns * static_cast<double>(unit));
     if (pairs <= (unit <= 2 ? 8 : 4) && ns < way.unit_ns) way = {ns, false};
   }
   return way;
@@ -114,6 +113,7 @@ Bid offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std::
   k.applies = true;
   k.params.push_back({ParamId::kRunBytes, run});
   k.params.push_back({ParamId::kReadBytes, read});
+  k.params.push_back({ParamId::kWay, static_cast<std::int64_t>(PackedWay::kByShape)});
   push_stream_and_near(&k, c, m);
   // Runs in src may have gaps, which are read along; the last one may be shorter.
   const std::int64_t src_bytes =
@@ -123,56 +123,57 @@ Bid offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std::
   k.written_lines = lines_for_runs(c.dst_bytes(), sets.dst_run_units * c.dst_unit, m.line_bytes);
   const double tiles = static_cast<double>(c.units) / static_cast<double>(sets.units);
   const Way way = cheapest_way(c, sets, m, k.get(ParamId::kStream) != 0);
-  // The table is made once; where planes are woven there is none. Large copies look for shuffles in it as well.
+  // The table is made once; where planes are transposed there is none. Large copies look for shuffles in it as well.
   const double table_ns =
-      way.woven ? 0 : static_cast<double>(sets.units) * (k.get(ParamId::kStream) ? 2 : 0.5) * m.unit_ns;
+      way.planes
+          ? 0
+          : static_cast<double>(sets.units) *
+                (k.get(ParamId::kStream) != 0 ? m.packed_streamed_table_units : m.packed_table_units) * m.unit_ns;
   // Two modes that are cut unevenly make four shapes of tile, for two of which there is a table at a time.
   const int uneven = uneven_cuts(c, sets);
-  // Where neither side of a tile is one run, pages change with every run of either; those of dst often go on with the
-  // next tile, so long ones of src help. (Zen 5, a register of 23 qubits, 512 bytes of dst: 0.35 of a copy with as many
-  // of src, 0.47 with 2048.)
   double pages = 1;
   if (std::max(sets.src_run_units, sets.dst_run_units) < sets.units)
-    pages = 1.1 + 0.15 * std::min(1.0, 512.0 / static_cast<double>(sets.src_run_bytes));
-  // What is woven leaves run by run; so many runs under way push each other out of the fill buffers.
-  constexpr std::int64_t kManyRuns = 16;
-  if (way.woven && sets.units / sets.dst_run_units >= kManyRuns) pages *= 1.6;
+    pages = m.packed_pages + m.packed_short_run_pages *
+                                 std::min(1.0, m.packed_short_run_bytes / static_cast<double>(sets.src_run_bytes));
+  if (way.planes && sets.units / sets.dst_run_units >= m.packed_many_runs_from)
+    pages *= m.packed_many_runs;  // planes leave run by run
   const std::int64_t runs = sets.units / sets.src_run_units + sets.units / sets.dst_run_units;
   const double tables_ns = table_ns * (uneven > 1 ? std::max(1.0, tiles / 4) : 1.0);
-  set_time(&k, stream_ns(k, m) * pages, 60 + tiles * m.row_ns * static_cast<double>(runs),
+  set_time(&k, stream_ns(k, m) * pages, m.packed_start_ns + tiles * m.row_ns * static_cast<double>(runs),
            static_cast<double>(c.units) * way.unit_ns + tables_ns);
   return k;
 }
 
 }  // namespace
 
-double woven_cycles(std::int64_t unit, std::int64_t rows, std::int64_t cols, std::int64_t from_pitch,
-                    std::int64_t to_pitch, std::int64_t longest, std::int64_t lanes) {
+double moved_plane_cycles(std::int64_t unit, std::int64_t rows, std::int64_t cols, std::int64_t from_pitch,
+                          std::int64_t to_pitch, std::int64_t longest, std::int64_t lanes) {
   if (splits_records(unit, rows, cols, from_pitch, lanes) || joins_records(unit, rows, cols, to_pitch, lanes))
     return records_cycles(unit, rows, cols);
   const std::int64_t vector_bytes = plane_vector_bytes(unit, rows) >= longest ? longest : 16;
   return plane_cycles(unit, rows, cols, vector_bytes, rows * unit >= vector_bytes || to_pitch == rows * unit);
 }
 
-Bid bid_packed(const Canonical& c, const CpuMachine& m) {
+void bid_packed(const Question& q, Bid* bid) {
+  const Canonical& c = q.c;
+  const CpuMachine& m = q.machine;
   PackedSets sets;
   std::int64_t run = kPackedRunBytes;
-  const std::int64_t max_units = std::min<std::int64_t>(kPackedUnits, kPackedBytes / c.dst_unit);
+  const std::int64_t max_units = most_packed_units(c);
   while (run >= 32 && !packed_sets(c, run, run, max_units, kPackedModes, &sets)) run /= 2;
   if (run < 32) {
-    Bid none = base_bid(c, m);
-    none.reason = "no set of modes makes dense runs on both sides within a tile";
-    return none;
+    bid->reason = "no set of modes makes dense runs on both sides within a tile";
+    return;
   }
-  Bid best = offer(c, m, sets, run, run);
-  if (sets.units == sets.dst_run_units) return best;
+  Bid& best = *bid;
+  best = offer(c, m, sets, run, run);
+  if (sets.units == sets.dst_run_units) return;
   const int uneven = uneven_cuts(c, sets);
   for (std::int64_t read = 2 * run; read <= kPackedRunBytes; read *= 2) {
     if (!packed_sets(c, run, read, max_units, kPackedModes, &sets) || uneven_cuts(c, sets) > uneven) break;
     const Bid longer = offer(c, m, sets, run, read);
     if (longer.predicted.time_ns < best.predicted.time_ns) best = longer;
   }
-  return best;
 }
 
 }  // namespace restride::cpu

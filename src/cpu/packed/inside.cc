@@ -30,7 +30,7 @@ struct DstOrder {
 
 }  // namespace
 
-void TileRuns::lay_out(const CpuArgs& a, const Points& points) noexcept {
+void TileRuns::lay_out(const PackedArgs& a, const Points& points) noexcept {
   points_ = points;
   laid_out_ = true;
   unit_ = a.dst_unit;

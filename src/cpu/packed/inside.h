@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "src/cpu/args.h"
+#include "src/cpu/packed/args.h"
 #include "src/cpu/packed/kernel.h"
 
 namespace restride::cpu {
@@ -25,7 +25,7 @@ class TileRuns {
     std::int64_t n[Packed::kCapacity] = {};
     bool operator==(const Points&) const = default;
   };
-  static Points points_at(const CpuArgs& a, const NestCursor& at) noexcept {
+  static Points points_at(const PackedArgs& a, const NestCursor& at) noexcept {
     Points points;
     for (int i = 0; i < a.packed.rank; ++i) {
       const PackedMode& m = a.packed.modes[i];
@@ -35,7 +35,7 @@ class TileRuns {
   }
   bool is_for(const Points& points) const noexcept { return laid_out_ && points == points_; }
 
-  void lay_out(const CpuArgs& a, const Points& points) noexcept;
+  void lay_out(const PackedArgs& a, const Points& points) noexcept;
   /// Byte offsets into the stage of all units, in dst's order.
   void place_units(const Packed& p, std::int32_t* offsets) const noexcept;
   /// The same of the planes that modes `row` and `col` make, as pairs with their offsets in the tile as it leaves.
@@ -69,8 +69,8 @@ class TileRuns {
   std::int64_t src_runs_ = 0;
   std::int64_t dst_run_ = 0;
   std::int64_t dst_runs_ = 0;
-  std::int64_t src_offsets_[kMaxPackedRuns];
-  std::int64_t dst_offsets_[kMaxPackedRuns];
+  std::int64_t src_offsets_[kPackedRuns];
+  std::int64_t dst_offsets_[kPackedRuns];
 };
 
 }  // namespace restride::cpu

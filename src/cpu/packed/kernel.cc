@@ -21,12 +21,12 @@ namespace {
 /// Bytes of dst that are put together before they are written.
 constexpr std::int64_t kPieceBytes = 512;
 
-/// Bytes of dst whose source is asked for at once: more would wait for room among the first cache's misses.
-constexpr std::int64_t kMostAskedBytes = 2048;
+/// Bytes of dst whose source is prefetched at once: more would wait for room among the first cache's misses.
+constexpr std::int64_t kMostPrefetchBytes = 2048;
 
 /// The tile's source runs, converted if there is a cast, one behind the other.
 template <std::size_t kUnit>
-HWY_INLINE void stage_runs(const CpuArgs& a, const TileTable<kUnit>& t, std::uint8_t* HWY_RESTRICT stage,
+HWY_INLINE void stage_runs(const PackedArgs& a, const TileTable<kUnit>& t, std::uint8_t* HWY_RESTRICT stage,
                            const std::uint8_t* HWY_RESTRICT src) {
   for (std::int64_t r = 0; r < t.src_runs(); ++r, stage += t.stage_run_bytes()) {
     const std::uint8_t* from = src + t.src_offset(r);
@@ -39,33 +39,35 @@ HWY_INLINE void stage_runs(const CpuArgs& a, const TileTable<kUnit>& t, std::uin
 
 /// True when the tile whose src begins at byte `at` is a stage as it lies there.
 template <std::size_t kUnit>
-HWY_INLINE bool may_read_in_place(const CpuArgs& a, const TileTable<kUnit>& t, std::int64_t at) {
+HWY_INLINE bool may_read_in_place(const PackedArgs& a, const TileTable<kUnit>& t, std::int64_t at) {
   return a.near && a.cast_run == nullptr && t.src_runs() == 1 && at + t.src_offset(0) + t.read_bytes() <= a.src_end;
 }
 
 /// Writes a tile's runs piece by piece. made(unit, n): where n units of dst lie, from number `unit` of the tile on.
-/// asked: units of them for which source was asked for before; where it was for all of them, runs are one piece.
+/// fetched: units of them for which source was prefetched before; where it was for all of them, runs are one piece.
 template <std::size_t kUnit, class Made>
-HWY_INLINE void leave_in_pieces(const TileTable<kUnit>& t, std::uint8_t* dst, RunWriters& writers, PackedAsker& asker,
-                                std::int64_t asked, const Made& made) {
+HWY_INLINE void leave_in_pieces(const TileTable<kUnit>& t, std::uint8_t* dst, RunWriters& writers,
+                                RunPrefetcher& prefetcher, std::int64_t fetched, const Made& made) {
   constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
-  const std::int64_t piece = asked < t.units() ? kPieceBytes / kUnitBytes : t.dst_run();
+  const std::int64_t piece = fetched < t.units() ? kPieceBytes / kUnitBytes : t.dst_run();
   for (std::int64_t r = 0; r < t.dst_runs(); ++r) {
     std::uint8_t* to = dst + t.dst_offset(r);
     for (std::int64_t u = 0; u < t.dst_run(); u += piece) {
       const std::int64_t n = std::min(piece, t.dst_run() - u);
-      asker.units_left(std::clamp<std::int64_t>(n - asked, 0, n));
-      asked -= n;
+      prefetcher.units_left(std::clamp<std::int64_t>(n - fetched, 0, n));
+      fetched -= n;
       const std::uint8_t* from = made(r * t.dst_run() + u, n);
       writers.write(r, to + u * kUnitBytes, from, static_cast<std::size_t>(n * kUnitBytes));
     }
   }
 }
 
-/// Weaves a tile's planes and writes them: where they lie one behind the other in dst, line by line as they are woven.
+/// Transposes a tile's planes and writes them: where they lie one behind the other in dst, line by line as they are
+/// transposed.
 template <std::size_t kUnit>
-HWY_INLINE void leave_woven(const CpuArgs& a, const TileTable<kUnit>& t, std::uint8_t* tile, const std::uint8_t* stage,
-                            std::uint8_t* leaving, RunWriters& writers, PackedAsker& asker) {
+HWY_INLINE void leave_planes(const PackedArgs& a, const TileTable<kUnit>& t, std::uint8_t* tile,
+                             const std::uint8_t* stage, std::uint8_t* leaving, RunWriters& writers,
+                             RunPrefetcher& prefetcher) {
   constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
   constexpr auto line = static_cast<std::int64_t>(kLine);
   Plane plane = t.plane();
@@ -73,13 +75,13 @@ HWY_INLINE void leave_woven(const CpuArgs& a, const TileTable<kUnit>& t, std::ui
   const bool in_order = t.planes_in_order();
   const auto open = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(run) % kLine);
   plane.stream = t.streams_planes() && open == 0;
-  // What leaves through the caches is woven where it belongs, but for the end, behind which vectors would write.
+  // What leaves through the caches is transposed where it belongs, but for the end, behind which vectors would write.
   const std::int64_t plane_bytes = plane.rows * plane.cols * kUnitBytes;
   const std::int64_t in_place = plane.stream            ? t.planes()
                                 : in_order && !a.stream ? t.planes() - ceil_div(line, plane_bytes)
                                                         : 0;
   const bool by_line = in_order && a.stream;
-  std::int64_t asked = 0;                                                 // units
+  std::int64_t fetched = 0;                                               // units
   std::int64_t left = std::max<std::int64_t>(in_place, 0) * plane_bytes;  // bytes of the tile
   const std::int64_t shift = by_line ? open : -left;                      // of the tile in `leaving`
   const std::int64_t slice = t.slice_cols();
@@ -92,10 +94,10 @@ HWY_INLINE void leave_woven(const CpuArgs& a, const TileTable<kUnit>& t, std::ui
       plane.to = to + c * plane.to_pitch;
       plane.cols = std::min(slice, t.plane().cols - c);
       const std::int64_t units = plane.rows * plane.cols * plane.count;
-      const std::int64_t ask = asker.straight() ? units : std::min(units, kMostAskedBytes / kUnitBytes);
-      asker.units_left(ask);
-      asked += ask;
-      t.weave(plane);
+      const std::int64_t fetch = prefetcher.straight() ? units : std::min(units, kMostPrefetchBytes / kUnitBytes);
+      prefetcher.units_left(fetch);
+      fetched += fetch;
+      t.move(plane);
       if (!by_line || i < in_place) continue;
       const std::int64_t ready = (i + plane.count - 1) * plane_bytes + (c + plane.cols) * plane.to_pitch;
       if (left == 0 && open != 0 && ready >= line - open) {
@@ -109,26 +111,26 @@ HWY_INLINE void leave_woven(const CpuArgs& a, const TileTable<kUnit>& t, std::ui
     const std::int64_t rest = t.units() * kUnitBytes - left;
     if (rest > 0) writers.write(0, run + left, leaving + shift + left, static_cast<std::size_t>(rest));
   } else {
-    leave_in_pieces(t, tile, writers, asker, asked, [&](std::int64_t unit, std::int64_t) RESTRIDE_INLINE_LAMBDA {
+    leave_in_pieces(t, tile, writers, prefetcher, fetched, [&](std::int64_t unit, std::int64_t) RESTRIDE_INLINE_LAMBDA {
       return leaving + unit * kUnitBytes;
     });
   }
 }
 
 /// True when the next tile goes on with every run of dst.
-bool runs_go_on(const CpuArgs& a) {
+bool runs_go_on(const PackedArgs& a) {
   std::int64_t run_bytes = a.dst_unit;
   for (int m = 0; m < a.packed.dst_run_modes; ++m) run_bytes *= a.packed.modes[m].block;
-  return a.nest.rank > 0 && a.nest.modes[0].dst_stride == run_bytes;
+  return a.nest.rank() > 0 && a.nest[0].dst_stride == run_bytes;
 }
 
 template <std::size_t kUnit>
-void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
+void packed(const PackedArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
             std::int64_t end) noexcept {
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
-  // Woven tiles leave from a buffer of their size, the others piece by piece.
-  constexpr std::int64_t kOutBytes = kUnit <= kMostWoven ? kMaxPackedBytes : kPieceBytes;
+  // Tiles of planes leave from a buffer of their size, the others piece by piece.
+  constexpr std::int64_t kOutBytes = kUnit <= kWidestPlaneUnit ? kPackedBytes : kPieceBytes;
   alignas(64) std::uint8_t staged[kStageBytes];
   alignas(64) std::uint8_t leaving[kOutBytes + 128];
   // Whole tiles, and those that a mode's end cuts short, come in turn: a table for the last two shapes.
@@ -136,7 +138,7 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
   int last = 0;
   RunWriters writers(a.stream, runs_go_on(a));
   NestCursor at(a.nest, begin);
-  PackedAsker asker(a, src, begin, end);
+  RunPrefetcher prefetcher(a, a.nest, src, begin, end);
   for (std::int64_t task = begin; task < end; ++task, at.next()) {
     const auto points = TileTable<kUnit>::points_at(a, at);
     if (!tables[last].is_for(points)) {
@@ -150,10 +152,10 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
       stage = src + at.src() + t.src_offset(0);
     else
       stage_runs(a, t, staged, src + at.src());
-    asker.enter(t.src_runs(), t.src_offsets(), t.src_run_bytes(), task, src + at.src(), t.reach());
-    if constexpr (kUnit <= kMostWoven) {
-      if (t.weaves()) {
-        leave_woven(a, t, tile, stage, leaving, writers, asker);
+    prefetcher.enter(t.src_runs(), t.src_offsets(), t.src_run_bytes(), task, src + at.src(), t.reach());
+    if constexpr (kUnit <= kWidestPlaneUnit) {
+      if (t.by_planes()) {
+        leave_planes(a, t, tile, stage, leaving, writers, prefetcher);
         continue;
       }
     }
@@ -161,7 +163,7 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
       if (t.shuffled()) {
         using Steps = Shuffles<kUnit>;
         std::int64_t step = 0;  // pieces come in order, and are whole steps
-        leave_in_pieces(t, tile, writers, asker, 0, [&](std::int64_t, std::int64_t n) RESTRIDE_INLINE_LAMBDA {
+        leave_in_pieces(t, tile, writers, prefetcher, 0, [&](std::int64_t, std::int64_t n) RESTRIDE_INLINE_LAMBDA {
           const std::int64_t steps = ceil_div(n, Steps::kLanes);
           t.shuffles().take(step, steps, stage, leaving);
           step += steps;
@@ -170,7 +172,7 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
         continue;
       }
     }
-    leave_in_pieces(t, tile, writers, asker, 0, [&](std::int64_t unit, std::int64_t n) RESTRIDE_INLINE_LAMBDA {
+    leave_in_pieces(t, tile, writers, prefetcher, 0, [&](std::int64_t unit, std::int64_t n) RESTRIDE_INLINE_LAMBDA {
       pick_by_table<kUnit>(leaving, stage, t.table() + unit, n);
       return leaving;
     });
@@ -181,7 +183,7 @@ void packed(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, st
 
 }  // namespace
 
-CpuKernel pick_packed(int dst_unit) {
+KernelCode<PackedArgs> pick_packed(int dst_unit) {
   switch (dst_unit) {
     case 1: return packed<1>;
     case 2: return packed<2>;
@@ -198,6 +200,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace restride::cpu {
 HWY_EXPORT(pick_packed);
-CpuKernel packed_kernel(int dst_unit) noexcept { return HWY_DYNAMIC_DISPATCH(pick_packed)(dst_unit); }
+KernelCode<PackedArgs> packed_kernel(int dst_unit) noexcept { return HWY_DYNAMIC_DISPATCH(pick_packed)(dst_unit); }
 }  // namespace restride::cpu
 #endif

@@ -8,22 +8,17 @@
 //   destination, or a whole tile, on its way out.
 // Traffic: source runs and destination runs of at least a few lines each; every line once.
 // Source and measured: tile sets as in cuTT's packed kernels (Hynninen, Lyakh 2017). A tile is permuted in the way that
-//   takes least (cpu/packed/ways.h): plane by plane in registers, rows in groups (grouped_plane-inl.h) or one by one
-//   (weave-inl.h), by a list of shuffles worked out once (shuffles-inl.h), or unit by unit from the table
+//   takes least (cpu/packed/ways.h): plane by plane in registers, rows in groups (grouped_planes-inl.h) or one by one
+//   (planes-inl.h), by a list of shuffles worked out once (shuffles-inl.h), or unit by unit from the table
 //   (table_pick-inl.h). Zen 5, one thread, batches of 55 random sizes below 33x33 in units of 1 to 8 bytes, in turns:
 //   0.65 of a copy with rows one by one and tiles that leave as a whole, 0.80 in groups and line by line.
 #pragma once
 
-#include "src/cpu/args.h"
+#include "src/cpu/packed/args.h"
 
 namespace restride::cpu {
 
-/// The largest tile: units of it, bytes of it, runs of it on either side.
-inline constexpr std::int64_t kMaxPackedUnits = 8192;
-inline constexpr std::int64_t kMaxPackedBytes = 16 << 10;
-inline constexpr std::int64_t kMaxPackedRuns = 2048;
-
-/// Expects packed, nest (outer modes, blocks included), stream, cast_run.
-CpuKernel packed_kernel(int dst_unit) noexcept;
+/// The kernel of the instruction set in use.
+KernelCode<PackedArgs> packed_kernel(int dst_unit) noexcept;
 
 }  // namespace restride::cpu

@@ -8,11 +8,11 @@
 
 #include <hwy/highway.h>
 
-#if defined(RESTRIDE_KERNELS_CPU_WEAVE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef RESTRIDE_KERNELS_CPU_WEAVE_INL_H_
-#undef RESTRIDE_KERNELS_CPU_WEAVE_INL_H_
+#if defined(RESTRIDE_KERNELS_CPU_PLANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RESTRIDE_KERNELS_CPU_PLANES_INL_H_
+#undef RESTRIDE_KERNELS_CPU_PLANES_INL_H_
 #else
-#define RESTRIDE_KERNELS_CPU_WEAVE_INL_H_
+#define RESTRIDE_KERNELS_CPU_PLANES_INL_H_
 #endif
 
 #include "src/cpu/packed/grouped_planes-inl.h"
@@ -24,8 +24,8 @@ namespace restride::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The widest units that planes are woven of.
-inline constexpr std::size_t kMostWoven = 8;
+/// The widest units that planes are made of.
+inline constexpr std::size_t kWidestPlaneUnit = 8;
 
 /// Rows a vector of at most kBytes holds.
 template <std::size_t kUnit, std::size_t kBytes>
@@ -108,7 +108,7 @@ HWY_INLINE void split_records(const Plane& p) {
   }
 }
 
-/// kCount rows woven into records (arrays to records): cols is long, to_pitch = kCount units.
+/// kCount rows joined into records (arrays to records): cols is long, to_pitch = kCount units.
 template <std::size_t kUnit, int kCount>
 HWY_INLINE void join_records(const Plane& p) {
   using Lane = typename LaneOf<kUnit>::type;
@@ -131,7 +131,7 @@ HWY_INLINE void join_records(const Plane& p) {
 /// Calls act(std::integral_constant<std::size_t, V>) with V the bytes of a vector for these rows: 16, or the most.
 template <std::size_t kUnit, class Act>
 HWY_INLINE auto with_plane_vector(std::int64_t rows, const Act& act) {
-  // Vectors of half a line would be for the few planes of AVX-512 that are not taken in groups (grouped_plane-inl.h).
+  // Vectors of half a line would be for the few planes of AVX-512 that are not taken in groups (grouped_planes-inl.h).
   constexpr std::size_t kLongest = Block<kUnit>::kVectorBytes;
   if constexpr (kLongest > 16)
     if (plane_vector_bytes(kUnit, rows) >= static_cast<std::int64_t>(kLongest))
@@ -154,9 +154,9 @@ HWY_INLINE bool joins_records(const Plane& p) {
   return cpu::joins_records(static_cast<std::int64_t>(kUnit), p.rows, p.cols, p.to_pitch, kRecordLanes<kUnit>);
 }
 
-/// True when a plane may leave past the caches as it is woven: its columns are whole lines, a vector each or several,
-/// or halves of lines that follow each other. (Not halves of 8-byte units: their blocks are two columns wide, and left
-/// slower than by way of a buffer.)
+/// True when a plane may leave past the caches as it is transposed: its columns are whole lines, a vector each or
+/// several, or halves of lines that follow each other. (Not halves of 8-byte units: their blocks are two columns wide,
+/// and left slower than by way of a buffer.)
 template <std::size_t kUnit>
 inline bool streams_columns(const Plane& p) {
   const std::int64_t column_bytes = p.rows * static_cast<std::int64_t>(kUnit);
@@ -167,15 +167,15 @@ inline bool streams_columns(const Plane& p) {
   });
 }
 
-/// What weave_plane takes: see cpu/packed/ways.h.
+/// What move_plane takes: see cpu/packed/ways.h.
 template <std::size_t kUnit>
-inline double weave_cycles(const Plane& p) {
-  return woven_cycles(static_cast<std::int64_t>(kUnit), p.rows, p.cols, p.from_pitch, p.to_pitch,
-                      static_cast<std::int64_t>(Block<kUnit>::kVectorBytes), kRecordLanes<kUnit>);
+inline double cycles_of_plane(const Plane& p) {
+  return moved_plane_cycles(static_cast<std::int64_t>(kUnit), p.rows, p.cols, p.from_pitch, p.to_pitch,
+                            static_cast<std::int64_t>(Block<kUnit>::kVectorBytes), kRecordLanes<kUnit>);
 }
 
 template <std::size_t kUnit>
-HWY_INLINE void weave_plane(const Plane& p) {
+HWY_INLINE void move_plane(const Plane& p) {
 #if HWY_TARGET != HWY_SCALAR
   if (splits_records<kUnit>(p)) {
     if (p.cols == 2) return split_records<kUnit, 2>(p);
@@ -193,8 +193,8 @@ HWY_INLINE void weave_plane(const Plane& p) {
 
 /// The same for all `count` planes.
 template <std::size_t kUnit>
-HWY_NOINLINE void weave_planes(Plane p) {
-  for (std::int64_t n = p.count; n > 0; --n, p.from += p.from_step, p.to += p.to_step) weave_plane<kUnit>(p);
+HWY_NOINLINE void move_planes(Plane p) {
+  for (std::int64_t n = p.count; n > 0; --n, p.from += p.from_step, p.to += p.to_step) move_plane<kUnit>(p);
 }
 
 }  // namespace HWY_NAMESPACE

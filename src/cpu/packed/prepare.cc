@@ -1,11 +1,18 @@
 #include "src/cpu/packed/prepare.h"
 
+#include <algorithm>
+
 #include "src/base/checked.h"
-#include "src/cpu/order.h"
+#include "src/cpu/packed/kernel.h"
+#include "src/cpu/packed/sets.h"
+#include "src/cpu/prepare.h"
 
 namespace restride::cpu {
 
-void fill_packed(const layout::Canonical& c, const PackedSets& sets, CpuArgs* a) {
+namespace {
+
+/// Fills `packed` and `nest`, and turns the modes that src's run walks downwards.
+void fill_packed(const layout::Canonical& c, const PackedSets& sets, PackedArgs* a) {
   Packed& p = a->packed;
   int place[layout::kMaxCopyModes];  // of a canonical mode among the tile's, -1 outside
   for (std::size_t m = 0; m < c.modes.size(); ++m) {
@@ -17,7 +24,7 @@ void fill_packed(const layout::Canonical& c, const PackedSets& sets, CpuArgs* a)
       place[m] = p.rank;
       p.modes[p.rank] = {mode.extent, points, mode.dst_stride, mode.src_stride, -1};
       if (static_cast<int>(m) < sets.dst_run) p.dst_run_modes = p.rank + 1;
-      if (points < mode.extent) p.modes[p.rank].outer = a->nest.rank;
+      if (points < mode.extent) p.modes[p.rank].outer = a->nest.rank();
       ++p.rank;
     }
     if (points < mode.extent)
@@ -32,6 +39,27 @@ void fill_packed(const layout::Canonical& c, const PackedSets& sets, CpuArgs* a)
     for (int i = 0; i < placed; ++i) there |= p.src_order[i] == place[m];
     if (!there) p.src_order[placed++] = static_cast<std::uint8_t>(place[m]);
   }
+}
+
+}  // namespace
+
+PackedArgs prepare_packed(const layout::Canonical& c, const plan::Candidate& k, int) {
+  PackedSets sets;
+  const std::int64_t run = k.get(plan::ParamId::kRunBytes);
+  const std::int64_t read = k.get(plan::ParamId::kReadBytes, run);
+  const std::int64_t way = k.get(plan::ParamId::kWay);
+  const bool sane = run >= 1 && run <= kPackedRunBytes && read >= 1 && read <= kPackedRunBytes && way >= 0 &&
+                    way <= static_cast<std::int64_t>(PackedWay::kShuffles) &&
+                    packed_sets(c, run, read, most_packed_units(c), kPackedModes, &sets);
+  if (!sane) refuse(k, c);
+  PackedArgs a;
+  set_common(c, k, &a);
+  a.kernel = packed_kernel(c.dst_unit);
+  a.way = static_cast<PackedWay>(way);
+  a.src_end = dense_end(c);
+  fill_packed(c, sets, &a);
+  a.tasks = a.nest.points();
+  return a;
 }
 
 }  // namespace restride::cpu

@@ -1,12 +1,13 @@
-// A packed tile as its kernel wants it, from the modes that the plan puts inside.
+// The family packed: its bid, and the arguments of its kernel.
 #pragma once
 
-#include "src/cpu/args.h"
-#include "src/cpu/sets.h"
+#include "src/cpu/bid.h"
+#include "src/cpu/packed/args.h"
 
 namespace restride::cpu {
 
-/// Fills `packed` and `nest`, and turns the modes that src's run walks downwards.
-void fill_packed(const layout::Canonical& c, const PackedSets& sets, CpuArgs* a);
+/// packed/staged.
+void bid_packed(const Question& q, Bid* bid);
+PackedArgs prepare_packed(const layout::Canonical& c, const plan::Candidate& k, int threads);
 
 }  // namespace restride::cpu

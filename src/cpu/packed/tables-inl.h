@@ -23,37 +23,41 @@ namespace restride::cpu {
 namespace HWY_NAMESPACE {
 
 /// Room for a tile, and for the rows that the last block of a narrow plane reads past it.
-constexpr std::int64_t kStageBytes = 3 * kMaxPackedBytes;
+constexpr std::int64_t kStageBytes = 3 * kPackedBytes;
 
 /// A tile's inside, and how it is permuted.
 template <std::size_t kUnit>
 class TileTable : public TileRuns {
  public:
-  /// Lays the tile out anew, and finds the way of permuting it that takes least.
-  HWY_NOINLINE void build(const CpuArgs& a, const Points& points) noexcept {
+  /// Lays the tile out anew, and permutes it in the way that the plan says, or else in the one that takes least. Where
+  /// the plan's way cannot take tiles of this shape, it is the table.
+  HWY_NOINLINE void build(const PackedArgs& a, const Points& points) noexcept {
     lay_out(a, points);
     const Packed& p = a.packed;
     read_bytes_ = stage_bytes() + 64;
     // The table of places is made for picking, and for working shuffles out.
-    shuffle_ = weave_ = grouped_ = false;
+    const bool free = a.way == PackedWay::kByShape;
+    shuffle_ = planes_way_ = grouped_ = false;
     const double picking = pick_cycles(kUnit) * static_cast<double>(units());
     bool planes = false;
-    if constexpr (kUnit <= kMostWoven) planes = find_planes(p);
-    // Of several runs nothing leaves before all is woven: that eats up what groups save.
-    const double weaving =
+    if constexpr (kUnit <= kWidestPlaneUnit)
+      planes = (free || a.way == PackedWay::kPlanes || a.way == PackedWay::kGrouped) && find_planes(p, a.way);
+    // Of several runs nothing leaves before all is transposed: that eats up what groups save.
+    const double by_planes_cycles =
         planes ? static_cast<double>(planes_) *
-                         (grouped_ && dst_runs() == 1 ? groups_.cycles() : weave_cycles<kUnit>(plane_)) +
+                         (grouped_ && dst_runs() == 1 ? groups_.cycles() : cycles_of_plane<kUnit>(plane_)) +
                      (planes_ == 1 && !grouped_ ? one_plane_cycles(units() * static_cast<std::int64_t>(kUnit)) : 0)
                : picking;
     if constexpr (kPermutes<kUnit>) {
-      if (a.stream) {  // so large a copy makes up for working them out
+      if (free ? a.stream : a.way == PackedWay::kShuffles) {  // so large a copy makes up for working them out
         place_units(p, table_);
-        shuffle_ = shuffles_.build(table_, dst_runs(), dst_run()) && shuffles_.cycles() <= std::min(weaving, picking);
+        shuffle_ = shuffles_.build(table_, dst_runs(), dst_run()) &&
+                   (!free || shuffles_.cycles() <= std::min(by_planes_cycles, picking));
         if (shuffle_) return;
       }
     }
-    weave_ = planes && weaving <= picking;
-    if (weave_) {
+    planes_way_ = planes && (!free || by_planes_cycles <= picking);
+    if (planes_way_) {
       place_planes(p, 0, p.src_order[0], table_);
       order_ = order_of_planes(p, 0, p.src_order[0], table_, plane_.cols * plane_.to_pitch);
       plane_.from_step = order_.from_step;
@@ -72,23 +76,23 @@ class TileTable : public TileRuns {
   /// True when the tile is permuted by shuffles worked out beforehand.
   bool shuffled() const noexcept { return shuffle_; }
   /// True when the tile is permuted plane by plane; else by the table.
-  bool weaves() const noexcept { return weave_; }
+  bool by_planes() const noexcept { return planes_way_; }
   const Plane& plane() const noexcept { return plane_; }
   /// Bytes of a plane, all of which its first columns need.
-  std::int64_t reach() const noexcept { return weave_ ? plane_.rows * plane_.from_pitch : 0; }
+  std::int64_t reach() const noexcept { return planes_way_ ? plane_.rows * plane_.from_pitch : 0; }
   /// Transposes one of the planes, or some.
-  HWY_INLINE void weave(const Plane& plane) const {
+  HWY_INLINE void move(const Plane& plane) const {
     if (grouped_)
       groups_.move(plane);
     else
-      weave_planes<kUnit>(plane);
+      move_planes<kUnit>(plane);
   }
   /// True when the planes' columns may go straight to a dst that is on a line, one plane behind the other.
   bool streams_planes() const noexcept { return stream_planes_; }
   /// True when planes lie one behind the other in dst.
   bool planes_in_order() const noexcept { return order_.in_order; }
   std::int64_t planes() const noexcept { return planes_; }
-  /// What is woven before some of it leaves: columns of a plane, or planes that lie evenly on both sides.
+  /// What is transposed before some of it leaves: columns of a plane, or planes that lie evenly on both sides.
   std::int64_t slice_cols() const noexcept { return grouped_ ? groups_.slice_cols() : plane_.cols; }
   std::int64_t slice_planes(std::int64_t first) const noexcept {
     return std::min(slice_planes_, order_.even - first % order_.even);
@@ -101,7 +105,7 @@ class TileTable : public TileRuns {
  private:
   /// Planes of the fastest mode of dst and the fastest of src; false when they are one mode, when one of them is
   /// turned or has gaps, or when reading whole blocks would leave the stage.
-  bool find_planes(const Packed& p) noexcept {
+  bool find_planes(const Packed& p, PackedWay way) noexcept {
     const int col = p.src_order[0];
     if (col == 0 || stage_stride(0) < 0 || stage_stride(col) != static_cast<std::int64_t>(kUnit)) return false;
     std::int64_t to_pitch = kUnit;
@@ -111,20 +115,21 @@ class TileTable : public TileRuns {
       if (m != 0 && m != col) planes_ *= points(m);
     }
     plane_ = {nullptr, nullptr, points(0), points(col), stage_stride(0), to_pitch};
-    grouped_ = groups_.make(plane_, kUnit) && groups_.cycles() <= weave_cycles<kUnit>(plane_);
+    grouped_ = way != PackedWay::kPlanes && groups_.make(plane_, kUnit) &&
+               (way == PackedWay::kGrouped || groups_.cycles() <= cycles_of_plane<kUnit>(plane_));
     const std::int64_t own_bytes =
         (plane_.rows - 1) * plane_.from_pitch + plane_.cols * static_cast<std::int64_t>(kUnit);
     const std::int64_t behind = grouped_ ? std::max<std::int64_t>(groups_.read_bytes() - own_bytes, 0)
                                          : (plane_rows_read<kUnit>(plane_.rows) - plane_.rows) * plane_.from_pitch + 64;
-    if (stage_bytes() + behind > kStageBytes || planes_ * 2 > kMaxPackedUnits) return false;
+    if (stage_bytes() + behind > kStageBytes || planes_ * 2 > kPackedUnits) return false;
     read_bytes_ = stage_bytes() + behind;
     return true;
   }
 
   bool shuffle_ = false;
   Shuffles<kUnit> shuffles_;
-  bool weave_ = false;
-  bool grouped_ = false;  ///< woven planes are taken in groups of rows
+  bool planes_way_ = false;
+  bool grouped_ = false;  ///< planes are taken in groups of rows
   GroupedPlane groups_;
   PlaneOrder order_;
   std::int64_t slice_planes_ = 1;
@@ -132,7 +137,7 @@ class TileTable : public TileRuns {
   Plane plane_{};
   std::int64_t planes_ = 0;
   std::int64_t read_bytes_ = 0;
-  alignas(64) std::int32_t table_[kMaxPackedUnits];
+  alignas(64) std::int32_t table_[kPackedUnits];
 };
 
 }  // namespace HWY_NAMESPACE

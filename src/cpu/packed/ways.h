@@ -33,7 +33,7 @@ constexpr std::int64_t plane_vector_bytes(std::int64_t unit, std::int64_t rows) 
 }
 
 /// How a plane is taken in groups of rows, each read by one or two vectors whatever its rows' pitch
-/// (grouped_plane-inl.h).
+/// (grouped_planes-inl.h).
 struct Grouping {
   std::int64_t cells = 0;    ///< in a group's vector, a column each; 0: the plane is not taken like that
   std::int64_t columns = 0;  ///< that are taken at once: all of the cells, or as many as fewer windows hold
@@ -45,7 +45,7 @@ struct Grouping {
 /// What of them is not hidden behind memory; other ways' cycles have that in them.
 inline constexpr double kGroupedShown = 0.6;
 
-/// Bytes of a plane that may be woven column by column out of the first cache.
+/// Bytes of a plane that may be transposed column by column out of the first cache.
 inline constexpr std::int64_t kMostNearPlane = 10 << 10;
 
 /// The grouping that takes least for rows x cols units. Columns of less than a vector have to follow each other in dst.
@@ -92,12 +92,12 @@ constexpr bool joins_records(std::int64_t unit, std::int64_t rows, std::int64_t 
   return to_pitch == rows * unit && rows >= 2 && rows <= 4 && cols >= lanes;
 }
 
-/// A plane as its kernel weaves it, row by row: by vectors of 16 bytes, or of `longest` where columns fill them; as
+/// A plane as its kernel transposes it, row by row: by vectors of 16 bytes, or of `longest` where columns fill them; as
 /// records where those have enough of the `lanes` that vectors take at once.
-double woven_cycles(std::int64_t unit, std::int64_t rows, std::int64_t cols, std::int64_t from_pitch,
-                    std::int64_t to_pitch, std::int64_t longest, std::int64_t lanes);
+double moved_plane_cycles(std::int64_t unit, std::int64_t rows, std::int64_t cols, std::int64_t from_pitch,
+                          std::int64_t to_pitch, std::int64_t longest, std::int64_t lanes);
 
-/// What a tile that is one plane takes besides: nothing of it leaves before all of it is woven.
+/// What a tile that is one plane takes besides: nothing of it leaves before all of it is transposed.
 constexpr double one_plane_cycles(std::int64_t bytes) { return static_cast<double>(bytes) * (8.0 / 64); }
 
 }  // namespace restride::cpu

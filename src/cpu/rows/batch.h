@@ -1,10 +1,10 @@
-// Rows, or pieces of rows, of a walk: a few at a time, with those behind them, which are asked for meanwhile.
+// Rows, or pieces of rows, of a walk: a few at a time, with those behind them, which are prefetched meanwhile.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
-#include "src/cpu/args.h"
+#include "src/cpu/rows/args.h"
 
 namespace restride::cpu {
 
@@ -13,7 +13,7 @@ class RowBatch {
   static constexpr std::int64_t kMost = 32;
 
   /// The rows of tasks [begin, end), before the first batch.
-  RowBatch(const CpuArgs& a, std::int64_t begin, std::int64_t end) noexcept
+  RowBatch(const RowsArgs& a, std::int64_t begin, std::int64_t end) noexcept
       : a_(a), walk_(a.nest, begin), left_(end - begin) {}
 
   /// On to the next batch; false when there is none.
@@ -26,8 +26,9 @@ class RowBatch {
     }
     while (known_ < 2 * kMost && left_ > 0) {
       // A run of the innermost mode at a time.
-      const layout::CopyMode& m = a_.nest.modes[0];
-      const std::int64_t run = a_.nest.rank == 0 ? 1 : std::min({m.extent - walk_.index(0), left_, 2 * kMost - known_});
+      const layout::CopyMode& m = a_.nest[0];
+      const std::int64_t run =
+          a_.nest.rank() == 0 ? 1 : std::min({m.extent - walk_.index(0), left_, 2 * kMost - known_});
       const std::int64_t dst = walk_.dst(), src = walk_.src();
       for (std::int64_t i = 0; i < run; ++i) {
         dst_[known_ + i] = dst + i * m.dst_stride;
@@ -56,7 +57,7 @@ class RowBatch {
   }
 
  private:
-  const CpuArgs& a_;
+  const RowsArgs& a_;
   NestCursor walk_;
   std::int64_t left_;
   std::int64_t n_ = 0;

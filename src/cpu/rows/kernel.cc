@@ -15,7 +15,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 /// Rows long enough to take in turns, where the prefetcher runs ahead on all.
-void long_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
+void long_rows(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
   for (RowBatch rows(a, begin, end); rows.next();)
     for (std::int64_t i = 0; i < rows.size(); i += strands_at_once(a)) {
       Strand strands[kStrands];
@@ -26,35 +26,35 @@ void long_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
   hwy::FlushStream();
 }
 
-/// Dense whole rows that stay in the caches as they are: nothing to ask for, nothing to join.
-void cached_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
+/// Dense whole rows that stay in the caches as they are: nothing to prefetch, nothing to join.
+void cached_rows(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
   const auto bytes = static_cast<std::size_t>(a.units * a.dst_unit);
   NestCursor at(a.nest, begin);
   for (std::int64_t row = begin; row < end; ++row, at.next()) copy_bytes(dst + at.dst(), src + at.src(), bytes);
 }
 
 /// True when rows are what line_rows takes.
-bool are_short_lines(const CpuArgs& a, const std::uint8_t* dst) {
+bool are_short_lines(const RowsArgs& a, const std::uint8_t* dst) {
   constexpr std::int64_t kMostBytes = 512;
   const std::int64_t bytes = a.units * a.dst_unit;
   return a.stream && a.near && a.cast_run == nullptr && a.row_src_stride == a.src_unit && a.last_units == 0 &&
-         bytes <= kMostBytes && bytes % static_cast<std::int64_t>(kLine) == 0 && dst_divides(a, dst, kLine);
+         bytes <= kMostBytes && bytes % static_cast<std::int64_t>(kLine) == 0 && dst_divides(dst, a.nest, kLine);
 }
 
 /// Dense whole rows of a few whole lines: nothing to put together, so a row takes two steps of the walk and its lines.
-/// Rows that follow each other in src are left to the prefetcher, which is faster alone than with what is asked for.
-void line_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
+/// Rows that follow each other in src are left to the prefetcher, which is faster alone than with what is prefetched.
+void line_rows(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
   constexpr auto kLineBytes = static_cast<std::int64_t>(kLine);
   const std::int64_t bytes = a.units * a.dst_unit;
-  const bool asks = a.nest.rank > 0 && a.nest.modes[0].src_stride != bytes;
+  const bool prefetches = a.nest.rank() > 0 && a.nest[0].src_stride != bytes;
   const std::int64_t distance = near_rows_ahead(bytes);
   NestCursor at(a.nest, begin);
   NestCursor ahead(a.nest, std::min(begin + distance, end - 1));
   for (std::int64_t row = begin; row < end; ++row, at.next()) {
-    if (asks && row + distance < end) {
+    if (prefetches && row + distance < end) {
       const std::uint8_t* behind = src + ahead.src();
-      for (std::int64_t k = 0; k < bytes; k += kLineBytes) ask_for(a, behind + k);
-      ask_for(a, behind + bytes - 1);  // where src is off lines
+      for (std::int64_t k = 0; k < bytes; k += kLineBytes) prefetch_line(a, behind + k);
+      prefetch_line(a, behind + bytes - 1);  // where src is off lines
       ahead.next();
     }
     std::uint8_t* to = dst + at.dst();
@@ -65,15 +65,16 @@ void line_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std
 }
 
 /// One row after the other, through a buffer where units are picked or converted.
-void rows_in_order(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
+void rows_in_order(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin,
+                   std::int64_t end) {
   const bool dense = a.row_src_stride == a.src_unit;
   alignas(64) std::uint8_t buffer[2048];
   const std::int64_t buffer_units = static_cast<std::int64_t>(sizeof buffer) / a.dst_unit;
   Writer out(a.stream);
-  const RowAsker asker(a, dst, src);
+  const RowPrefetcher prefetcher(a, dst, src);
   for (RowBatch rows(a, begin, end); rows.next();)
     for (std::int64_t i = 0; i < rows.size(); ++i) {
-      asker.at(rows, i);
+      prefetcher.at(rows, i);
       std::uint8_t* to = dst + rows.dst(i);
       const std::uint8_t* from = src + rows.src(i);
       const std::int64_t units = rows.units(i);
@@ -90,7 +91,7 @@ void rows_in_order(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src,
   out.finish();
 }
 
-void rows(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
+void rows(const RowsArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
           std::int64_t end) noexcept {
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
@@ -105,7 +106,7 @@ void rows(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std:
 
 }  // namespace
 
-CpuKernel pick_rows() { return rows; }
+KernelCode<RowsArgs> pick_rows() { return rows; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace restride::cpu
@@ -114,6 +115,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace restride::cpu {
 HWY_EXPORT(pick_rows);
-CpuKernel rows_kernel() noexcept { return HWY_DYNAMIC_DISPATCH(pick_rows)(); }
+KernelCode<RowsArgs> rows_kernel() noexcept { return HWY_DYNAMIC_DISPATCH(pick_rows)(); }
 }  // namespace restride::cpu
 #endif

@@ -9,19 +9,18 @@
 // Source and measured: pitched copies of memcpy2D; the open line is ours. bench/results, class "rows".
 #pragma once
 
-#include "src/cpu/args.h"
+#include "src/cpu/rows/args.h"
 
 namespace restride::cpu {
 
 /// Rows of twice this many bytes and more are cut into pieces of it, each a task.
 inline constexpr std::int64_t kRowPieceBytes = 64 << 10;
-/// The same, where what is read is asked for a few KiB ahead; of the wider side.
+/// The same, where what is read is prefetched a few KiB ahead; of the wider side.
 inline constexpr std::int64_t kNearPieceBytes = 2 << 10;
-/// Of units that far apart in src a row's lines are asked for; of others no two share a line.
-inline constexpr std::int64_t kMostAskedCell = 64;
+/// Of units that far apart in src a row's lines are prefetched; of others no two share a line.
+inline constexpr std::int64_t kMostPrefetchedCell = 64;
 
-/// Expects units (of a row or a piece), last_units, row_src_stride, nest (rows), stream, near, cast_run and
-/// cast_strided.
-CpuKernel rows_kernel() noexcept;
+/// The kernel of the instruction set in use.
+KernelCode<RowsArgs> rows_kernel() noexcept;
 
 }  // namespace restride::cpu

@@ -17,7 +17,7 @@
 #define RESTRIDE_KERNELS_CPU_RECORD_PICK_INL_H_
 #endif
 
-#include "src/cpu/args.h"
+#include "src/cpu/rows/args.h"
 #include "src/cpu/simd/records-inl.h"
 #include "src/cpu/simd/stream-inl.h"
 
@@ -31,7 +31,7 @@ class RecordPick {
   /// Bytes behind the last record that a pick may write.
   static constexpr std::int64_t kRoom = 64;
 
-  explicit RecordPick(const CpuArgs& a) : record_(a.dst_unit), stride_(a.row_src_stride) {
+  explicit RecordPick(const RowsArgs& a) : record_(a.dst_unit), stride_(a.row_src_stride) {
     const std::int64_t cell = std::abs(stride_);
     at_once_ = (kVector - record_) / cell + 1;
     fill_vector_ = records_that_span(kVector, record_, cell);
@@ -39,7 +39,7 @@ class RecordPick {
     lead_ = stride_ < 0 ? record_ - kVector : 0;
     for (std::int64_t i = 0; i < kVector; ++i) {
       const std::int64_t k = i / record_;
-      const std::int64_t from = k * stride_ - lead_ + byte_in_cell(a, i % record_);
+      const std::int64_t from = k * stride_ - lead_ + byte_in_cell(a.record, i % record_);
       index_[i] = static_cast<std::uint8_t>(k < at_once_ ? from : 0);
     }
   }

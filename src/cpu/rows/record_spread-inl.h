@@ -15,7 +15,7 @@
 #define RESTRIDE_KERNELS_CPU_RECORD_SPREAD_INL_H_
 #endif
 
-#include "src/cpu/args.h"
+#include "src/cpu/rows/args.h"
 #include "src/cpu/rows/record_pick-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -27,7 +27,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// A vector of cells at a time, stored under a mask.
 class RecordSpread {
  public:
-  explicit RecordSpread(const CpuArgs& a)
+  explicit RecordSpread(const RowsArgs& a)
       : record_(a.dst_unit), from_stride_(a.row_src_stride), to_stride_(a.row_dst_stride) {
     const std::int64_t cell = std::abs(from_stride_);
     at_once_ = (kVector - record_) / std::max(cell, to_stride_) + 1;
@@ -35,7 +35,7 @@ class RecordSpread {
     lead_ = from_stride_ < 0 ? record_ - kVector : 0;
     for (std::int64_t k = 0; k < at_once_; ++k)
       for (std::int64_t b = 0; b < record_; ++b) {
-        index_[k * to_stride_ + b] = static_cast<std::uint8_t>(k * from_stride_ - lead_ + byte_in_cell(a, b));
+        index_[k * to_stride_ + b] = static_cast<std::uint8_t>(k * from_stride_ - lead_ + byte_in_cell(a.record, b));
         mask_ |= std::uint64_t{1} << (k * to_stride_ + b);
       }
   }
@@ -81,7 +81,7 @@ class RecordSpread {
 /// Picked together, then stored one by one, each by two words that may overlap.
 class RecordSpread {
  public:
-  explicit RecordSpread(const CpuArgs& a)
+  explicit RecordSpread(const RowsArgs& a)
       : pick_(a), record_(a.dst_unit), from_stride_(a.row_src_stride), to_stride_(a.row_dst_stride) {}
 
   /// n records from the one at `from` into the cells from `to` on. Reads nothing outside the bytes they span.

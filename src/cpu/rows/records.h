@@ -8,12 +8,11 @@
 // Source and measured: one shuffle, worked out once, for every vector of source (record_pick-inl.h). bench/results.
 #pragma once
 
-#include "src/cpu/args.h"
+#include "src/cpu/rows/args.h"
 
 namespace restride::cpu {
 
-/// Expects what rows_kernel does, with dst_unit = bytes of a record, src_unit = bytes of a cell, record_unit and
-/// record_reversed.
-CpuKernel record_rows_kernel() noexcept;
+/// The kernel of the instruction set in use; args have their `record` set.
+KernelCode<RowsArgs> record_rows_kernel() noexcept;
 
 }  // namespace restride::cpu

@@ -60,14 +60,14 @@ HWY_INLINE void move_short_rows(std::int64_t rows, std::size_t bytes, const To& 
 }
 
 /// Rows of several whole lines leave past the caches as well by themselves. Pieces of longer rows are none of these.
-inline bool short_rows_fit(const CpuArgs& a) {
+inline bool short_rows_fit(const RowsArgs& a) {
   const std::int64_t bytes = a.units * std::max(a.src_unit, a.dst_unit);
   const bool lines = a.stream && a.cast_run == nullptr && bytes > 64 && bytes % 64 == 0;
   return bytes <= kShortRowBytes && a.last_units == 0 && !lines;
 }
 
 /// Tasks [begin, end), each of them a row.
-inline void short_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin,
+inline void short_rows(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin,
                        std::int64_t end) {
   const auto src_bytes = static_cast<std::size_t>(a.units * a.src_unit);
   const std::int64_t dst_bytes = a.units * a.dst_unit;
@@ -78,7 +78,7 @@ inline void short_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* 
   std::int64_t in_stage[RowBatch::kMost];
   for (std::int64_t i = 0; i < RowBatch::kMost; ++i) in_stage[i] = i * static_cast<std::int64_t>(src_bytes);
   Writer out(a.stream);
-  const RowAsker asker(a, dst, src);
+  const RowPrefetcher prefetcher(a, dst, src);
   for (RowBatch rows(a, begin, end); rows.next();) {
     const std::uint8_t* leaving = staged;
     if (dense) {
@@ -86,13 +86,13 @@ inline void short_rows(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* 
           rows.size(), src_bytes,
           [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA { return straight ? dst + rows.dst(i) : staged + in_stage[i]; },
           [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA {
-            asker.at(rows, i);
+            prefetcher.at(rows, i);
             return src + rows.src(i);
           });
       if (straight) continue;
     } else {
       for (std::int64_t i = 0; i < rows.size(); ++i) {
-        asker.at(rows, i);
+        prefetcher.at(rows, i);
         pick_units(a, staged + i * dst_bytes, src + rows.src(i), a.units);
       }
     }

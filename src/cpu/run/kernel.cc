@@ -15,7 +15,7 @@ namespace {
 /// Bytes of the wider side that a strand of the run is long.
 constexpr std::int64_t kStrandBytes = 64 << 10;
 
-void stream_run(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t units) {
+void stream_run(const RunArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t units) {
   const std::int64_t strand = kStrandBytes / std::max(a.dst_unit, a.src_unit);
   for (std::int64_t i = 0; i < units;) {
     Strand strands[kStrands];
@@ -33,7 +33,7 @@ void stream_run(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, st
   hwy::FlushStream();
 }
 
-void run(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
+void run(const RunArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
          std::int64_t end) noexcept {
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base) + begin * a.dst_unit;
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base) + begin * a.src_unit;
@@ -48,7 +48,7 @@ void run(const CpuArgs& a, std::byte* dst_base, const std::byte* src_base, std::
 
 }  // namespace
 
-CpuKernel pick_run() { return run; }
+KernelCode<RunArgs> pick_run() { return run; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace restride::cpu
@@ -57,6 +57,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace restride::cpu {
 HWY_EXPORT(pick_run);
-CpuKernel run_kernel() noexcept { return HWY_DYNAMIC_DISPATCH(pick_run)(); }
+KernelCode<RunArgs> run_kernel() noexcept { return HWY_DYNAMIC_DISPATCH(pick_run)(); }
 }  // namespace restride::cpu
 #endif

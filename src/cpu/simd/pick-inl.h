@@ -89,7 +89,7 @@ void pick(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from, 
 }
 
 /// n units from `from`, a.row_src_stride apart, converted if the plan converts, densely to `to`.
-inline void pick_units(const CpuArgs& a, std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from,
+inline void pick_units(const StridedArgs& a, std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from,
                        std::int64_t n) {
   if (a.cast_run != nullptr) {
     if (a.row_src_stride == a.src_unit)

@@ -26,9 +26,9 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Byte b of a record in dst is this one of its cell in src.
-inline std::int64_t byte_in_cell(const CpuArgs& a, std::int64_t b) {
-  if (!a.record_reversed) return b;
-  return a.dst_unit - a.record_unit - b / a.record_unit * a.record_unit + b % a.record_unit;
+inline std::int64_t byte_in_cell(const RecordShape& r, std::int64_t b) {
+  if (!r.reversed) return b;
+  return r.bytes - r.unit_bytes - b / r.unit_bytes * r.unit_bytes + b % r.unit_bytes;
 }
 
 /// Records of `record` bytes, `cell` bytes apart, that span `bytes` or more.
@@ -49,13 +49,13 @@ class UnitRecords {
   static constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
   static constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
 
-  explicit UnitRecords(const CpuArgs& a) {
+  explicit UnitRecords(const RecordShape& r) {
     const auto unit = static_cast<std::int64_t>(kUnit);
-    const std::int64_t record = a.dst_unit;
+    const std::int64_t record = r.bytes;
     piece_bytes_ = record * kCols;
     for (std::int64_t i = 0; i < 16; ++i) {
       const std::int64_t b = i % unit;
-      spread_[i] = static_cast<std::uint8_t>(b < record ? i / unit * a.src_unit + byte_in_cell(a, b) : 0);
+      spread_[i] = static_cast<std::uint8_t>(b < record ? i / unit * r.cell_bytes + byte_in_cell(r, b) : 0);
     }
     for (std::int64_t i = 0; i < 64; ++i)
       pack_[i] = static_cast<std::uint8_t>(i < kPackBytes / unit * record ? i / record * unit + i % record : 0);
@@ -109,7 +109,7 @@ class LongRecords {
   static constexpr std::int64_t kRows = 4;
   static constexpr std::int64_t kCols = 4;
 
-  explicit LongRecords(const CpuArgs& a) : record_(a.dst_unit), cell_(a.src_unit) {}
+  explicit LongRecords(const RecordShape& r) : record_(r.bytes), cell_(r.cell_bytes) {}
 
   template <class Room>
   HWY_INLINE void move(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Room& room) const {
@@ -134,8 +134,8 @@ class TurnedRecords {
   static constexpr std::int64_t kRows = 1;
   static constexpr std::int64_t kCols = 1;
 
-  explicit TurnedRecords(const CpuArgs& a) : record_(a.dst_unit) {
-    for (std::int64_t b = 0; b < record_; ++b) from_[b] = static_cast<std::uint8_t>(byte_in_cell(a, b));
+  explicit TurnedRecords(const RecordShape& r) : record_(r.bytes) {
+    for (std::int64_t b = 0; b < record_; ++b) from_[b] = static_cast<std::uint8_t>(byte_in_cell(r, b));
   }
 
   template <class Room>

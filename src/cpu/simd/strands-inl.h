@@ -35,18 +35,18 @@ inline constexpr int kCastStrands = 8;
 inline constexpr std::int64_t kStrandFromBytes = 2048;  ///< shorter rows are not worth the turns
 inline constexpr std::int64_t kTurnBytes = 512;         ///< of a strand that moves as it is
 inline constexpr std::int64_t kCastTurnBytes = 1024;    ///< of the wider side
-inline constexpr std::int64_t kCastAheadBytes = 2048;   ///< of source asked for early: a cast reads in larger gulps
+inline constexpr std::int64_t kCastAheadBytes = 2048;   ///< of source prefetched early: a cast reads in larger gulps
 
 /// How many strands to move at a time. Fewer with a cast, whose loop leaves the prefetcher less time for each.
-inline int strands_at_once(const CpuArgs& a) { return a.cast_run == nullptr ? kStrands : kCastStrands; }
+inline int strands_at_once(const CommonArgs& a) { return a.cast_run == nullptr ? kStrands : kCastStrands; }
 
 /// One strand on its way.
 class StrandMover {
  public:
   /// The next turn; false when the strand is through.
-  HWY_INLINE bool turn(const CpuArgs& a, std::int64_t units, std::uint8_t* buffer) {
+  HWY_INLINE bool turn(const StridedArgs& a, std::int64_t units, std::uint8_t* buffer) {
     const std::int64_t n = std::min(units, left_.units);
-    if (a.cast_run != nullptr) ask_ahead(a, n);
+    if (a.cast_run != nullptr) prefetch_ahead(a, n);
     if (a.cast_run == nullptr && a.row_src_stride == a.src_unit) {
       out_.write(left_.to, left_.from, static_cast<std::size_t>(n * a.dst_unit));
     } else {
@@ -64,10 +64,10 @@ class StrandMover {
 
  private:
   /// For what n units hold, as far as the strand goes.
-  HWY_INLINE void ask_ahead(const CpuArgs& a, std::int64_t n) const {
+  HWY_INLINE void prefetch_ahead(const StridedArgs& a, std::int64_t n) const {
     const std::int64_t end = std::min(kCastAheadBytes + n * a.src_unit, left_.units * a.src_unit);
     const std::int64_t way = a.row_src_stride < 0 ? -1 : 1;
-    for (std::int64_t k = kCastAheadBytes; k < end; k += 64) ask_for(a, left_.from + way * k);
+    for (std::int64_t k = kCastAheadBytes; k < end; k += 64) prefetch_line(a, left_.from + way * k);
   }
 
   Writer out_;
@@ -75,7 +75,7 @@ class StrandMover {
 };
 
 /// Moves up to kStrands strands past the caches; units are picked and converted as `a` says.
-inline void move_strands(const CpuArgs& a, const Strand* strands, int count) {
+inline void move_strands(const StridedArgs& a, const Strand* strands, int count) {
   alignas(64) std::uint8_t buffer[kCastTurnBytes];
   StrandMover movers[kStrands];
   const std::int64_t turn = (a.cast_run == nullptr ? kTurnBytes : kCastTurnBytes) / std::max(a.dst_unit, a.src_unit);

@@ -36,19 +36,19 @@ HWY_INLINE void stream_line(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* H
 /// A hint that a line will be read soon, but not so soon that it should push others out of the first level.
 HWY_INLINE void prefetch_to_l2(const std::uint8_t* p) { __builtin_prefetch(p, 0, 2); }
 
-/// The same; with CpuArgs::near into the first level and no other, so that nothing is pushed out of the second.
-HWY_INLINE void ask_for(const CpuArgs& a, const std::uint8_t* p) {
+/// The same; with CommonArgs::near into the first level and no other, so that nothing is pushed out of the second.
+HWY_INLINE void prefetch_line(const CommonArgs& a, const std::uint8_t* p) {
   if (a.near)
     __builtin_prefetch(p, 0, 0);
   else
     prefetch_to_l2(p);
 }
 
-/// Asks for one line at each of the n <= kMost places at(0), at(1) ..., each by an instruction of its own: what runs
+/// Prefetches one line at each of the n <= kMost places at(0), at(1) ..., each by an instruction of its own: what runs
 /// ahead of a program by the addresses of its instructions, as on AMD's processors, then sees each place by itself.
 /// kLevel: 0 into the first cache and no other, 2 into the second.
 template <int kLevel, std::size_t kMost, class At>
-HWY_INLINE void ask_side_by_side(std::int64_t n, const At& at) {
+HWY_INLINE void prefetch_side_by_side(std::int64_t n, const At& at) {
   [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
     ((static_cast<std::int64_t>(I) < n ? __builtin_prefetch(at(I), 0, kLevel) : void()), ...);
   }

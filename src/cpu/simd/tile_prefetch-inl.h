@@ -1,15 +1,15 @@
-// Asking for the source of packed tiles before their turn comes. Included once per instruction set.
+// Prefetching the source of packed tiles before their turn comes. Included once per instruction set.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include <hwy/highway.h>
 
-#if defined(RESTRIDE_KERNELS_CPU_PACKED_ASKER_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef RESTRIDE_KERNELS_CPU_PACKED_ASKER_INL_H_
-#undef RESTRIDE_KERNELS_CPU_PACKED_ASKER_INL_H_
+#if defined(RESTRIDE_KERNELS_CPU_RUN_PREFETCH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RESTRIDE_KERNELS_CPU_RUN_PREFETCH_INL_H_
+#undef RESTRIDE_KERNELS_CPU_RUN_PREFETCH_INL_H_
 #else
-#define RESTRIDE_KERNELS_CPU_PACKED_ASKER_INL_H_
+#define RESTRIDE_KERNELS_CPU_RUN_PREFETCH_INL_H_
 #endif
 
 #include "src/cpu/args.h"
@@ -19,19 +19,20 @@ HWY_BEFORE_NAMESPACE();
 namespace restride::cpu {
 namespace HWY_NAMESPACE {
 
-/// Asks for source lines ahead, at the pace at which units leave. Where tiles are read one after the other, as a plain
-/// copy would, each line is asked for some KiB ahead. Else one stream of addresses is read at a fraction of the speed
-/// of several: so some runs of the next tile, or the next tiles where one has fewer, are asked for side by side.
-class PackedAsker {
+/// Prefetches source lines ahead, at the pace at which units leave. Where tiles are read one after the other, as a
+/// plain copy would, each line is prefetched some KiB ahead. Else one stream of addresses is read at a fraction of the
+/// speed of several: so some runs of the next tile, or the next tiles where one has fewer, are prefetched side by side.
+class RunPrefetcher {
  public:
-  PackedAsker(const CpuArgs& a, const std::uint8_t* src, std::int64_t begin, std::int64_t end) noexcept
+  RunPrefetcher(const CommonArgs& a, const Nest& nest, const std::uint8_t* src, std::int64_t begin,
+                std::int64_t end) noexcept
       : src_(src),
         src_unit_(a.src_unit),
         first_cache_(a.near),
-        tile_step_(a.nest.rank > 0 ? a.nest.modes[0].src_stride : 0),
-        asked_(begin),
+        tile_step_(nest.rank() > 0 ? nest[0].src_stride : 0),
+        prefetched_(begin),
         end_(end),
-        cursor_(a.nest, begin) {}
+        cursor_(nest, begin) {}
 
   /// Before each tile: its source runs, which those of the tiles behind it are like. tile: where the offsets count
   /// from, for a kernel that says of every unit when it leaves.
@@ -49,14 +50,15 @@ class PackedAsker {
     offsets_ = offsets;
     run_bytes_ = run_bytes;
     left_in_group_ = std::max<std::int64_t>(kStreams / runs_, 1);
-    for (const std::int64_t behind = std::min(task + left_in_group_, end_); asked_ < behind; ++asked_) cursor_.next();
-    for (tiles_ = 0; tiles_ < left_in_group_ && asked_ < end_; ++asked_, cursor_.next())
+    for (const std::int64_t behind = std::min(task + left_in_group_, end_); prefetched_ < behind; ++prefetched_)
+      cursor_.next();
+    for (tiles_ = 0; tiles_ < left_in_group_ && prefetched_ < end_; ++prefetched_, cursor_.next())
       tile_[tiles_++] = src_ + cursor_.src();
     owed_bytes_ = 0;
     start(0);
   }
 
-  /// True when tiles' sources follow each other: then every line is asked for as far ahead of its turn as any other.
+  /// True when tiles' sources follow each other: then every line is prefetched as far ahead of its turn as any other.
   bool straight() const noexcept { return straight_; }
 
   /// n units of the current tile are about to leave for dst, or just have.
@@ -66,10 +68,10 @@ class PackedAsker {
       return;
     }
     for (owed_bytes_ += n * src_unit_; owed_bytes_ > 0 && streams_ > 0; owed_bytes_ -= 64 * streams_) {
-      ask_for_all(at_);
+      prefetch_all(at_);
       at_ += 64;
       if (at_ < run_bytes_) continue;
-      if (at_ < run_bytes_ + 64) ask_for_all(run_bytes_ - 1);  // runs start inside lines
+      if (at_ < run_bytes_ + 64) prefetch_all(run_bytes_ - 1);  // runs start inside lines
       owed_bytes_ += (at_ - run_bytes_) * streams_;
       start(first_run_ + kStreams);
     }
@@ -80,12 +82,12 @@ class PackedAsker {
   static constexpr std::int64_t kAheadBytes = 6144;  ///< most of them wait in the first cache
 
   /// The line of each stream that byte `at` is in.
-  HWY_INLINE void ask_for_all(std::int64_t at) const noexcept {
+  HWY_INLINE void prefetch_all(std::int64_t at) const noexcept {
     const auto line = [&](std::size_t i) { return stream_[i] + at; };
     if (first_cache_)
-      ask_side_by_side<0, kStreams>(streams_, line);
+      prefetch_side_by_side<0, kStreams>(streams_, line);
     else
-      ask_side_by_side<2, kStreams>(streams_, line);
+      prefetch_side_by_side<2, kStreams>(streams_, line);
   }
   /// The next runs, of all tiles of the group.
   void start(std::int64_t first_run) noexcept {
@@ -97,12 +99,12 @@ class PackedAsker {
 
   const std::uint8_t* src_;
   std::int64_t src_unit_;
-  bool first_cache_;                     ///< lines are asked for into it
+  bool first_cache_;                     ///< lines are prefetched into it
   std::int64_t tile_step_;               ///< bytes from tile to tile
   bool straight_ = false;                ///< one stream goes on from tile to tile
-  const std::uint8_t* ahead_ = nullptr;  ///< asked for
-  const std::uint8_t* until_ = nullptr;  ///< to be asked for
-  std::int64_t asked_;                   ///< the first task not asked for
+  const std::uint8_t* ahead_ = nullptr;  ///< prefetched
+  const std::uint8_t* until_ = nullptr;  ///< to be prefetched
+  std::int64_t prefetched_;              ///< the first task not prefetched
   std::int64_t end_;
   NestCursor cursor_;
   const std::int64_t* offsets_ = nullptr;
@@ -112,7 +114,7 @@ class PackedAsker {
   std::int64_t tiles_ = 0;
   std::int64_t first_run_ = 0;
   std::int64_t streams_ = 0;
-  std::int64_t at_ = 0;  ///< bytes of each stream that were asked for
+  std::int64_t at_ = 0;  ///< bytes of each stream that were prefetched
   std::int64_t owed_bytes_ = 0;
   const std::uint8_t* tile_[kStreams] = {};
   const std::uint8_t* stream_[kStreams] = {};

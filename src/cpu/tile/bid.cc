@@ -8,7 +8,11 @@
 #include "src/base/saturated.h"
 #include "src/cpu/bid.h"
 #include "src/cpu/records.h"
-#include "src/cpu/sets.h"
+#include "src/cpu/share.h"
+#include "src/cpu/tile/cache_sets.h"
+#include "src/cpu/tile/kernel.h"
+#include "src/cpu/tile/prepare.h"
+#include "src/cpu/tile/sets.h"
 
 namespace restride::cpu {
 
@@ -23,9 +27,6 @@ bool columns_on_lines(const Canonical& c) {
     return static_cast<std::int64_t>(magnitude(m.dst_stride)) == c.dst_unit || m.dst_stride % 64 == 0;
   });
 }
-
-/// Tasks that a copy of any size is cut into at least, once it is large enough for threads.
-constexpr std::int64_t kTasksToShare = 16;
 
 /// Rows of a task of tiles `rows` high. Threads share tasks: a copy worth several threads is cut into some, down the
 /// rows, where its `bands` alone are too few; but not so short that their ends, lines written in part, count.
@@ -76,13 +77,14 @@ double tile_starts_ns(const Canonical& c, const TileSets& sets, const CpuMachine
       units / static_cast<double>(sets.rows.points * std::min(sets.cols.points, k.get(ParamId::kBandCols)));
   const bool on_lines = columns_on_lines(c) && sets.rows.points * c.dst_unit % m.line_bytes == 0 &&
                         sets.cols.points * c.src_unit % m.line_bytes == 0;
-  return (on_lines ? m.on_lines_start : 1) * (4 * staged + 4 * columns + 100 * tasks);
+  return (on_lines ? m.tile_on_lines_start : 1) *
+         (m.tile_row_ns * staged + m.tile_column_ns * columns + m.tile_task_ns * tasks);
 }
 
 /// A column that ends inside a line, with no row of its own to go on, writes two lines in part.
 double ragged_ns(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
   if (sets.rows.points * c.dst_unit % m.line_bytes == 0) return 0;
-  return static_cast<double>(c.units) / static_cast<double>(sets.rows.points) * m.ragged_column_ns;
+  return static_cast<double>(c.units) / static_cast<double>(sets.rows.points) * m.tile_ragged_column_ns;
 }
 
 /// The same for records: whole lines of a column, 384 bytes of it where 64 rows have them, 512 bytes of a row, and 2
@@ -104,24 +106,62 @@ void record_tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
   k->params.push_back({ParamId::kBlockUnits, chunk_rows(c, sets, rows, bands)});
 }
 
-/// A tile whose units are records; false when there are none.
-bool bid_record_tile(const Canonical& c, const CpuMachine& m, Bid* k) {
-  Records records;
-  TileSets sets;
-  if (!tile_records(c, &records) || !tile_sets(records.copy, kTileRowBytes, kTileColBytes, &sets)) return false;
+/// True where the rows of a first tile spread over the first cache, if src starts a page.
+bool rows_spread(const Canonical& c, const TileSets& sets, std::int64_t tile_rows) {
+  const std::int64_t rows = std::min({tile_rows, sets.rows.points, kMaxTileRows});
+  std::int64_t offsets[kMaxTileRows];
+  offsets[0] = 0;
+  std::int64_t n = 1;
+  for (const std::uint8_t m : sets.rows.modes) {
+    const std::int64_t inner = n;
+    for (std::int64_t i = 1; i < c.modes[m].extent && n < rows; ++i)
+      for (std::int64_t j = 0; j < inner && n < rows; ++j) offsets[n++] = offsets[j] + i * c.modes[m].src_stride;
+  }
+  return spread_over_sets(0, offsets, rows);
+}
+
+Sink sink_of(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
+  if (!streams(c, m)) return Sink::kCaches;
+  // Permutes join the ends of columns by whole lanes; elements off their own alignment are too few for code of their
+  // own.
+  if (c.dst_unit >= m.least_shuffled_unit && !columns_start_at(c, sets, std::min(c.dst_unit, 8))) return Sink::kCaches;
+  return columns_start_at(c, sets, m.line_bytes) ? Sink::kLines : Sink::kCarried;
+}
+
+/// Rows are read in place where they are prefetched near, if that is fast: where they spread over the first cache by
+/// themselves, and where blocks read whole lines of them.
+Source source_of(const Canonical& c, const TileSets& sets, const CpuMachine& m, Sink sink, std::int64_t tile_rows) {
+  if (!reads_near(c, m) || c.cast || m.least_shuffled_unit > 1 || sink == Sink::kCaches) return Source::kStaged;
+  const bool whole_lines = sink == Sink::kCarried && c.dst_unit >= 4;
+  return whole_lines || rows_spread(c, sets, tile_rows) ? Source::kInPlace : Source::kStaged;
+}
+
+/// The same for records: of three parts, such as pixels of three channels, lines are made in registers.
+Source record_source_of(const Canonical& r, const TileSets& sets, const CpuMachine& m, std::int64_t tile_rows) {
+  const std::int64_t record = r.dst_unit;
+  const bool three_parts = record == 3   ? r.src_unit <= 4 && m.least_shuffled_unit <= 1
+                           : record == 6 ? r.src_unit <= 8 && m.least_shuffled_unit <= 2
+                                         : (record == 12 || record == 24 || record == 48) && m.least_shuffled_unit <= 2;
+  const bool fast = reads_near(r, m) || !streams(r, m);
+  return three_parts && fast && rows_spread(r, sets, tile_rows) ? Source::kInPlace : Source::kStaged;
+}
+
+void bid_records(const Canonical& c, const Canonical& r, const TileSets& sets, const CpuMachine& m, Bid* k) {
+  *k = base_bid(c, m);
   k->applies = true;
-  k->params.push_back({ParamId::kRecordBytes, records.copy.dst_unit});
-  record_tile_shape(records.copy, sets, k);
+  k->params.push_back({ParamId::kRecordBytes, r.dst_unit});
+  record_tile_shape(r, sets, k);
   push_stream_and_near(k, c, m);
-  k->read_lines = lines_for_runs(saturated_mul(records.copy.units, records.copy.src_unit),
-                                 saturated_mul(sets.cols.points, records.copy.src_unit), m.line_bytes);
+  k->params.push_back(
+      {ParamId::kSource, static_cast<std::int64_t>(record_source_of(r, sets, m, k->get(ParamId::kTileRows)))});
+  k->read_lines =
+      lines_for_runs(saturated_mul(r.units, r.src_unit), saturated_mul(sets.cols.points, r.src_unit), m.line_bytes);
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
-  const double widened = std::bit_ceil(static_cast<std::uint32_t>(records.copy.src_unit));
-  const double shuffled = lines * m.shuffle_line_ns * (widened <= 16 ? widened / records.copy.dst_unit : 1);
+  const double widened = std::bit_ceil(static_cast<std::uint32_t>(r.src_unit));
+  const double shuffled = lines * m.shuffle_line_ns * (widened <= 16 ? widened / r.dst_unit : 1);
   const double stream = stream_ns(*k, m);
-  set_time(k, stream, ragged_ns(records.copy, sets, m) + tile_starts_ns(records.copy, sets, m, *k),
-           std::max(shuffled - stream, 0.0) + lines);
-  return true;
+  set_time(k, stream, ragged_ns(r, sets, m) + tile_starts_ns(r, sets, m, *k),
+           std::max(shuffled - stream, 0.0) + m.tile_record_line_ns * lines);
 }
 
 /// How much more a small matrix's blocks hold than its units: the last ones overlap those before.
@@ -133,35 +173,74 @@ double small_waste(const Canonical& c, const TileSets& sets) {
   return padded(sets.rows.points) * padded(sets.cols.points);
 }
 
-}  // namespace
+/// Columns of a task. Matrices are a task each; where they are few and large, each is cut into bands, so that threads
+/// share even one.
+std::int64_t matrix_band_cols(const Canonical& c, const TileSets& sets) {
+  constexpr std::int64_t kBandBytes = 32 << 10;
+  const std::int64_t matrices = c.units / (sets.rows.points * sets.cols.points);
+  if (matrices >= kTasksToShare || c.dst_bytes() < kBytesPerThread) return sets.cols.points;
+  const std::int64_t line = 64 / c.dst_unit;  // columns of src that lie in one line
+  const std::int64_t band = ceil_div(ceil_div(kBandBytes, sets.rows.points * c.dst_unit), line) * line;
+  return sets.cols.points / band < 2 ? sets.cols.points : band;
+}
 
-Bid bid_tile(const Canonical& c, const CpuMachine& m) {
-  Bid k = base_bid(c, m);
-  TileSets sets;
-  if (!tile_sets(c, kTileRowBytes, kTileColBytes, &sets)) {
-    if (!bid_record_tile(c, m, &k))
-      k.reason = c.two_sided ? "the shapes have no common refinement"
-                             : "the sides share their fast mode, or one has no dense mode";
-    return k;
-  }
-  k.applies = true;
-  tile_shape(c, sets, m, &k);
-  push_stream_and_near(&k, c, m);
+void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m, Bid* k) {
+  k->applies = true;
+  k->params.push_back({ParamId::kBandCols, matrix_band_cols(c, sets)});
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
-  if (k.get(ParamId::kStream) == 0 && plain_matrices(c, sets)) {
-    k.params.push_back({ParamId::kDirect, 1});
-    const double matrices = static_cast<double>(c.units) / static_cast<double>(sets.rows.points * sets.cols.points);
-    set_time(&k, 0, matrices * m.row_ns, lines * small_waste(c, sets) * m.shuffle_line_ns);
-    return k;
-  }
+  const double matrices = static_cast<double>(c.units) / static_cast<double>(sets.rows.points * sets.cols.points);
+  set_time(k, 0, matrices * m.row_ns, lines * small_waste(c, sets) * m.shuffle_line_ns);
+}
+
+void bid_units(const Canonical& c, const TileSets& sets, const CpuMachine& m, Bid* k) {
+  *k = base_bid(c, m);
+  k->applies = true;
+  tile_shape(c, sets, m, k);
+  push_stream_and_near(k, c, m);
+  const Sink sink = sink_of(c, sets, m);
+  k->params.push_back({ParamId::kSink, static_cast<std::int64_t>(sink)});
+  k->params.push_back(
+      {ParamId::kSource, static_cast<std::int64_t>(source_of(c, sets, m, sink, k->get(ParamId::kTileRows)))});
+  const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
   const double unit = c.dst_unit;
   const auto padded = [](double n, double step) { return std::ceil(n / step) * step / n; };
   const double waste = padded(static_cast<double>(sets.rows.points), std::max(1.0, 64 / unit)) *
                        padded(static_cast<double>(sets.cols.points), std::max(1.0, 16 / unit));
-  const double stream = stream_ns(k, m);
-  set_time(&k, stream, ragged_ns(c, sets, m) + tile_starts_ns(c, sets, m, k),
-           std::max(lines * waste * m.shuffle_line_ns - stream, 0.0) + 0.3 * lines);
-  return k;
+  const double stream = stream_ns(*k, m);
+  set_time(k, stream, ragged_ns(c, sets, m) + tile_starts_ns(c, sets, m, *k),
+           std::max(lines * waste * m.shuffle_line_ns - stream, 0.0) + m.tile_line_ns * lines);
+}
+
+}  // namespace
+
+void bid_tile(const Question& q, Bid* bids) {
+  const Canonical& c = q.c;
+  const CpuMachine& m = q.machine;
+  Bid& units = bids[0];
+  Bid& of_records = bids[1];
+  Bid& matrices = bids[2];
+  TileSets sets;
+  if (!tile_sets(c, kTileRowBytes, kTileColBytes, &sets)) {
+    units.reason = matrices.reason = of_records.reason =
+        c.two_sided ? "the shapes have no common refinement"
+                    : "the sides share their fast mode, or one has no dense mode";
+    Records records;
+    if (tile_records(c, &records) && tile_sets(records.copy, kTileRowBytes, kTileColBytes, &sets))
+      bid_records(c, records.copy, sets, m, &of_records);
+    return;
+  }
+  of_records.reason = "units are transposed as they are";
+  const bool plain = plain_matrices(c, sets);
+  const bool small = plain && !streams(c, m);
+  if (small && !q.wants("tile/units"))
+    units.reason = "matrices that stay in the caches need no staging";
+  else
+    bid_units(c, sets, m, &units);
+  if (small || (plain && q.wants("tile/matrices")))
+    bid_matrices(c, sets, m, &matrices);
+  else
+    matrices.reason =
+        plain ? "the copy leaves the caches" : "rows or columns of several modes, below 16 bytes, or converted";
 }
 
 }  // namespace restride::cpu

@@ -14,10 +14,10 @@
 #define RESTRIDE_KERNELS_CPU_CARRY_SINK_INL_H_
 #endif
 
-#include "src/cpu/args.h"
 #include "src/cpu/simd/permute-inl.h"
 #include "src/cpu/simd/stream-inl.h"
 #include "src/cpu/simd/transpose-inl.h"
+#include "src/cpu/tile/args.h"
 #include "src/cpu/tile/columns-inl.h"
 #include "src/cpu/tile/kernel.h"
 #include "src/cpu/tile/late_lines-inl.h"
@@ -107,7 +107,7 @@ class CarrySink {
     }
   };
 
-  CarrySink(const CpuArgs& a, const Columns& all) : all_(all), in_step_(lines_in_step<kUnit>(a)) {}
+  CarrySink(const TileArgs& a, const Columns& all) : all_(all), in_step_(lines_in_step<kUnit>(a)) {}
   template <class Place>
   HWY_INLINE Pen open(const Place& t, std::int64_t c) {
     return {OpenColumns<kUnit>(all_, t, c), carries_ + c * 3 / 2 * static_cast<std::int64_t>(kLine), in_step_,

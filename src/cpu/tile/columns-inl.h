@@ -13,9 +13,9 @@
 #define RESTRIDE_KERNELS_CPU_COLUMNS_INL_H_
 #endif
 
-#include "src/cpu/args.h"
 #include "src/cpu/simd/stream-inl.h"
 #include "src/cpu/simd/transpose-inl.h"
+#include "src/cpu/tile/args.h"
 #include "src/cpu/tile/kernel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -30,7 +30,7 @@ struct Columns {
   std::int64_t first_row = 0;       ///< of the task
 
   template <class Place>
-  void open(const CpuArgs& a, const Place& t, bool by_line) {
+  void open(const TileArgs& a, const Place& t, bool by_line) {
     std::int64_t offsets[kMaxBandCols];
     fill_offsets(a.col_set, Side::kDst, t.band_first_col, t.band_cols, offsets);
     first_row = t.first_row;

@@ -3,19 +3,18 @@
 //   may be several modes, as long as it is one dense chain on its own side.
 // Task map: task t is (outer position, chunk of rows, band of columns), band fastest; inside it, tiles of tile_rows x
 //   tile_cols walk across the band, then down. So source rows are read in order, and the band's destination pages
-//   stay within reach of the TLB. With `direct`, task t is a matrix or a band of its columns.
+//   stay within reach of the TLB.
 // Buffers: a tile of source rows, converted on the way in if there is a cast; with `near` a piece of it, or none
-//   (tile_source-inl.h). One line a column that carries the end of a tile to the next one, so that unaligned columns
-//   too are written in whole lines; where columns lie an even number of lines apart, the last line of every odd one,
-//   see late_lines-inl.h. None with `direct`: matrices of one mode a side that stay in the caches and are not converted
-//   (matrix-inl.h).
+//   (source-inl.h). One line a column that carries the end of a tile to the next one, so that unaligned columns too are
+//   written in whole lines; where columns lie an even number of lines apart, the last line of every odd one, see
+//   late_lines-inl.h.
 // Traffic: every source line read once (twice at ragged block edges), every destination line written once, past the
 //   caches when `stream`; the next tile is prefetched while this one is shuffled.
 // Source and measured: tile transposes as in HPTT and Intel's manual; the carried line is ours. bench/results.
 #pragma once
 
 #include "src/base/checked.h"
-#include "src/cpu/args.h"
+#include "src/cpu/tile/args.h"
 
 namespace restride::cpu {
 
@@ -29,12 +28,10 @@ inline constexpr std::int64_t kMaxBandCols = 2048;
 inline constexpr std::int64_t kStagePitch = kMaxTileRowBytes + 64;
 
 /// Tasks of an outer position: chunks of rows times bands of columns.
-inline std::int64_t tile_chunks(const CpuArgs& a) noexcept { return ceil_div(a.rows, a.chunk_rows); }
-inline std::int64_t tile_bands(const CpuArgs& a) noexcept { return ceil_div(a.cols, a.band_cols); }
+inline std::int64_t tile_chunks(const TileArgs& a) noexcept { return ceil_div(a.rows, a.chunk_rows); }
+inline std::int64_t tile_bands(const TileArgs& a) noexcept { return ceil_div(a.cols, a.band_cols); }
 
-/// Expects row_set, col_set, nest (the rest), tile_rows (a multiple of 64 / dst_unit when rows are split), tile_cols,
-/// chunk_rows (a multiple of tile_rows), stream, near, cast_run; or direct, then only the sets,
-/// rows, cols (of a band), last_units and nest. The kernel of the instruction set in use for this unit.
-CpuKernel tile_kernel(int dst_unit) noexcept;
+/// The kernel of the instruction set in use for this unit.
+KernelCode<TileArgs> tile_kernel(int dst_unit) noexcept;
 
 }  // namespace restride::cpu

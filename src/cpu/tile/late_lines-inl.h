@@ -11,9 +11,9 @@
 #define RESTRIDE_KERNELS_CPU_LATE_LINES_INL_H_
 #endif
 
-#include "src/cpu/args.h"
 #include "src/cpu/simd/stream-inl.h"
 #include "src/cpu/simd/transpose-inl.h"
+#include "src/cpu/tile/args.h"
 #include "src/cpu/tile/kernel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -29,9 +29,9 @@ inline constexpr bool kLateLines = (Block<kUnit>::kVectorBytes == kLine) && (Blo
 
 /// True when odd columns are late.
 template <std::size_t kUnit>
-bool lines_in_step(const CpuArgs& a) {
-  if (!kLateLines<kUnit> || a.col_set.rank == 0) return false;
-  const std::uint64_t apart = static_cast<std::uint64_t>(a.col_set.modes[0].dst_stride) % (2 * kLine);
+bool lines_in_step(const TileArgs& a) {
+  if (!kLateLines<kUnit> || a.col_set.rank() == 0) return false;
+  const std::uint64_t apart = static_cast<std::uint64_t>(a.col_set[0].dst_stride) % (2 * kLine);
   return apart < kLine / 2 || apart > 2 * kLine - kLine / 2;
 }
 

@@ -4,15 +4,22 @@
 #include <numeric>
 
 #include "src/base/checked.h"
-#include "src/cpu/order.h"
-#include "src/cpu/planner.h"
+#include "src/cpu/prepare.h"
+#include "src/cpu/records.h"
 #include "src/cpu/tile/kernel.h"
+#include "src/cpu/tile/matrices.h"
+#include "src/cpu/tile/records.h"
+#include "src/cpu/tile/sets.h"
 
 namespace restride::cpu {
 
+using layout::Canonical;
 using plan::ParamId;
 
-void split_modes(const layout::Canonical& c, const TileSets& sets, CpuArgs* a) {
+namespace {
+
+/// Puts the canonical modes of a set into a nest of its own and the others into the outer nest.
+void split_modes(const Canonical& c, const TileSets& sets, TileArgs* a) {
   for (std::uint8_t m : sets.rows.modes) a->row_set.push(c.modes[m]);
   for (std::uint8_t m : sets.cols.modes) {
     layout::CopyMode mode = c.modes[m];
@@ -23,8 +30,16 @@ void split_modes(const layout::Canonical& c, const TileSets& sets, CpuArgs* a) {
     if (!sets.rows.has(i) && !sets.cols.has(i)) a->nest.push(c.modes[i]);
 }
 
+/// A parameter that is one of 0 ... most.
+std::int64_t choice(const Canonical& c, const plan::Candidate& k, ParamId id, std::int64_t most) {
+  const std::int64_t value = k.get(id);
+  if (value < 0 || value > most) refuse(k, c);
+  return value;
+}
+
+/// Fills in a tile's sizes as the plan says, and the tasks; false when no kernel could run with them.
 bool take_tile(const plan::Candidate& k, const TileSets& sets, std::int64_t max_column_bytes, std::int64_t block_cols,
-               CpuArgs* a) {
+               TileArgs* a) {
   a->rows = sets.rows.points;
   a->cols = sets.cols.points;
   a->tile_rows = k.get(ParamId::kTileRows);
@@ -48,7 +63,9 @@ bool take_tile(const plan::Candidate& k, const TileSets& sets, std::int64_t max_
   return true;
 }
 
-void share_tiles(int threads, CpuArgs* a) {
+/// Where tasks are fewer than `threads`, chunks of rows are cut, but not so short that their ends, lines written in
+/// part, count for more than another thread brings.
+void cut_chunks(int threads, TileArgs* a) {
   constexpr std::int64_t kLeastTiles = 4;
   if (a->tasks >= threads) return;
   const std::int64_t across = a->nest.points() * tile_bands(*a);
@@ -58,21 +75,70 @@ void share_tiles(int threads, CpuArgs* a) {
   a->tasks = across * tile_chunks(*a);
 }
 
-void share_matrices(CpuArgs* a) {
-  constexpr std::int64_t kEnoughTasks = 16;
-  constexpr std::int64_t kBandBytes = 32 << 10;
-  if (a->nest.points() >= kEnoughTasks || a->units * a->dst_unit < kBytesPerThread) return;
-  const std::int64_t line = 64 / a->dst_unit;  // columns of src that lie in one line
-  const std::int64_t band = ceil_div(ceil_div(kBandBytes, a->rows * a->dst_unit), line) * line;
-  const std::int64_t bands = a->cols / band;
-  if (bands < 2) return;
-  a->last_units = a->cols - (bands - 1) * band;  // a band at least, so it fills a block
-  a->cols = band;
-  const layout::CopyMode& column = a->col_set.modes[0];
-  Nest nest;
-  nest.push({bands, band * column.dst_stride, band * column.src_stride});
-  for (int i = 0; i < a->nest.rank; ++i) nest.push(a->nest.modes[i]);
-  a->nest = nest;
+}  // namespace
+
+TileArgs prepare_tile_units(const Canonical& c, const plan::Candidate& k, int threads) {
+  TileSets sets;
+  if (!tile_sets(c, kTileRowBytes, kTileColBytes, &sets)) refuse(k, c);
+  TileArgs a;
+  set_common(c, k, &a);
+  a.kernel = tile_kernel(c.dst_unit);
+  split_modes(c, sets, &a);
+  a.sink = static_cast<Sink>(choice(c, k, ParamId::kSink, static_cast<std::int64_t>(Sink::kCarried)));
+  a.source = static_cast<Source>(choice(c, k, ParamId::kSource, static_cast<std::int64_t>(Source::kInPlace)));
+  if ((a.sink != Sink::kCaches && !a.stream) || (a.sink == Sink::kLines && !columns_start_at(c, sets, 64)) ||
+      (a.source == Source::kInPlace && c.cast))
+    refuse(k, c);
+  const std::int64_t block_cols = 16 / c.dst_unit;  // a sink carries whole blocks of columns from tile to tile
+  if (!take_tile(k, sets, kMaxColumnBytes, block_cols, &a)) refuse(k, c);
+  cut_chunks(threads, &a);
+  return a;
+}
+
+TileArgs prepare_tile_records(const Canonical& c, const plan::Candidate& k, int threads) {
+  Records records;
+  TileSets sets;
+  if (!tile_records(c, &records) || records.copy.dst_unit != k.get(ParamId::kRecordBytes) ||
+      !tile_sets(records.copy, kTileRowBytes, kTileColBytes, &sets))
+    refuse(k, c);
+  TileArgs a;
+  set_common(records.copy, k, &a);
+  a.kernel = record_kernel(a.dst_unit, a.src_unit, records.reversed);
+  a.record = records.shape();
+  a.src_shift += records.src_shift();
+  a.source = static_cast<Source>(choice(c, k, ParamId::kSource, static_cast<std::int64_t>(Source::kInPlace)));
+  split_modes(records.copy, sets, &a);
+  if (!take_tile(k, sets, kMaxRecordColumnBytes, 1, &a)) refuse(k, c);
+  const std::int64_t block = kMaxRecordBlockCols;  // whole ones are read from the stage
+  if (ceil_div(a.tile_cols, block) * block * a.src_unit > kMaxTileRowBytes) refuse(k, c);
+  cut_chunks(threads, &a);
+  return a;
+}
+
+MatrixArgs prepare_tile_matrices(const Canonical& c, const plan::Candidate& k, int) {
+  TileSets sets;
+  if (!tile_sets(c, kTileRowBytes, kTileColBytes, &sets) || !plain_matrices(c, sets)) refuse(k, c);
+  MatrixArgs a;
+  set_common(c, k, &a);
+  a.kernel = matrices_kernel(c.dst_unit);
+  a.rows = sets.rows.points;
+  a.cols = sets.cols.points;
+  a.row_src_stride = c.modes[0].src_stride;
+  const std::size_t col = sets.cols.modes[0];
+  layout::CopyMode column = c.modes[col];
+  if (sets.cols_backwards) turn(&column, &a);
+  a.col_dst_stride = column.dst_stride;
+  const std::int64_t band = k.get(ParamId::kBandCols);
+  if (band < 16 / c.dst_unit || band > a.cols) refuse(k, c);  // a band fills a block
+  if (const std::int64_t bands = a.cols / band; bands > 1) {
+    a.last_cols = a.cols - (bands - 1) * band;
+    a.cols = band;
+    a.nest.push({bands, band * column.dst_stride, band * column.src_stride});
+  }
+  for (std::size_t m = 1; m < c.modes.size(); ++m)
+    if (m != col) a.nest.push(c.modes[m]);
+  a.tasks = a.nest.points();
+  return a;
 }
 
 }  // namespace restride::cpu

@@ -22,17 +22,17 @@ class RecordMover {
  public:
   virtual ~RecordMover() = default;
   /// Columns [c, c + cols) of tile t, no more than group_cols of them; their cells start `at` bytes into `rows`, of
-  /// which whole blocks of block_rows are read. The asker is told of every record.
+  /// which whole blocks of block_rows are read. The prefetcher is told of every record.
   virtual void move(const TilePlace& t, std::int64_t c, std::int64_t cols, const std::uint8_t* const* rows,
-                    std::int64_t at, TileAsker* asker) = 0;
+                    std::int64_t at, TilePrefetcher* prefetcher) = 0;
 
   std::int64_t group_cols = 0;
   std::int64_t block_rows = 0;
   std::int64_t read_bytes = 0;  ///< of each row by a whole group
-  bool in_place = false;        ///< reads rows where they are, if that is fast
+  bool in_place = false;        ///< can read rows where they are
 
  protected:
-  explicit RecordMover(const CpuArgs& a, const Columns& all) : a_(a), all_(all) {}
+  explicit RecordMover(const TileArgs& a, const Columns& all) : a_(a), all_(all) {}
 
   std::uint8_t* column(const TilePlace& t, std::int64_t c) const {
     return all_.at[t.first_col + c] + (t.first_row - all_.first_row) * a_.dst_unit;
@@ -56,7 +56,7 @@ class RecordMover {
       std::memcpy(carry, from + i, kLine);
   }
 
-  const CpuArgs& a_;
+  const TileArgs& a_;
   const Columns& all_;
 };
 
@@ -66,7 +66,7 @@ class RecordMover {
 template <class Records>
 class BufferedRecords final : public RecordMover {
  public:
-  BufferedRecords(const CpuArgs& a, const Columns& all) : RecordMover(a, all), records_(a) {
+  BufferedRecords(const TileArgs& a, const Columns& all) : RecordMover(a, all), records_(a.record) {
     static_assert(Records::kCols <= kMaxRecordBlockCols);
     const std::int64_t rows = ceil_div(std::min(a.tile_rows, a.rows), Records::kRows) * Records::kRows;
     const std::int64_t lines = ceil_div(rows * a.dst_unit + 2 * kLineBytes, kLineBytes);  // a start, a vector too much
@@ -76,7 +76,7 @@ class BufferedRecords final : public RecordMover {
   }
 
   void move(const TilePlace& t, std::int64_t c, std::int64_t cols, const std::uint8_t* const* rows, std::int64_t at,
-            TileAsker* asker) override {
+            TilePrefetcher* prefetcher) override {
     const Records records = records_;  // bytes that are stored could be any object's: locals stay in registers
     const std::int64_t record = a_.dst_unit;
     std::uint8_t* room[kMostBlocks * Records::kCols];
@@ -88,7 +88,7 @@ class BufferedRecords final : public RecordMover {
     }
     for (std::int64_t j = 0; j < open; j += Records::kCols, at += Records::kCols * a_.src_unit)
       for (std::int64_t r = 0; r < t.rows; r += Records::kRows) {
-        asker->advance(Records::kRows * Records::kCols);
+        prefetcher->advance(Records::kRows * Records::kCols);
         records.move(rows[r] + at, kStagePitch,
                      [&](std::size_t k) RESTRIDE_INLINE_LAMBDA { return room[j + k] + r * record; });
       }
@@ -124,20 +124,20 @@ class TripleMover final : public RecordMover {
   static constexpr std::size_t kCols = T::kCols;
 
  public:
-  static bool takes(const CpuArgs& a, const std::uint8_t* dst) {
-    return !a.stream || dst_divides(a, dst, sizeof(Lane));
+  static bool takes(const TileArgs& a, const std::uint8_t* dst) {
+    return !a.stream || (dst_divides(dst, a.nest, sizeof(Lane)) && dst_divides(dst, a.col_set, sizeof(Lane)));
   }
 
-  TripleMover(const CpuArgs& a, const Columns& all) : RecordMover(a, all), triples_(a), others_(a) {
+  TripleMover(const TileArgs& a, const Columns& all) : RecordMover(a, all), triples_(a.record), others_(a.record) {
     group_cols = static_cast<std::int64_t>(kCols);
     block_rows = static_cast<std::int64_t>(T::kRows);
     read_bytes = triples_.read_bytes();
-    in_place = a.near || !a.stream;
+    in_place = true;
   }
 
   void move(const TilePlace& t, std::int64_t c, std::int64_t cols, const std::uint8_t* const* rows, std::int64_t at,
-            TileAsker* asker) override {
-    asker->advance(cols * t.rows);
+            TilePrefetcher* prefetcher) override {
+    prefetcher->advance(cols * t.rows);
     if (cols < group_cols || t.rows % block_rows != 0) return move_part(t, c, cols, rows, at);
     std::uint8_t* to[kCols];
     V join[kCols];
@@ -215,12 +215,12 @@ class TripleMover final : public RecordMover {
 };
 #endif
 
-/// Where the rows of a tile are read: in place, or, where many would share a set of the first cache and where more is
-/// read than a row has, from a stage.
+/// Where the rows of a tile are read: in place, as the plan says, or from a stage, as where more is read than a row
+/// has.
 class RecordRows {
  public:
-  RecordRows(const CpuArgs& a, const RecordMover& mover, const TilePlace& first)
-      : a_(a), mover_(mover), in_place_(mover.in_place && spread_over_sets(first)) {
+  RecordRows(const TileArgs& a, const RecordMover& mover)
+      : a_(a), mover_(mover), in_place_(mover.in_place && a.source == Source::kInPlace) {
     for (std::int64_t r = 0; r < kMaxTileRows; ++r) staged_[r] = stage_ + r * kStagePitch;
   }
   void open(const TilePlace& t) {
@@ -246,7 +246,7 @@ class RecordRows {
     for (std::int64_t r = 0; r < t_->rows; ++r) copy_bytes(stage_ + r * kStagePitch + at, rows_[r] + at, bytes);
   }
 
-  const CpuArgs& a_;
+  const TileArgs& a_;
   const RecordMover& mover_;
   const TilePlace* t_ = nullptr;
   bool in_place_;
@@ -257,27 +257,27 @@ class RecordRows {
 };
 
 /// Compiled once for all movers.
-HWY_NOINLINE void move_tiles(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin,
+HWY_NOINLINE void move_tiles(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin,
                              std::int64_t end, RecordMover* mover, Columns* columns) {
   TileQueue queue(a, dst, src, begin, end);
   if (queue.empty()) return;
-  RecordRows rows(a, *mover, queue.front());
+  RecordRows rows(a, *mover);
   for (; !queue.empty(); queue.pop()) {
     const TilePlace& t = queue.front();
     if (t.opens_band) columns->open(a, t, a.stream);
     rows.open(t);
-    TileAsker asker(a, queue, t.cols * t.rows);
+    TilePrefetcher prefetcher(a, queue, t.cols * t.rows);
     for (std::int64_t c = 0; c < t.cols; c += mover->group_cols) {
       const std::int64_t cols = std::min(mover->group_cols, t.cols - c);
       const std::uint8_t* const* from = rows.at(c, cols);
-      mover->move(t, c, cols, from, c * a.src_unit, &asker);
+      mover->move(t, c, cols, from, c * a.src_unit, &prefetcher);
     }
   }
   if (a.stream) hwy::FlushStream();
 }
 
 template <class Mover>
-void tile_records(const CpuArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
+void tile_records(const TileArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
                   std::int64_t end) noexcept {
   Columns columns;
   Mover mover(a, columns);
@@ -286,11 +286,11 @@ void tile_records(const CpuArgs& a, std::byte* dst, const std::byte* src, std::i
 }
 
 template <class Records>
-inline constexpr CpuKernel kBuffered = tile_records<BufferedRecords<Records>>;
+inline constexpr KernelCode<TileArgs> kBuffered = tile_records<BufferedRecords<Records>>;
 
 #if HWY_TARGET <= HWY_AVX3
 template <std::size_t kPart, class Others>
-void tile_triples(const CpuArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
+void tile_triples(const TileArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
                   std::int64_t end) noexcept {
   using Mover = TripleMover<kPart, Others>;
   const bool takes = Mover::takes(a, reinterpret_cast<const std::uint8_t*>(dst));
@@ -300,7 +300,7 @@ void tile_triples(const CpuArgs& a, std::byte* dst, const std::byte* src, std::i
 
 }  // namespace
 
-CpuKernel pick_records(std::int64_t record_bytes, std::int64_t cell_bytes, bool reversed) {
+KernelCode<TileArgs> pick_records(std::int64_t record_bytes, std::int64_t cell_bytes, bool reversed) {
 #if HWY_TARGET <= HWY_AVX3_DL
   if (record_bytes == 3 && cell_bytes <= 4) return tile_triples<1, UnitRecords<4>>;
 #endif
@@ -330,7 +330,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace restride::cpu {
 HWY_EXPORT(pick_records);
-CpuKernel record_kernel(std::int64_t record_bytes, std::int64_t cell_bytes, bool reversed) noexcept {
+KernelCode<TileArgs> record_kernel(std::int64_t record_bytes, std::int64_t cell_bytes, bool reversed) noexcept {
   return HWY_DYNAMIC_DISPATCH(pick_records)(record_bytes, cell_bytes, reversed);
 }
 }  // namespace restride::cpu

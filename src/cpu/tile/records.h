@@ -10,7 +10,7 @@
 //   like any other (transpose-inl.h), and packed again; a longer one is copied. bench/results.
 #pragma once
 
-#include "src/cpu/args.h"
+#include "src/cpu/tile/args.h"
 
 namespace restride::cpu {
 
@@ -19,8 +19,7 @@ inline constexpr std::int64_t kMaxRecordColumnBytes = 4096;
 /// Columns that are read from a tile together: so many whole ones have to fit kMaxTileRowBytes.
 inline constexpr std::int64_t kMaxRecordBlockCols = 4;
 
-/// Expects what tile_kernel does, with dst_unit = bytes of a record, src_unit = bytes of a cell, record_unit and
-/// record_reversed.
-CpuKernel record_kernel(std::int64_t record_bytes, std::int64_t cell_bytes, bool reversed) noexcept;
+/// The kernel of the instruction set in use; args have their `record` set.
+KernelCode<TileArgs> record_kernel(std::int64_t record_bytes, std::int64_t cell_bytes, bool reversed) noexcept;
 
 }  // namespace restride::cpu

@@ -21,9 +21,9 @@
 #define RESTRIDE_KERNELS_CPU_SINK_INL_H_
 #endif
 
-#include "src/cpu/args.h"
 #include "src/cpu/simd/stream-inl.h"
 #include "src/cpu/simd/transpose-inl.h"
+#include "src/cpu/tile/args.h"
 #include "src/cpu/tile/columns-inl.h"
 #include "src/cpu/tile/kernel.h"
 #include "src/cpu/tile/late_lines-inl.h"
@@ -34,7 +34,7 @@ namespace HWY_NAMESPACE {
 
 /// Ordinary stores, wherever the columns lie.
 template <class Blocks>
-class DirectSink {
+class CacheSink {
  public:
   using B = Blocks;
   static constexpr bool kByLine = false;
@@ -48,7 +48,7 @@ class DirectSink {
     }
   };
 
-  DirectSink(const CpuArgs&, const Columns& all) : all_(all) {}
+  CacheSink(const TileArgs&, const Columns& all) : all_(all) {}
   template <class Place>
   HWY_INLINE Pen open(const Place& t, std::int64_t c) {
     return {OpenColumns<B::kUnitBytes>(all_, t, c)};
@@ -60,7 +60,7 @@ class DirectSink {
   const Columns& all_;
 };
 
-/// Stores past the caches; every column of every tile starts on a line (see lines_align). The line of a late column
+/// Stores past the caches; every column of every tile starts on a line (see starts_on_lines). The line of a late column
 /// waits in a buffer that stays in the caches.
 template <class Blocks>
 class LineSink {
@@ -102,7 +102,7 @@ class LineSink {
     bool whole;  ///< the tile ends with a line
   };
 
-  LineSink(const CpuArgs& a, const Columns& all) : all_(all), in_step_(lines_in_step<kUnit>(a)) {}
+  LineSink(const TileArgs& a, const Columns& all) : all_(all), in_step_(lines_in_step<kUnit>(a)) {}
   template <class Place>
   HWY_INLINE Pen open(const Place& t, std::int64_t c) {
     return {OpenColumns<kUnit>(all_, t, c), waiting_ + c / 2 * static_cast<std::int64_t>(kLine), in_step_,
@@ -144,7 +144,7 @@ class BufferSink {
     HWY_INLINE void put_part(std::size_t j, typename B::V v, std::int64_t) const { put(j, v); }  // there is room
   };
 
-  BufferSink(const CpuArgs&, const Columns& all) : all_(all) {}
+  BufferSink(const TileArgs&, const Columns& all) : all_(all) {}
   template <class Place>
   HWY_INLINE Pen open(const Place& t, std::int64_t c) {
     for (std::size_t j = 0; j < B::kCols; ++j)
@@ -178,11 +178,9 @@ class BufferSink {
   alignas(64) std::uint8_t carry_[(kMaxBandCols + B::kCols) * kLine];
 };
 
-/// True when every tile of every column starts on a line.
-inline bool lines_align(const CpuArgs& a, const std::uint8_t* dst) {
-  return dst_divides(a, dst, kLine) &&
-         (a.chunk_rows >= a.rows || a.chunk_rows * a.dst_unit % static_cast<std::int64_t>(kLine) == 0) &&
-         (a.tile_rows >= a.rows || a.tile_rows * a.dst_unit % static_cast<std::int64_t>(kLine) == 0);
+/// True when every column starts on a line, and so does every tile of it: tiles are whole lines high.
+inline bool starts_on_lines(const TileArgs& a, const std::uint8_t* dst) {
+  return dst_divides(dst, a.nest, kLine) && dst_divides(dst, a.col_set, kLine);
 }
 
 }  // namespace HWY_NAMESPACE

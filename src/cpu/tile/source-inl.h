@@ -1,8 +1,8 @@
 // Where the blocks of a tile read its rows from. Included once per instruction set.
 //
-// Both have open(tile, the next, asker) before a tile, reach(tile, c) before each column of blocks and step() before
-// each block; transpose(r, c, emit) is Block::transpose of the block there, and ragged(tile, r, c, out) the same into
-// memory, for ends. row_steps() is the part of a TileAsker's steps that open takes for each row.
+// Both have open(tile, the next, prefetcher) before a tile, reach(tile, c) before each column of blocks and step()
+// before each block; transpose(r, c, emit) is Block::transpose of the block there, and ragged(tile, r, c, out) the same
+// into memory, for ends. row_steps() is the part of a TilePrefetcher's steps that open takes for each row.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -17,9 +17,9 @@
 #define RESTRIDE_KERNELS_CPU_TILE_SOURCE_INL_H_
 #endif
 
-#include "src/cpu/args.h"
 #include "src/cpu/simd/stream-inl.h"
 #include "src/cpu/simd/transpose-inl.h"
+#include "src/cpu/tile/args.h"
 #include "src/cpu/tile/kernel.h"
 #include "src/cpu/tile/walk-inl.h"
 
@@ -36,7 +36,7 @@ struct alignas(64) BlockColumns {
 
 /// A stage of rows at one pitch: all of them at once, or piece by piece, each row of a piece while the blocks of the
 /// piece before it are worked on, so that reading and writing go on side by side: up to a fifth faster on Zen 5 than a
-/// piece at a time. Pieces stay in the first cache beside what was asked for.
+/// piece at a time. Pieces stay in the first cache beside what was prefetched.
 template <class B>
 class StagedRows {
   static constexpr auto kUnitBytes = static_cast<std::int64_t>(B::kUnitBytes);
@@ -44,15 +44,16 @@ class StagedRows {
   static constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
 
  public:
-  /// A cast that narrows reads most and shuffles least: some of the next tile is asked for while this one is converted.
-  explicit StagedRows(const CpuArgs& a) : a_(a), row_steps_(a.src_unit > a.dst_unit ? 1 : 0) {}
+  /// A cast that narrows reads most and shuffles least: some of the next tile is prefetched while this one is
+  /// converted.
+  explicit StagedRows(const TileArgs& a) : a_(a), row_steps_(a.src_unit > a.dst_unit ? 1 : 0) {}
 
   std::int64_t row_steps() const { return row_steps_; }
 
-  HWY_INLINE void open(const TilePlace& t, const TilePlace* next, TileAsker& asker) {
+  HWY_INLINE void open(const TilePlace& t, const TilePlace* next, TilePrefetcher& prefetcher) {
     if (a_.cast_run != nullptr) {
       for (std::int64_t r = 0; r < t.rows; ++r) {
-        asker.advance(row_steps_);
+        prefetcher.advance(row_steps_);
         a_.cast_run(stage_ + r * kStagePitch, t.src + t.row_offsets[r], static_cast<std::size_t>(t.cols));
       }
       end_ = INT64_MAX;
@@ -81,7 +82,7 @@ class StagedRows {
 
  private:
   static constexpr std::int64_t kPieceBytes = 128;
-  static constexpr bool kPieces = HWY_TARGET <= HWY_AVX3_DL;  ///< where CpuArgs::near was measured
+  static constexpr bool kPieces = HWY_TARGET <= HWY_AVX3_DL;  ///< where CommonArgs::near was measured
 
   /// Some columns of a tile.
   struct Piece {
@@ -97,7 +98,7 @@ class StagedRows {
   };
 
   std::int64_t piece_cols(const TilePlace& t) const {
-    return kPieces && asked_side_by_side(a_, t) ? kPieceBytes / kUnitBytes : t.cols;
+    return kPieces && prefetched_side_by_side(a_, t) ? kPieceBytes / kUnitBytes : t.cols;
   }
   /// The piece that comes is the one in use from column c on; the one behind it comes.
   HWY_NOINLINE void take_piece(const TilePlace& t, std::int64_t c) {
@@ -138,7 +139,7 @@ class StagedRows {
     });
   }
 
-  const CpuArgs& a_;
+  const TileArgs& a_;
   std::int64_t row_steps_;
   std::int64_t end_ = 0;  ///< column that the piece in use ends before
   Piece coming_;
@@ -147,19 +148,19 @@ class StagedRows {
   alignas(64) std::uint8_t stage_[kMaxTileRows * kStagePitch];
 };
 
-/// Rows where they are, for those that spread over the first cache by themselves: to stage them costs more than to read
-/// what a block has of a row, 16 bytes mostly.
+/// Rows where they are, for those that spread over the first cache by themselves, and for blocks that read whole lines:
+/// to stage them costs more than to read what a block has of a row, 16 bytes mostly.
 template <class B>
 class RowsInPlace {
   static constexpr auto kUnitBytes = static_cast<std::int64_t>(B::kUnitBytes);
 
  public:
   static constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
-  explicit RowsInPlace(const CpuArgs&) {}
+  explicit RowsInPlace(const TileArgs&) {}
 
   static constexpr std::int64_t row_steps() { return 0; }
 
-  HWY_INLINE void open(const TilePlace& t, const TilePlace*, TileAsker&) {
+  HWY_INLINE void open(const TilePlace& t, const TilePlace*, TilePrefetcher&) {
     const std::int64_t rows = ceil_div(t.rows, kRows) * kRows;
     for (std::int64_t r = 0; r < rows; ++r) rows_[r] = t.src + t.row_offsets[std::min(r, t.rows - 1)];
   }
@@ -186,13 +187,6 @@ class RowsInPlace {
  private:
   const std::uint8_t* rows_[kMaxTileRows + B::kRows];
 };
-
-/// True where tiles like t are best read in place, with CpuArgs::near.
-template <class B>
-bool reads_in_place(const CpuArgs& a, const TilePlace& t) {
-  if (a.cast_run != nullptr) return false;
-  return B::kCols * B::kUnitBytes == kLine || spread_over_sets(t);  // whole lines are loaded once
-}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace restride::cpu

@@ -18,11 +18,11 @@
 #define RESTRIDE_KERNELS_CPU_TRIPLES_INL_H_
 #endif
 
-#include "src/cpu/args.h"
 #include "src/cpu/simd/permute-inl.h"
 #include "src/cpu/simd/records-inl.h"
 #include "src/cpu/simd/stream-inl.h"
 #include "src/cpu/simd/transpose-inl.h"
+#include "src/cpu/tile/args.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace restride::cpu {
@@ -61,12 +61,12 @@ class Triples {
   static constexpr std::size_t kRows = 4 * kLine / kUnit;
 
   /// Cells are a unit at most, where that is less than 16 bytes.
-  explicit Triples(const CpuArgs& a) : piece_bytes_(static_cast<std::int64_t>(kPieceCols) * a.src_unit) {
+  explicit Triples(const RecordShape& r) : piece_bytes_(static_cast<std::int64_t>(kPieceCols) * r.cell_bytes) {
     constexpr std::size_t kSpread = std::min<std::size_t>(kUnit, 16);
     for (std::size_t i = 0; i < 16; ++i) {
       const auto b = static_cast<std::int64_t>(i % kSpread);
       const auto cell = static_cast<std::int64_t>(i / kSpread);
-      spread_[i] = static_cast<std::uint8_t>(b < a.dst_unit ? cell * a.src_unit + byte_in_cell(a, b) : 0);
+      spread_[i] = static_cast<std::uint8_t>(b < r.bytes ? cell * r.cell_bytes + byte_in_cell(r, b) : 0);
     }
   }
 

@@ -1,4 +1,4 @@
-// The order of tiles in a transpose, and asking for the next one early. Included once per instruction set.
+// The order of tiles in a transpose, and prefetching the next one early. Included once per instruction set.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +13,9 @@
 #define RESTRIDE_KERNELS_CPU_TILE_WALK_INL_H_
 #endif
 
-#include "src/cpu/args.h"
 #include "src/cpu/simd/stream-inl.h"
+#include "src/cpu/tile/args.h"
+#include "src/cpu/tile/cache_sets.h"
 #include "src/cpu/tile/kernel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -41,7 +42,7 @@ struct TilePlace {
 /// then down.
 class TileWalk {
  public:
-  TileWalk(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) noexcept
+  TileWalk(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) noexcept
       : a_(a),
         dst_(dst),
         src_(src),
@@ -91,7 +92,7 @@ class TileWalk {
     row_ = chunk_ * a_.chunk_rows;
   }
 
-  const CpuArgs& a_;
+  const TileArgs& a_;
   std::uint8_t* dst_;
   const std::uint8_t* src_;
   std::int64_t bands_;
@@ -106,20 +107,14 @@ class TileWalk {
 
 /// True where t's rows spread over the sets of the first cache by themselves.
 inline bool spread_over_sets(const TilePlace& t) {
-  constexpr int kSets = 64;
-  constexpr int kMostLines = 8;  // of the 12 that a set holds
-  int lines[kSets] = {};
-  for (std::int64_t r = 0; r < t.rows; ++r) {
-    const auto row = reinterpret_cast<std::uintptr_t>(t.src + t.row_offsets[r]);
-    if (++lines[row / kLine % kSets] > kMostLines) return false;
-  }
-  return true;
+  return cpu::spread_over_sets(reinterpret_cast<std::uintptr_t>(t.src), t.row_offsets, t.rows);
 }
 
 /// The tiles of a TileWalk in turn, and the two that follow each.
 class TileQueue {
  public:
-  TileQueue(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) noexcept
+  TileQueue(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin,
+            std::int64_t end) noexcept
       : walk_(a, dst, src, begin, end) {
     fill();
     shares_sets_ = !empty() && a.near && !spread_over_sets(front());
@@ -134,7 +129,7 @@ class TileQueue {
   const TilePlace* ahead(unsigned k) const noexcept {
     return k < end_ - first_ ? &places_[(first_ + k) % kPlaces] : nullptr;
   }
-  /// True where rows of a tile share sets of the first cache, with CpuArgs::near.
+  /// True where rows of a tile share sets of the first cache, with CommonArgs::near.
   bool shares_sets() const noexcept { return shares_sets_; }
 
  private:
@@ -152,13 +147,13 @@ class TileQueue {
   TilePlace places_[kPlaces];
 };
 
-/// Rows that are asked for side by side.
+/// Rows that are prefetched side by side.
 inline constexpr std::int64_t kSideBySide = 8;
 
-/// True where the rows of t are asked for a line of several at a time. Measured on Zen 5: rows that follow each other
+/// True where the rows of t are prefetched a line of several at a time. Measured on Zen 5: rows that follow each other
 /// in memory, or lie so far apart that each is on a page of its own in page tables, too, are faster one by one; those
 /// between by up to a fifth side by side.
-inline bool asked_side_by_side(const CpuArgs& a, const TilePlace& t) noexcept {
+inline bool prefetched_side_by_side(const TileArgs& a, const TilePlace& t) noexcept {
   constexpr std::int64_t kFarBytes = 256 << 10;
   const std::int64_t row_bytes = t.cols * a.src_unit;
   if (!a.near || t.rows < kSideBySide || row_bytes < 4 * static_cast<std::int64_t>(kLine)) return false;
@@ -166,13 +161,13 @@ inline bool asked_side_by_side(const CpuArgs& a, const TilePlace& t) noexcept {
   return pitch >= 2 * row_bytes && pitch < kFarBytes;
 }
 
-/// Asks for the next tile's rows while this one is worked on, evenly over the `steps` that its work is counted in: row
-/// by row where the prefetcher runs ahead on each, else line by line of several rows. Where rows share sets of the
-/// first cache, odd ones are asked for a tile further ahead, so that half as many lie in the same sets at a time: a
+/// Prefetches the next tile's rows while this one is worked on, evenly over the `steps` that its work is counted in:
+/// row by row where the prefetcher runs ahead on each, else line by line of several rows. Where rows share sets of the
+/// first cache, odd ones are prefetched a tile further ahead, so that half as many lie in the same sets at a time: a
 /// tenth faster on Zen 5 at pitches of whole pages, and as much slower where rows spread over the sets anyway.
-class TileAsker {
+class TilePrefetcher {
  public:
-  TileAsker(const CpuArgs& a, const TileQueue& queue, std::int64_t steps) noexcept : a_(a), steps_(steps) {
+  TilePrefetcher(const TileArgs& a, const TileQueue& queue, std::int64_t steps) noexcept : a_(a), steps_(steps) {
     const TilePlace* even = queue.ahead(1);
     if (even == nullptr) return;
     const TilePlace* odd = queue.shares_sets() ? queue.ahead(2) : even;
@@ -181,7 +176,7 @@ class TileAsker {
     row_bytes_ = even->cols * a.src_unit;
     even_ = start_of(*even);
     odd_ = start_of(*odd);
-    if (asked_side_by_side(a, *even)) {
+    if (prefetched_side_by_side(a, *even)) {
       const bool whole = even->first_col == 0 || odd->first_col == 0 || row_bytes_ % kLineBytes != 0;
       last_line_ = row_bytes_ / kLineBytes * kLineBytes - (whole ? 0 : kLineBytes);
       pieces_ = ceil_div(rows_, kSideBySide) * (last_line_ / kLineBytes + 1);
@@ -191,13 +186,13 @@ class TileAsker {
   }
   HWY_INLINE void advance(std::int64_t steps) noexcept {
     owed_ += steps * pieces_;
-    if (owed_ >= steps_ && asked_ < pieces_) ask();
+    if (owed_ >= steps_ && prefetched_ < pieces_) prefetch();
   }
 
  private:
   static constexpr auto kLineBytes = static_cast<std::int64_t>(kLine);
 
-  /// Where the rows of a tile are asked for from.
+  /// Where the rows of a tile are prefetched from.
   struct Start {
     const std::uint8_t* src = nullptr;
     const std::int64_t* offsets = nullptr;
@@ -208,16 +203,16 @@ class TileAsker {
   }
 
   /// Not inlined: the blocks' vectors need the registers.
-  HWY_NOINLINE void ask() noexcept {
+  HWY_NOINLINE void prefetch() noexcept {
     do {
       if (last_line_ < 0) {
-        const Start& from = asked_ % 2 != 0 ? odd_ : even_;
-        const std::uint8_t* row = from.src + from.offsets[asked_];
-        for (std::int64_t i = 0; i < row_bytes_; i += kLineBytes) ask_for(a_, row + i);
+        const Start& from = prefetched_ % 2 != 0 ? odd_ : even_;
+        const std::uint8_t* row = from.src + from.offsets[prefetched_];
+        for (std::int64_t i = 0; i < row_bytes_; i += kLineBytes) prefetch_line(a_, row + i);
       } else {
         const std::uint8_t* even = even_.src + line_;
         const std::uint8_t* odd = odd_.src + line_;
-        ask_side_by_side<0, kSideBySide>(rows_ - row_, [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA {
+        prefetch_side_by_side<0, kSideBySide>(rows_ - row_, [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA {
           return i % 2 != 0 ? odd + odd_.offsets[row_ + i] : even + even_.offsets[row_ + i];
         });
         line_ += kLineBytes;
@@ -227,21 +222,21 @@ class TileAsker {
         }
       }
       owed_ -= steps_;
-      ++asked_;
-    } while (owed_ >= steps_ && asked_ < pieces_);
+      ++prefetched_;
+    } while (owed_ >= steps_ && prefetched_ < pieces_);
   }
 
-  const CpuArgs& a_;
+  const TileArgs& a_;
   Start even_;
   Start odd_;
   std::int64_t rows_ = 0;
   std::int64_t row_bytes_ = 0;
   std::int64_t steps_;
-  std::int64_t last_line_ = -1;  ///< of a row, in bytes; -1: it is asked for as a whole
+  std::int64_t last_line_ = -1;  ///< of a row, in bytes; -1: it is prefetched as a whole
   std::int64_t row_ = 0;
   std::int64_t line_ = 0;
-  std::int64_t pieces_ = 0;  ///< that it is asked for in
-  std::int64_t asked_ = 0;
+  std::int64_t pieces_ = 0;  ///< that it is prefetched in
+  std::int64_t prefetched_ = 0;
   std::int64_t owed_ = 0;
 };
 

@@ -42,7 +42,7 @@ TEST(Packed, CutsBlocksShortAtTheEnds) {
 TEST(Packed, TransposesManySmallMatrices) {
   for (const char* src : {"f32 (100,6,6):(36,1,6)", "f32 (100,6,6):(40,1,6)"})
     expect_exact("packed", "f32 (100,6,6)", src, kStreamed);
-  // Some are woven a plane at a time, some put together by shuffles, as the width and the sides have it.
+  // Some are transposed a plane at a time, some put together by shuffles, as the width and the sides have it.
   for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"})
     for (const auto& [rows, cols] : {std::pair{3, 5}, {12, 20}, {17, 31}, {29, 13}, {4, 100}, {2, 30}, {33, 33}}) {
       const std::string dst = fmt::format("{} (100,{},{})", dtype, rows, cols);
@@ -72,7 +72,7 @@ TEST(Packed, TransposesMatricesWhosePitchIsNoneOfWholeUnits) {
   }
 }
 
-TEST(Packed, WeavesPlanesThatOtherModesLieBetween) {
+TEST(Packed, TransposesPlanesThatOtherModesLieBetween) {
   for (const char* dtype : {"u8", "f16", "f32", "f64"}) {
     const std::string d(dtype);
     expect_exact("packed", d + " (30,12,4,20)", d + " (30,12,4,20):(960,1,240,12)", kStreamed);
@@ -148,7 +148,7 @@ TEST(Packed, ReadsOneRunWhereItIs) {
 }
 
 /// Columns of whole lines, and halves of lines, go from the registers to dst where that starts on a line.
-TEST(Packed, LeavesColumnsOfWholeLinesAsTheyAreWoven) {
+TEST(Packed, LeavesColumnsOfWholeLinesAsTheyAreTransposed) {
   const auto batch = [](const std::string& dtype, int matrices, int rows, int cols) {
     const std::string shape = " (" + std::to_string(matrices) + "," + std::to_string(cols) + "," + std::to_string(rows);
     const std::string strides = "):(" + std::to_string(rows * cols) + ",1," + std::to_string(cols) + ")";
@@ -165,6 +165,20 @@ TEST(Packed, LeavesColumnsOfWholeLinesAsTheyAreWoven) {
   batch("f16", 21, 32, 24);
   batch("u8", 37, 64, 16);
   batch("u8", 37, 32, 21);
+}
+
+TEST(Packed, TakesEachWayWhereItIsToldTo) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"})
+    for (const std::int64_t way : {1, 2, 3, 4})
+      for (const std::int64_t stream : {0, 1}) {
+        const std::string d(dtype);
+        const test::Edits edits = {{ParamId::kStream, stream}, {ParamId::kWay, way}};
+        expect_exact("packed", d + " (37,7,5)", d + " (37,7,5):(35,1,7)", edits);
+        expect_exact("packed", d + " (3,1001)", d + " (3,1001):(1,3)", edits);
+        expect_exact("packed", d + " (1001,4)", d + " (1001,4):(1,1001)", edits);
+        expect_exact("packed", d + " (30,5,12,20)", d + " (30,5,12,20):(1200,240,1,12)", edits);
+        expect_exact("packed", d + " (9,4,5,6)", d + " (9,4,5,6):(120,30,-6,-1)@29", edits);
+      }
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ void expect_transpose(std::int64_t cols, std::int64_t rows, std::int64_t bytes, 
   dst << "u8 (" << cols << ',' << rows << ',' << bytes << ')';
   std::ostringstream src;
   src << dst.str() << ":(" << cell << ',' << cols * cell << (reversed ? ",-1)@" : ",1)@") << (reversed ? bytes - 1 : 0);
-  expect_exact("tile", dst.str(), src.str(), edits);
+  expect_exact("tile/records", dst.str(), src.str(), edits);
 }
 
 TEST(TileRecords, TransposesPixelsOfEveryLength) {
@@ -36,14 +36,14 @@ TEST(TileRecords, TakesPixelsFromCellsThatAreLonger) {
 TEST(TileRecords, TurnsPixelsRound) {
   for (const std::int64_t bytes : {2, 3, 4, 5, 8, 12, 16})
     for (const std::int64_t gap : {0, 1, 6}) expect_transpose(37, 83, bytes, bytes + gap, true);
-  expect_exact("tile", "f32 (37,83,3)", "f32 (37,83,3):(3,111,-1)@2", kStreamed);
-  expect_exact("tile", "f16 (37,83,3)", "f16 (37,83,3):(3,111,-1)@2", kStreamed);
+  expect_exact("tile/records", "f32 (37,83,3)", "f32 (37,83,3):(3,111,-1)@2", kStreamed);
+  expect_exact("tile/records", "f16 (37,83,3)", "f16 (37,83,3):(3,111,-1)@2", kStreamed);
 }
 
 TEST(TileRecords, TurnsImagesByAQuarter) {
-  expect_exact("tile", "u8 (2,120,90,3)", "u8 (2,120,90,3):(32400,-3,360,1)@357", kStreamed);
-  expect_exact("tile", "u8 (2,120,90,3)", "u8 (2,120,90,3):(32400,3,-360,1)@32040", kStreamed);
-  expect_exact("tile", "u8 (2,120,90,3)", "u8 (2,120,90,3):(43200,-4,480,-1)@478", kStreamed, 13, 3);
+  expect_exact("tile/records", "u8 (2,120,90,3)", "u8 (2,120,90,3):(32400,-3,360,1)@357", kStreamed);
+  expect_exact("tile/records", "u8 (2,120,90,3)", "u8 (2,120,90,3):(32400,3,-360,1)@32040", kStreamed);
+  expect_exact("tile/records", "u8 (2,120,90,3)", "u8 (2,120,90,3):(43200,-4,480,-1)@478", kStreamed, 13, 3);
 }
 
 TEST(TileRecords, CarriesRaggedEndsOverTilesBandsAndChunks) {
@@ -62,19 +62,24 @@ TEST(TileRecords, CarriesRaggedEndsOverTilesBandsAndChunks) {
 TEST(TileRecords, MakesLinesOfTriplesWhereverRowsAndColumnsLie) {
   for (const std::int64_t part : {1, 2, 4, 8, 16}) {
     const std::int64_t bytes = 3 * part;
-    const std::int64_t block = 64 / part;  // rows that make three lines
-    for (const std::int64_t near : {0, 1}) {
-      const test::Edits edits = {{ParamId::kStream, 1},   {ParamId::kNear, near},   {ParamId::kTileRows, block},
-                                 {ParamId::kTileCols, 8}, {ParamId::kBandCols, 16}, {ParamId::kBlockUnits, 2 * block}};
+    const std::int64_t block = 64 / part;     // rows that make three lines
+    for (const std::int64_t near : {0, 1}) {  // staged, and in place
+      const test::Edits edits = {{ParamId::kStream, 1},
+                                 {ParamId::kNear, near},
+                                 {ParamId::kSource, near},
+                                 {ParamId::kTileRows, block},
+                                 {ParamId::kTileCols, 8},
+                                 {ParamId::kBandCols, 16},
+                                 {ParamId::kBlockUnits, 2 * block}};
       for (const std::int64_t rows : {block, 4 * block, 5 * block + 1, 2 * block + block / 2})
         for (const std::int64_t cols : {4, 16, 43}) {
           std::ostringstream dst, pitched;
           dst << "u8 (" << cols << ',' << rows << ',' << bytes << ')';
           pitched << dst.str() << ":(" << bytes << ",4096,1)";
-          expect_exact("tile", dst.str(), pitched.str(), edits, 8 * part);
+          expect_exact("tile/records", dst.str(), pitched.str(), edits, 8 * part);
           pitched.str({});
           pitched << dst.str() << ":(" << bytes << ',' << cols * bytes + 8 << ",1)";
-          expect_exact("tile", dst.str(), pitched.str(), edits, 3);
+          expect_exact("tile/records", dst.str(), pitched.str(), edits, 3);
         }
     }
   }
@@ -94,7 +99,7 @@ TEST(TileRecords, TakesPlansOfTilesOfAnySize) {
 }
 
 TEST(TileRecords, LeavesGapsOfTheDestinationAlone) {
-  expect_exact("tile", "u8 (37,83,3):(257,3,1)", "u8 (37,83,3):(3,111,1)", kStreamed);
+  expect_exact("tile/records", "u8 (37,83,3):(257,3,1)", "u8 (37,83,3):(3,111,1)", kStreamed);
 }
 
 }  // namespace

@@ -1,23 +1,16 @@
-// Small matrices, straight from src to dst: nothing staged, nothing tabled. Included once per instruction set.
+#include "src/cpu/tile/matrices.h"
+
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 
-#include <hwy/highway.h>
-
-#if defined(RESTRIDE_KERNELS_CPU_MATRIX_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef RESTRIDE_KERNELS_CPU_MATRIX_INL_H_
-#undef RESTRIDE_KERNELS_CPU_MATRIX_INL_H_
-#else
-#define RESTRIDE_KERNELS_CPU_MATRIX_INL_H_
-#endif
-
-#include "src/cpu/args.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/cpu/tile/matrices.cc"
+#include <hwy/foreach_target.h>
 #include "src/cpu/simd/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace restride::cpu {
 namespace HWY_NAMESPACE {
+namespace {
 
 /// At least 16 bytes of rows and of columns; from row to row of src and from column to column of dst it is a pitch.
 struct Matrix {
@@ -46,21 +39,34 @@ HWY_INLINE void move_blocks(const Matrix& m, std::int64_t r) {
   }
 }
 
-/// Tasks [begin, end), each of which is one such matrix, or a band of its columns; bands side by side are moved as one.
+/// Bands side by side are moved as one.
 template <std::size_t kUnit>
-HWY_INLINE void move_matrices(const CpuArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin,
-                              std::int64_t end) {
-  const std::int64_t to_pitch = a.col_set.modes[0].dst_stride;
+void matrices(const MatrixArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
+              std::int64_t end) noexcept {
+  auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
+  const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
   NestCursor at(a.nest, begin);
   for (std::int64_t task = begin; task < end;) {
-    Matrix m{dst + at.dst(), src + at.src(), a.rows, a.cols, to_pitch, a.row_set.modes[0].src_stride};
+    Matrix m{dst + at.dst(), src + at.src(), a.rows, a.cols, a.col_dst_stride, a.row_src_stride};
     ++task, at.next();
-    if (a.last_units != 0) {
+    if (a.last_cols != 0) {
       for (; task < end && at.index(0) != 0; ++task, at.next()) m.cols += a.cols;
-      if (at.index(0) == 0) m.cols += a.last_units - a.cols;
+      if (at.index(0) == 0) m.cols += a.last_cols - a.cols;
     }
     for_row_blocks<kUnit>(m.rows, [&](auto bytes, std::int64_t r)
                                       RESTRIDE_INLINE_LAMBDA { move_blocks<kUnit, decltype(bytes)::value>(m, r); });
+  }
+}
+
+}  // namespace
+
+KernelCode<MatrixArgs> pick_matrices(int unit) {
+  switch (unit) {
+    case 1: return matrices<1>;
+    case 2: return matrices<2>;
+    case 4: return matrices<4>;
+    case 8: return matrices<8>;
+    default: return matrices<16>;
   }
 }
 
@@ -68,4 +74,9 @@ HWY_INLINE void move_matrices(const CpuArgs& a, std::uint8_t* dst, const std::ui
 }  // namespace restride::cpu
 HWY_AFTER_NAMESPACE();
 
+#if HWY_ONCE
+namespace restride::cpu {
+HWY_EXPORT(pick_matrices);
+KernelCode<MatrixArgs> matrices_kernel(int unit) noexcept { return HWY_DYNAMIC_DISPATCH(pick_matrices)(unit); }
+}  // namespace restride::cpu
 #endif

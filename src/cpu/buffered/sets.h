@@ -26,6 +26,10 @@ struct BufferedSets {
 bool buffered_sets(const layout::Canonical& c, std::int64_t dst_run_bytes, std::int64_t src_run_bytes,
                    BufferedSets* out);
 
+/// ns for the shuffles of a unit, those of its rows and columns that are mere padding included. Rows and columns are
+/// chosen by it, so it is the same on every machine.
+double buffered_shuffle_ns(const layout::Canonical& c, std::int64_t rows, std::int64_t cols);
+
 /// The mode that goes on where mode m ends, densely in dst or in src; with m < 0 the one that starts a run. -1: none.
 int next_in_dst(const layout::Canonical& c, int m);
 int next_in_src(const layout::Canonical& c, int m);

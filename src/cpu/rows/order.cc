@@ -1,4 +1,4 @@
-#include "src/cpu/order.h"
+#include "src/cpu/rows/order.h"
 
 #include <algorithm>
 
@@ -30,20 +30,14 @@ std::int64_t rows_in_turn(const Canonical& c) {
 
 }  // namespace
 
-void turn(layout::CopyMode* mode, CpuArgs* a) {
-  a->dst_shift += (mode->extent - 1) * mode->dst_stride;
-  a->src_shift += (mode->extent - 1) * mode->src_stride;
-  mode->dst_stride = -mode->dst_stride;
-  mode->src_stride = -mode->src_stride;
-}
-
-void order_rows(const Canonical& c, bool as_in_src, Nest* nest) {
-  if (as_in_src) {
-    const int first = nest->rank;
+void order_rows(const Canonical& c, RowOrder order, Nest* nest) {
+  if (order == RowOrder::kSrc) {
+    const int first = nest->rank();
     for (std::size_t i = 1; i < c.modes.size(); ++i) nest->push(c.modes[i]);
-    std::sort(nest->modes + first, nest->modes + nest->rank, [](const layout::CopyMode& a, const layout::CopyMode& b) {
-      return magnitude(a.src_stride) < magnitude(b.src_stride);
-    });
+    std::sort(nest->begin() + first, nest->begin() + nest->rank(),
+              [](const layout::CopyMode& a, const layout::CopyMode& b) {
+                return magnitude(a.src_stride) < magnitude(b.src_stride);
+              });
     return;
   }
   constexpr std::int64_t kPage = 4096;

@@ -1,4 +1,4 @@
-#include "src/cpu/buffered/bid.h"
+#include "src/cpu/buffered/sets.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,168 @@
+// What the cost model knows of a CPU: every number that a bid's time is made of. A time only chooses among kernels, so
+// only the ratios of these numbers matter.
+//
+// Where they come from. The defaults: a Xeon (Sapphire Rapids) with 4 KiB pages, one thread, bench/results/cpu-xeon-*;
+// kAmdMachine: Zen 5 (EPYC), one thread, bench/results/cpu-epyc-*. A number that kAmdMachine does not name was fitted
+// on the Xeon and holds on both.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace restride::cpu {
+
+struct CpuMachine {
+  std::string_view name = "Intel Sapphire Rapids (Xeon)";
+
+  // Memory.
+  std::int64_t line_bytes = 64;
+  std::int64_t first_cache_bytes = 32 << 10;
+  std::int64_t l2_bytes = 1 << 20;
+  double stream_bytes_per_ns = 16.0;  ///< read + written, one thread, non-temporal stores
+  /// Outputs from here on bypass the caches: with a source of their size they fill the second.
+  std::int64_t stream_from_bytes = 768 << 10;
+  /// Copies past the caches prefetch all that they read, just before its turn; else most is left to the prefetcher. On
+  /// a Xeon it halves the speed of rows and transposes.
+  bool near = false;
+
+  // Units.
+  double shuffle_line_ns = 3.0;          ///< a line through the in-register transpose
+  double pick_unit_ns = 0.25;            ///< a 4-byte unit picked by a vector gather
+  std::int64_t least_shuffled_unit = 1;  ///< bytes of the least unit that a permute of two vectors takes
+  double unit_ns = 0.6;                  ///< address arithmetic, load and store of one unit moved by itself
+  double row_ns = 6.0;                   ///< starting a row or a run
+
+  // rows
+  double rows_repeated_byte_ns = 0.01;  ///< of units that a broadcast repeats
+  double rows_reversed_byte_ns = 0.05;  ///< of units that src walks downwards
+  double rows_record_ns = 0.15;         ///< a record of a row, several to a shuffle
+  double rows_record_row_rows = 2;      ///< a row of records starts like so many rows of units
+
+  // tile
+  std::int64_t tile_read_bytes = 256;  ///< of a row of src that a tile holds
+  std::int64_t tile_least_rows = 1;    ///< rows of a tile, so that what is prefetched is enough for memory's latency
+  double tile_row_ns = 4;              ///< staging a row of a tile
+  double tile_column_ns = 4;           ///< starting a column of a tile
+  double tile_task_ns = 100;           ///< starting a band
+  double tile_on_lines_start = 1;      ///< of what the three take, where rows and columns are whole lines
+  double tile_ragged_column_ns = 20;   ///< a column that ends inside a line
+  double tile_line_ns = 0.3;           ///< a line of dst, beside its shuffles
+  double tile_record_line_ns = 1;      ///< the same, of records
+
+  // packed
+  double packed_cycle_ns = 0;  ///< a cycle of packed/ways.h, as far as memory does not hide it; 0: flat prices
+  /// A byte put together from windows: what one row holds, reversed or with gaps, moves without a stage by rows.
+  double packed_least_byte_ns = 0.06;
+  double packed_start_ns = 60;             ///< of a call
+  double packed_table_units = 0.5;         ///< of unit_ns, an entry of the table takes
+  double packed_streamed_table_units = 2;  ///< the same, where shuffles are looked for in it
+  /// What lines take more where neither side of a tile is one run, and pages change with every run of either; those of
+  /// dst often go on with the next tile, so long runs of src help. (Zen 5, a register of 23 qubits, 512 bytes of dst:
+  /// 0.35 of a copy with as many of src, 0.47 with 2048.)
+  double packed_pages = 1.1;
+  double packed_short_run_pages = 0.15;  ///< more, where runs of src have packed_short_run_bytes or less
+  double packed_short_run_bytes = 512;
+  double packed_many_runs = 1.6;  ///< what lines take, where so many runs push each other out of the fill buffers:
+  std::int64_t packed_many_runs_from = 16;  ///< runs of dst under way at a time
+
+  // buffered
+  double buffered_dst_run_ns = 15;       ///< the ends of a run in dst
+  double buffered_src_run_ns = 8;        ///< the same in src
+  double buffered_start_ns = 60;         ///< of a call
+  double buffered_one_run_pages = 1.15;  ///< what lines take where a block is one run on either side
+  double buffered_pages = 1.3;           ///< else: pages change with every run
+  double buffered_meeting_pages = 2;     ///< where more than buffered_ways runs meet in the same sets of the caches
+  std::int64_t buffered_ways = 16;       ///< places of a set
+
+  // channels. The ends of a run of points past the caches, in starts of rows; runs of whole lines are written whole,
+  // else both ends' lines, with what is beside them, go through the caches.
+  double channels_join_whole_rows = 2;
+  double channels_join_ragged_rows = 12;
+  double channels_split_whole_rows = 10;  ///< of each plane
+  double channels_split_ragged_rows = 16;
+  double channels_cast_unit_ns = 0.05;  ///< a pass of its own over what the first cache holds
+  double channels_shuffles = 0.7;       ///< of shuffle_line_ns, a line that stays in the caches
+  double channels_no_permutes = 2;      ///< what lines take past the caches where there are no permutes
+
+  // gather
+  double gather_unit_ns = 0.4;  ///< beside unit_ns
+
+  friend bool operator==(const CpuMachine&, const CpuMachine&) = default;
+};
+
+/// What a unit of a buffered block takes to be shuffled. Rows and columns of a block are chosen by it, so it is no
+/// machine's own. Fitted on the Xeon.
+struct BufferedShuffles {
+  double byte_ns = 0.03;
+  double block_ns = 8;    ///< a block of rows, beside its bytes
+  double matrix_ns = 12;  ///< a matrix of rows and columns, beside its blocks
+};
+
+/// A processor whose prefetcher follows few places at a time, and drops what is not prefetched by the program: AMD's.
+inline constexpr CpuMachine kAmdMachine = {.name = "AMD Zen 5 (EPYC)",
+                                           .near = true,
+                                           .pick_unit_ns = 0.4,
+                                           .tile_read_bytes = 512,
+                                           .tile_least_rows = 32,
+                                           .tile_on_lines_start = 0.2,
+                                           .tile_ragged_column_ns = 60,
+                                           .packed_cycle_ns = 0.5};
+
+/// A number of CpuMachine by its name, for what reads a machine from a file. One of the two pointers is null.
+struct CpuNumber {
+  std::string_view name;
+  double CpuMachine::*real = nullptr;
+  std::int64_t CpuMachine::*whole = nullptr;
+};
+
+/// All of them but what the instruction set says.
+inline constexpr CpuNumber kCpuNumbers[] = {
+    {"first_cache_bytes", nullptr, &CpuMachine::first_cache_bytes},
+    {"l2_bytes", nullptr, &CpuMachine::l2_bytes},
+    {"stream_bytes_per_ns", &CpuMachine::stream_bytes_per_ns},
+    {"stream_from_bytes", nullptr, &CpuMachine::stream_from_bytes},
+    {"shuffle_line_ns", &CpuMachine::shuffle_line_ns},
+    {"pick_unit_ns", &CpuMachine::pick_unit_ns},
+    {"unit_ns", &CpuMachine::unit_ns},
+    {"row_ns", &CpuMachine::row_ns},
+    {"rows_repeated_byte_ns", &CpuMachine::rows_repeated_byte_ns},
+    {"rows_reversed_byte_ns", &CpuMachine::rows_reversed_byte_ns},
+    {"rows_record_ns", &CpuMachine::rows_record_ns},
+    {"rows_record_row_rows", &CpuMachine::rows_record_row_rows},
+    {"tile_read_bytes", nullptr, &CpuMachine::tile_read_bytes},
+    {"tile_least_rows", nullptr, &CpuMachine::tile_least_rows},
+    {"tile_row_ns", &CpuMachine::tile_row_ns},
+    {"tile_column_ns", &CpuMachine::tile_column_ns},
+    {"tile_task_ns", &CpuMachine::tile_task_ns},
+    {"tile_on_lines_start", &CpuMachine::tile_on_lines_start},
+    {"tile_ragged_column_ns", &CpuMachine::tile_ragged_column_ns},
+    {"tile_line_ns", &CpuMachine::tile_line_ns},
+    {"tile_record_line_ns", &CpuMachine::tile_record_line_ns},
+    {"packed_cycle_ns", &CpuMachine::packed_cycle_ns},
+    {"packed_least_byte_ns", &CpuMachine::packed_least_byte_ns},
+    {"packed_start_ns", &CpuMachine::packed_start_ns},
+    {"packed_table_units", &CpuMachine::packed_table_units},
+    {"packed_streamed_table_units", &CpuMachine::packed_streamed_table_units},
+    {"packed_pages", &CpuMachine::packed_pages},
+    {"packed_short_run_pages", &CpuMachine::packed_short_run_pages},
+    {"packed_short_run_bytes", &CpuMachine::packed_short_run_bytes},
+    {"packed_many_runs", &CpuMachine::packed_many_runs},
+    {"packed_many_runs_from", nullptr, &CpuMachine::packed_many_runs_from},
+    {"buffered_dst_run_ns", &CpuMachine::buffered_dst_run_ns},
+    {"buffered_src_run_ns", &CpuMachine::buffered_src_run_ns},
+    {"buffered_start_ns", &CpuMachine::buffered_start_ns},
+    {"buffered_one_run_pages", &CpuMachine::buffered_one_run_pages},
+    {"buffered_pages", &CpuMachine::buffered_pages},
+    {"buffered_meeting_pages", &CpuMachine::buffered_meeting_pages},
+    {"buffered_ways", nullptr, &CpuMachine::buffered_ways},
+    {"channels_join_whole_rows", &CpuMachine::channels_join_whole_rows},
+    {"channels_join_ragged_rows", &CpuMachine::channels_join_ragged_rows},
+    {"channels_split_whole_rows", &CpuMachine::channels_split_whole_rows},
+    {"channels_split_ragged_rows", &CpuMachine::channels_split_ragged_rows},
+    {"channels_cast_unit_ns", &CpuMachine::channels_cast_unit_ns},
+    {"channels_shuffles", &CpuMachine::channels_shuffles},
+    {"channels_no_permutes", &CpuMachine::channels_no_permutes},
+    {"gather_unit_ns", &CpuMachine::gather_unit_ns},
+};
+
+}  // namespace restride::cpu

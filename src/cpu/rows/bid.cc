@@ -1,0 +1,82 @@
+// The bids of the family rows: rows of units, and rows of records.
+#include <algorithm>
+#include <cstdlib>
+
+#include "src/base/checked.h"
+#include "src/base/saturated.h"
+#include "src/cpu/bid.h"
+#include "src/cpu/records.h"
+#include "src/cpu/rows/prepare.h"
+
+namespace restride::cpu {
+
+using layout::Canonical;
+
+namespace {
+
+void bid_records(const Canonical& c, const Canonical& r, const CpuMachine& m, Bid* k) {
+  *k = base_bid(c, m);
+  k->applies = true;
+  push_stream_and_near(k, c, m);
+  k->params.push_back({ParamId::kRecordBytes, r.dst_unit});
+  k->params.push_back({ParamId::kOrder, static_cast<std::int64_t>(RowOrder::kDst)});
+  k->read_lines =
+      lines_for_runs(saturated_mul(r.units, r.src_unit), saturated_mul(r.modes[0].extent, r.src_unit), m.line_bytes);
+  // Lines of dst with gaps are read, too, before they are written.
+  const std::int64_t dst_cell = r.modes[0].dst_stride;
+  if (dst_cell > r.dst_unit) k->written_lines = ceil_div(saturated_mul(r.units, 2 * dst_cell), m.line_bytes);
+  const auto units = static_cast<double>(r.units);
+  set_time(k, stream_ns(*k, m), units / static_cast<double>(r.modes[0].extent) * m.rows_record_row_rows * m.row_ns,
+           units * m.rows_record_ns);
+}
+
+/// True where rows are read best as they lie in src, wherever they then go: each is long enough for a start in dst of
+/// its own. Rows that are no whole lines share lines with others that come much later.
+bool follows_src(const Canonical& c, const CpuMachine& m) {
+  if (!reads_near(c, m) || std::abs(c.modes[0].src_stride) != c.src_unit) return false;
+  const std::int64_t bytes = c.modes[0].extent * c.dst_unit;
+  bool whole = bytes % m.line_bytes == 0;
+  for (std::size_t i = 1; i < c.modes.size(); ++i) whole &= c.modes[i].dst_stride % m.line_bytes == 0;
+  return bytes >= (whole ? 2 : 6) * m.line_bytes;
+}
+
+void bid_units(const Canonical& c, const CpuMachine& m, Bid* k) {
+  *k = base_bid(c, m);
+  k->applies = true;
+  push_stream_and_near(k, c, m);
+  k->params.push_back(
+      {ParamId::kOrder, static_cast<std::int64_t>(follows_src(c, m) ? RowOrder::kSrc : RowOrder::kDst)});
+  const double rows = static_cast<double>(c.units) / static_cast<double>(c.modes[0].extent);
+  if (static_cast<std::int64_t>(magnitude(c.modes[0].src_stride)) >= m.line_bytes)
+    k->read_lines = std::max(k->read_lines, c.units);  // each unit of a row from a line of its own
+  double units_ns = 0;
+  if (c.modes[0].src_stride != c.src_unit) {
+    const bool easy = !c.cast && (c.modes[0].src_stride == 0 || c.modes[0].src_stride == -c.src_unit);
+    const double byte_ns = c.modes[0].src_stride == 0 ? m.rows_repeated_byte_ns : m.rows_reversed_byte_ns;
+    units_ns = static_cast<double>(c.units) * (easy ? byte_ns * c.dst_unit : m.unit_ns);
+  }
+  set_time(k, stream_ns(*k, m), rows * m.row_ns, units_ns);
+}
+
+}  // namespace
+
+void bid_rows(const Question& q, Bid* bids) {
+  const Canonical& c = q.c;
+  Bid& units = bids[0];
+  Bid& of_records = bids[1];
+  Records records;
+  const bool has_records = row_records(c, &records);
+  if (has_records)
+    bid_records(c, records.copy, q.machine, &of_records);
+  else
+    of_records.reason = "no records of a few bytes lie in one stride on both sides";
+  const bool dense = !c.two_sided && !c.modes.empty() && c.modes[0].dst_stride == c.dst_unit;
+  if (!dense)
+    units.reason = "no mode is dense in dst";
+  else if (has_records && !q.wants("rows/units"))
+    units.reason = "rows are of records";
+  else
+    bid_units(c, q.machine, &units);
+}
+
+}  // namespace restride::cpu

@@ -1,0 +1,45 @@
+// What the kernels of tile are given.
+#pragma once
+
+#include "src/cpu/args.h"
+
+namespace restride::cpu {
+
+/// Where the columns of tile/units go: the values of the parameter `sink`.
+enum class Sink : std::uint8_t {
+  kCaches,   ///< by ordinary stores
+  kLines,    ///< past the caches: every column starts on a line. Where the address does not, carried
+  kCarried,  ///< past the caches: the end of a column that is no whole line waits for the next tile
+};
+
+/// Where tile/units and tile/records read rows: the values of the parameter `source`.
+enum class Source : std::uint8_t { kStaged, kInPlace };
+
+struct TileArgs : CommonArgs {
+  KernelCode<TileArgs> kernel = nullptr;
+  Nest nest;              ///< modes outside both sets
+  Nest row_set;           ///< dense in dst
+  Nest col_set;           ///< dense in src
+  std::int64_t rows = 0;  ///< points of row_set
+  std::int64_t cols = 0;  ///< points of col_set
+  std::int64_t tile_rows = 0;
+  std::int64_t tile_cols = 0;
+  std::int64_t band_cols = 0;
+  std::int64_t chunk_rows = 0;
+  Sink sink = Sink::kCaches;
+  Source source = Source::kStaged;
+  RecordShape record;  ///< tile/records
+};
+
+/// Of tile/matrices: a task is a matrix, or a band of its columns.
+struct MatrixArgs : CommonArgs {
+  KernelCode<MatrixArgs> kernel = nullptr;
+  Nest nest;  ///< matrices; the bands first, where there are any
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;            ///< of a band
+  std::int64_t last_cols = 0;       ///< of the last band; 0: there are no bands
+  std::int64_t row_src_stride = 0;  ///< from row to row in src
+  std::int64_t col_dst_stride = 0;  ///< from column to column in dst
+};
+
+}  // namespace restride::cpu

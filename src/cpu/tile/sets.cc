@@ -1,0 +1,55 @@
+#include "src/cpu/tile/sets.h"
+
+#include <algorithm>
+
+#include "src/base/checked.h"
+
+namespace restride::cpu {
+
+bool tile_sets(const layout::Canonical& c, std::int64_t row_bytes, std::int64_t col_bytes, TileSets* out) {
+  if (c.two_sided || c.modes.size() < 2 || c.modes[0].dst_stride != c.dst_unit) return false;
+  std::size_t fast = 0;
+  for (std::size_t i = 1; i < c.modes.size() && fast == 0; ++i)
+    if (c.modes[i].src_stride == c.src_unit || c.modes[i].src_stride == -c.src_unit) fast = i;
+  if (fast == 0) return false;
+  out->cols_backwards = c.modes[fast].src_stride < 0;
+  out->cols.modes.push_back(static_cast<std::uint8_t>(fast));
+  out->cols.points = c.modes[fast].extent;
+  // Rows that end inside a line need the next mode of dst more than columns that are long enough without it.
+  constexpr std::int64_t kEnoughColBytes = 512;
+  const std::int64_t first_row_bytes = c.modes[0].extent * c.dst_unit;
+  const bool ragged = first_row_bytes % 64 != 0 && c.modes[1].dst_stride == first_row_bytes;
+  for (bool grew = !out->cols_backwards; grew && out->cols.points * c.src_unit < col_bytes;) {
+    grew = false;
+    for (std::size_t i = 1; i < c.modes.size() && !grew; ++i)
+      if (c.modes[i].src_stride == out->cols.points * c.src_unit && !out->cols.has(i) &&
+          !(i == 1 && ragged && out->cols.points * c.src_unit >= kEnoughColBytes)) {
+        out->cols.modes.push_back(static_cast<std::uint8_t>(i));
+        out->cols.points *= c.modes[i].extent;
+        grew = true;
+      }
+  }
+  out->rows.modes.push_back(0);
+  out->rows.points = c.modes[0].extent;
+  for (std::size_t i = 1; i < c.modes.size(); ++i) {
+    const std::int64_t bytes = out->rows.points * c.dst_unit;
+    const bool enough = bytes % 64 == 0 ? bytes >= 4096 : bytes >= row_bytes;
+    if (enough || out->cols.has(i) || c.modes[i].dst_stride != bytes) break;
+    out->rows.modes.push_back(static_cast<std::uint8_t>(i));
+    out->rows.points *= c.modes[i].extent;
+  }
+  return true;
+}
+
+bool columns_start_at(const layout::Canonical& c, const TileSets& sets, std::int64_t bytes) {
+  for (std::size_t m = 0; m < c.modes.size(); ++m)
+    if (!sets.rows.has(m) && c.modes[m].dst_stride % bytes != 0) return false;
+  return true;
+}
+
+bool plain_matrices(const layout::Canonical& c, const TileSets& sets) {
+  return !c.cast && sets.rows.modes.size() == 1 && sets.cols.modes.size() == 1 && sets.rows.points * c.dst_unit >= 16 &&
+         sets.cols.points * c.dst_unit >= 16;
+}
+
+}  // namespace restride::cpu

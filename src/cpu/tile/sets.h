@@ -1,0 +1,29 @@
+// Which modes a tile holds: the row set (dense in dst) and the column set (dense in src).
+#pragma once
+
+#include "src/cpu/sets.h"
+
+namespace restride::cpu {
+
+struct TileSets {
+  ModeSet rows;                 ///< dense in dst, starting at a stride of one unit
+  ModeSet cols;                 ///< dense in src
+  bool cols_backwards = false;  ///< the source's fast mode runs downwards; the kernel turns it around
+};
+
+/// How far the sets grow: the planner and the launcher prefetch the same.
+inline constexpr std::int64_t kTileRowBytes = 16384;
+inline constexpr std::int64_t kTileColBytes = 4096;
+
+/// The sets of a tile, or false when the fast modes of both sides are the same one, or a side has none.
+/// Columns grow to about `col_bytes` of source, rows to whole destination lines or about `row_bytes`.
+bool tile_sets(const layout::Canonical& c, std::int64_t row_bytes, std::int64_t col_bytes, TileSets* out);
+
+/// True where `bytes` divides the strides in dst of all modes but the rows': columns start at multiples of it where the
+/// first one does.
+bool columns_start_at(const layout::Canonical& c, const TileSets& sets, std::int64_t bytes);
+
+/// Matrices with rows and columns of 16 bytes or more: in the caches they are moved without staging.
+bool plain_matrices(const layout::Canonical& c, const TileSets& sets);
+
+}  // namespace restride::cpu

@@ -1,0 +1,54 @@
+#include "src/cpu/tile/matrices.h"
+
+#include "tests/cpu/family.h"
+
+namespace restride {
+namespace {
+
+using test::expect_exact;
+
+/// dst (cols, rows) contiguous or with a pitch, src its transpose: one f32, u8 ... matrix.
+std::string matrix(const char* dtype, std::int64_t cols, std::int64_t rows, std::int64_t col_stride,
+                   std::int64_t row_stride) {
+  return std::string(dtype) + " (" + std::to_string(cols) + "," + std::to_string(rows) + "):(" +
+         std::to_string(col_stride) + "," + std::to_string(row_stride) + ")";
+}
+void expect_transpose(const char* dst, const char* src, std::int64_t cols, std::int64_t rows, std::int64_t pitch,
+                      test::Edits edits, int threads = 1) {
+  for (const std::int64_t skew : {0, 13})
+    expect_exact("tile/matrices", matrix(dst, cols, rows, pitch, 1), matrix(src, cols, rows, 1, cols), edits, skew,
+                 threads);
+}
+
+TEST(TileMatrices, MovesSmallOnesOfAnyShape) {
+  for (const auto& [dtype, unit] : {std::pair{"u8", 1}, {"f16", 2}, {"f32", 4}, {"f64", 8}, {"c128", 16}})
+    for (const int rows : {16 / unit, 17, 32 / unit + 1, 63, 64 / unit + 16 / unit, 64 / unit + 33, 127})
+      for (const int cols : {16 / unit, 19}) {
+        if (rows * unit < 16 || rows == 1 || cols == 1) continue;
+        expect_transpose(dtype, dtype, cols, rows, rows + 1, {});
+      }
+  expect_exact("tile/matrices", "f32 (5,9,7)", "f32 (5,9,7):(63,1,9)");
+  expect_exact("tile/matrices", "u8 (3,40,33):(1330,33,1)", "u8 (3,40,33):(1320,-1,40)@39");
+}
+
+TEST(TileMatrices, SharesLargeOnesAmongThreads) {
+  for (const auto& [dtype, unit] : {std::pair{"u8", 1}, {"f16", 2}, {"f32", 4}, {"f64", 8}, {"c128", 16}}) {
+    const std::int64_t rows = 1000 / unit + 1;
+    const std::int64_t cols = 300 * 1024 / (rows * unit);
+    for (const int threads : {1, 2, 3}) expect_transpose(dtype, dtype, cols, rows, rows + 1, {}, threads);
+  }
+  expect_exact("tile/matrices", "f32 (3,211,151)", "f32 (3,211,151):(31861,1,211)", {}, 13, 2);
+  expect_exact("tile/matrices", "f32 (251,301)", "f32 (251,301):(-1,251)@250", {}, 13, 2);
+}
+
+TEST(TileMatrices, MovesThoseThatLeaveTheCachesWhereToldTo) {
+  expect_transpose("f32", "f32", 1000, 301, 301, {{plan::ParamId::kBandCols, 100}}, 2);
+}
+
+TEST(TileMatrices, WritesEachByteByOneTask) {
+  test::expect_disjoint_tasks("tile/matrices", "f32 (301,251)", "f32 (301,251):(1,301)");
+  test::expect_disjoint_tasks("tile/matrices", "f32 (2,301,131)", "f32 (2,301,131):(39431,1,301)");
+}
+
+}  // namespace
+}  // namespace restride
