@@ -175,7 +175,7 @@ TEST(PlanCpu, GroupsRowsByTheWindowsThatHoldThem) {
   EXPECT_NE(grouping_of(1, 64, 17, 17, 128).cells, 0) << "whole vectors may lie anywhere";
 }
 
-TEST(PlanCpu, AsksForAmdsMemoryNear) {
+TEST(PlanCpu, PrefetchesAmdsMemoryNear) {
   const auto transposed = [&](const CpuMachine& m) { return chosen("f64 (1024,1024)", "f64 (1024,1024):(1,1024)", m); };
   EXPECT_EQ(chosen("f32 (1048576)", "f32 (1048576)", kAmdMachine).get(ParamId::kNear), 1);
   EXPECT_EQ(transposed(kAmdMachine).get(ParamId::kNear), 1);
@@ -184,6 +184,33 @@ TEST(PlanCpu, AsksForAmdsMemoryNear) {
   EXPECT_EQ(transposed({}).get(ParamId::kNear), 0);
   EXPECT_EQ(transposed({}).get(ParamId::kTileRows), 16);
   EXPECT_EQ(chosen("f32 (1024)", "f32 (1024)", kAmdMachine).get(ParamId::kNear), 0) << "stays in the caches";
+}
+
+TEST(PlanCpu, SaysHowATilesColumnsLeave) {
+  const auto sink = [](std::string_view dst, std::string_view src, const CpuMachine& m) {
+    return decide(dst, src, "tile/units", m).chosen.get(ParamId::kSink);
+  };
+  EXPECT_EQ(sink("f32 (64,96)", "f32 (64,96):(1,64)", {}), 0) << "stays in the caches";
+  EXPECT_EQ(sink("f32 (1024,1024)", "f32 (1024,1024):(1,1024)", {}), 1) << "whole lines";
+  EXPECT_EQ(sink("f32 (1024,1025)", "f32 (1024,1025):(1,1024)", {}), 2) << "ends inside lines";
+  const char* off_dst = "f32 (1000,1000):(4001,4)b";
+  const char* off_src = "f32 (1000,1000):(4,4003)b";
+  CpuMachine narrow;
+  narrow.least_shuffled_unit = 32;
+  EXPECT_EQ(sink(off_dst, off_src, {}), 0) << "no permute joins parts of lanes";
+  EXPECT_EQ(sink(off_dst, off_src, narrow), 2) << "a buffer does";
+}
+
+TEST(PlanCpu, SaysWhereATilesRowsAreRead) {
+  const auto source = [](std::string_view dst, std::string_view src, const CpuMachine& m) {
+    return decide(dst, src, "tile", m).chosen.get(ParamId::kSource);
+  };
+  EXPECT_EQ(source("f32 (1024,1000)", "f32 (1024,1000):(1,1040)", {}), 0);
+  EXPECT_EQ(source("f32 (1024,1040)", "f32 (1024,1040):(1,1040)", kAmdMachine), 1) << "rows spread over the sets";
+  EXPECT_EQ(source("f32 (1024,1024)", "f32 (1024,1024):(1,1024)", kAmdMachine), 0) << "rows meet in the same sets";
+  EXPECT_EQ(source("f32 (1024,1025)", "f32 (1024,1025):(1,1024)", kAmdMachine), 1) << "blocks read whole lines";
+  EXPECT_EQ(source("f16 (1024,1040)", "f32 (1024,1040):(1,1040)", kAmdMachine), 0) << "what is converted is staged";
+  EXPECT_EQ(source("u8 (1000,1000,3)", "u8 (1000,1000,3):(3,3000,1)", kAmdMachine), 1) << "pixels";
 }
 
 TEST(PlanCpu, ReadsAmdsRowsAsTheyLieInTheSource) {
