@@ -79,10 +79,30 @@ void check(const Case& c, const Plan::Impl& plan, Guarded::At at, int threads) {
 void check_all(const Case& c, const Plan::Impl& plan) {
   const Edits near_in_src_order = {{plan::ParamId::kStream, 1}, {plan::ParamId::kNear, 1}, {plan::ParamId::kOrder, 2}};
   const bool rows = plan.decision.chosen.kernel.family == plan::Family::kRows;
+  // Of tiles in the caches and of runs another kernel takes what leaves them.
+  const auto for_large = [&]() -> std::shared_ptr<const Plan::Impl> {
+    Options options;
+    const std::string_view kernel = plan.decision.chosen.kernel.text;
+    options.family = kernel == "tile/matrices"                                ? "tile/units"
+                     : kernel == "run/units" && !plan.canonical.modes.empty() ? "run/pieces"
+                                                                              : kernel;
+    return plan.canonical.units == 0 ? nullptr : api::make_plan(c.dst, c.src, options, 1, 1);
+  };
+  const auto large = for_large();
   const auto edited = [&](const Edits& edits) {
-    plan::Decision decision = plan.decision;
-    edit(edits, &decision.chosen.params);
-    return api::with_decision(plan, decision);
+    const Plan::Impl& from = large != nullptr ? *large : plan;
+    plan::Decision decision = from.decision;
+    bool near = false;
+    for (const auto& [id, value] : edits) {
+      near |= id == plan::ParamId::kNear && value != 0;
+      for (plan::Param& p : decision.chosen.params)
+        if (p.id == id) p.value = value;
+    }
+    for (plan::Param& p : decision.chosen.params) {
+      if (p.id == plan::ParamId::kSink) p.value = static_cast<std::int64_t>(cpu::Sink::kCarried);
+      if (p.id == plan::ParamId::kSource) p.value = near && !from.canonical.cast ? 1 : 0;
+    }
+    return api::with_decision(from, decision);
   };
   const auto streams = edited(kStreamed);
   const auto near = edited(kStreamedNear);
