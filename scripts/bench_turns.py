@@ -51,7 +51,7 @@ def main():
     parser.add_argument("--max-mib", default="100", help="for restride bench: cases are cut to this size a side (100)")
     parser.add_argument("--only", nargs="*", default=[], help="for restride bench: classes, names or globs")
     args = parser.parse_args()
-    options = ["--max-mib", args.max_mib] + (["--only", ",".join(args.only)] if args.only else [])
+    options = ["--max-mib", args.max_mib] + (["--only", *args.only] if args.only else [])
     report, gains = {}, []
     for cases in args.cases:
         for threads in args.threads:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks of the sources: scripts/lint.sh cheap|all|format
-#   cheap   what ./dev test runs: includes point one way; launch bounds, figures and fixed costs hold; shellcheck
+#   cheap   what ./dev test runs: includes point one way; every kernel has its map, test and page, every source its test;
+#           launch bounds, figures and fixed costs hold; shellcheck
 #   all     the same, clang-format, and clang-tidy over every source of build/dev (minutes)
 #   format  rewrites the sources with clang-format
 set -euo pipefail
@@ -32,7 +33,8 @@ clang_format() {
 }
 
 check_text() {
-  python3 scripts/check_includes.py && python3 scripts/check_kernels.py && python3 scripts/fill_figures.py --check &&
+  python3 scripts/check_includes.py && python3 scripts/check_kernels.py && python3 scripts/check_tests.py &&
+    python3 scripts/fill_figures.py --check &&
     python3 scripts/bench_targets.py bench/results/gpu-test-*.json
 }
 
@@ -59,5 +61,5 @@ case ${1:-} in
   all) check_text && check_format && check_shell && check_tidy ;;
   has-format) clang_format >/dev/null ;;
   format) sources | xargs "$(clang_format)" -i ;;
-  *) sed -n '2,5s/^# //p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,6s/^# //p' "$0" >&2; exit 2 ;;
 esac

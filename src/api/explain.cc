@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/api/plan_impl.h"
+#include "src/cpu/machine.h"
 #include "src/layout/describe.h"
 
 namespace restride {
@@ -71,6 +72,12 @@ std::string in_time_units(double ns) {
   int unit = 0;
   for (; unit < 3 && std::abs(ns) >= 999.95; ++unit) ns /= 1000;
   return fmt::format("{:.4g} {}", ns, kUnits[unit]);
+}
+
+/// What follows "cpu" in the device line.
+std::string cpu_of(const Plan::Impl& p) {
+  return fmt::format(", {} thread{}, by the costs of an {}", p.threads, p.threads == 1 ? "" : "s",
+                     cpu::this_cpu().name);
 }
 
 /// What follows "cuda" in the device line.
@@ -198,7 +205,7 @@ std::string Plan::explain() const {
   const bool cpu = d.device == DeviceKind::kCpu;
   std::string out = labelled("src", to_string(p.src)) + labelled("dst", to_string(p.dst));
   out += labelled("canonical", layout::to_string(p.canonical));
-  const std::string where = cpu ? fmt::format(", {} thread{}", p.threads, p.threads == 1 ? "" : "s") : gpu_of(p);
+  const std::string where = cpu ? cpu_of(p) : gpu_of(p);
   out += labelled("device", std::string(name(d.device)) + where);
   out += labelled("traffic", traffic_of(d.chosen.predicted, sector_of(d)));
 
