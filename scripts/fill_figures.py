@@ -64,12 +64,18 @@ def families_in(explained: str) -> set:
     return set(re.findall(r"^(?:chosen|others|      ) {5}(\S+) ", explained, re.M))
 
 
+def without_refusals(explained: str) -> str:
+    """Without the kernels that do not apply, and why, which takes more room than a first page has."""
+    return re.sub(r"^do not apply\n(?: +.*\n)+", "do not apply  ...\n", explained, flags=re.M)
+
+
 def output_block(heading: str, program: str, arguments: list, old: str, check: bool) -> str:
     """What a program prints. To check: the block as it stands, or as it would be where other families are in it."""
     old = old[old.rfind("```\n", 0, -4):]
     if check and not (PROGRAMS / program).exists():
         return old
-    new = f"```\n{heading}{output_of(program, *arguments)}```\n"
+    output = output_of(program, *arguments)
+    new = f"```\n{heading}{output if heading else without_refusals(output)}```\n"
     return old if check and families_in(new) == families_in(old) else new
 
 

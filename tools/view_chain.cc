@@ -355,6 +355,13 @@ ViewChain::Pair ViewChain::backwards(Pair views) const {
     s.insert(s.begin(), src.take(count));
   }
   Pair out{views.dst, *before_};
+  for (std::size_t i = 0; i < d.size(); ++i) {  // files are written upwards
+    if (d[i].stride_bytes >= 0) continue;
+    out.dst.offset_bytes += (d[i].extent - 1) * d[i].stride_bytes;
+    out.src.offset_bytes += (s[i].extent - 1) * s[i].stride_bytes;
+    d[i].stride_bytes = -d[i].stride_bytes;
+    s[i].stride_bytes = -s[i].stride_bytes;
+  }
   fit_rank(out.dst, out.src, d, s);
   return out;
 }

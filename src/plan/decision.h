@@ -62,8 +62,8 @@ inline std::string family_list() { return family_list(may_be_forced); }
 
 // X(enumerator, name): every parameter a family may choose, on any device. Sizes carry their unit.
 #define RESTRIDE_PARAMS(X)                                                                                            \
-  X(kRowMode, "row_mode")             /* canonical mode that is fast in dst inside the tile */                        \
-  X(kColMode, "col_mode")             /* canonical mode that is fast in src inside the tile */                        \
+  X(kRowMode, "row_mode")             /* canonical mode that is fast in dst inside the tile; -1: none is cut */       \
+  X(kColMode, "col_mode")             /* the same in src */                                                           \
   X(kTileRows, "tile_rows")           /* units of row_mode a tile holds */                                            \
   X(kTileCols, "tile_cols")           /* units of col_mode a tile holds */                                            \
   X(kRecordBytes, "record_bytes")     /* CPU: units are runs of this many bytes; absent: canonical units */           \

@@ -125,6 +125,13 @@ def random_chain(rng, a):
     return words, a
 
 
+def test_what_runs_downwards_behind_a_reshape_is_written_upwards(restride, tmp_path):
+    a = np.arange(6 * 6 * 4, dtype="i4").reshape(6, 6, 4, 1)
+    np.save(tmp_path / "in.npy", a)
+    restride("copy", "in.npy", "out.npy", "--slice", "::3", "--rot90", "-1", "--reshape", "2,2,12", "--flip", "1,-1,0")
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), np.flip(np.rot90(a[::3], -1).reshape(2, 2, 12)))
+
+
 @pytest.mark.parametrize("batch", range(CHAINS // BATCH))
 def test_random_chains_are_numpys(restride, numbered, tmp_path, batch):
     refused = 0

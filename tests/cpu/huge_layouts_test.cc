@@ -19,7 +19,10 @@ void expect_sane(const plan::Candidate& k) {
   EXPECT_GE(k.predicted.time_ns, 0);
   EXPECT_GE(k.predicted.read_sectors, 0);
   EXPECT_GE(k.predicted.written_sectors, 0);
-  for (const plan::Param& p : k.params) EXPECT_GE(p.value, 0) << plan::name(k.kernel.family) << ' ' << plan::name(p.id);
+  for (const plan::Param& p : k.params) {
+    const bool mode = p.id == plan::ParamId::kRowMode || p.id == plan::ParamId::kColMode;  // -1: there is none
+    EXPECT_GE(p.value, mode ? -1 : 0) << k.kernel.text << ' ' << plan::name(p.id);
+  }
 }
 
 void plan_everywhere(const Layout& dst, const Layout& src) {

@@ -116,7 +116,8 @@ TEST(Touched, IsWhatEveryBidTells) {
   }
   for (const Candidate& k : that_apply(cpu::plan_cpu(canonical("f32 (100):(2)", "f32 (100)"), {}))) {
     EXPECT_EQ(k.predicted.read_sectors, 7) << name(k.kernel.family);
-    EXPECT_EQ(k.predicted.written_sectors, 13) << name(k.kernel.family) << ": what is read before it is written is time";
+    EXPECT_EQ(k.predicted.written_sectors, 13)
+        << name(k.kernel.family) << ": what is read before it is written is time";
   }
 }
 

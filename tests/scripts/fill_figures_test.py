@@ -37,6 +37,11 @@ class Output(unittest.TestCase):
                                                   "                           x=1\nparameters"), {"tile/aligned", "rows", "gather"})
 
 
+    def test_of_a_first_page_leaves_out_what_does_not_apply(self):
+        self.assertEqual(fill_figures.without_refusals("chosen     a\ndo not apply\n           b  c\n           d  e\nend\n"),
+                         "chosen     a\ndo not apply  ...\nend\n")
+
+
 class Rows(unittest.TestCase):
     def test_name_where_a_peer_leads_by_the_most_and_the_lowest_ratio(self):
         shown = bench_figures.rows(result(case("good", 1, [("A", 0.5)]), case("close", 0.9, [("A", 0.91), ("B", 0.1)]),
