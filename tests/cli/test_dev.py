@@ -122,3 +122,12 @@ def test_every_package_that_is_missing_is_named_with_its_purpose():
     wanted = [line for line in (ROOT / "scripts/packages.txt").read_text().splitlines() if "build," in line]
     assert done.returncode == 1 and done.stdout.splitlines()[1:] == wanted
     assert "g++" in done.stderr
+
+
+def test_clang_has_a_build_folder_of_its_own(root, dev):
+    (root / "tools/clang").write_text("#!/bin/sh\n")
+    (root / "tools/clang").chmod(0o755)
+    dev(root, "clang", nvcc="13.0")
+    configure, build = (root / "cmake.log").read_text().splitlines()[:2]
+    assert configure.startswith("--preset clang") and "RESTRIDE_CUDA" not in configure
+    assert build.startswith("--build --preset clang")

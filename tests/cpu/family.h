@@ -25,7 +25,8 @@ inline const Edits kStreamedNear = {{plan::ParamId::kStream, 1}, {plan::ParamId:
 
 inline void edit(const Edits& edits, plan::Params* params) {
   for (const auto& [id, value] : edits) {
-    const auto at = std::find_if(params->begin(), params->end(), [&](const plan::Param& p) { return p.id == id; });
+    const auto at =
+        std::find_if(params->begin(), params->end(), [wanted = id](const plan::Param& p) { return p.id == wanted; });
     ASSERT_NE(at, params->end()) << "no parameter " << plan::name(id);
     at->value = value;
   }

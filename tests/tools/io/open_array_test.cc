@@ -124,7 +124,7 @@ TEST(OpenArray, SwapsBigEndianDatesAndTextOnceTheyAreNumbers) {
   EXPECT_EQ(swapped(">f4", DType::kI32), 4);
   for (const auto& [descr, dtype] :
        {std::pair{">U2", DType::kI64}, {">M8[D]", DType::kC64}, {">f16", DType::kC128}, {">c8", DType::kU64}})
-    EXPECT_NE(message_of<UnsupportedError>([&] { swapped(descr, dtype); }).find("big-endian words of"),
+    EXPECT_NE(message_of<UnsupportedError>([&, d = descr, t = dtype] { swapped(d, t); }).find("big-endian words of"),
               std::string::npos)
         << descr;
 }
