@@ -24,7 +24,8 @@ def cases_of(result):
 def measure(command, cases, threads, options, into):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out.json"
-        subprocess.run([command, "bench", "--cases", cases, "--threads", str(threads), "--json", str(out), *options],
+        threads = [] if "--device" in options else ["--threads", str(threads)]
+        subprocess.run([command, "bench", "--cases", cases, *threads, "--json", str(out), *options],
                        check=True, stdout=subprocess.DEVNULL)
         for case in cases_of(json.loads(out.read_text())):
             into[case["name"]].append((case["ratio"], case["noise"]))
@@ -48,10 +49,14 @@ def main():
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--passes", type=int, default=3)
     parser.add_argument("--json")
-    parser.add_argument("--max-mib", default="100", help="for restride bench: cases are cut to this size a side (100)")
+    parser.add_argument("--device", choices=["cuda"], help="for restride bench: the GPU's kernels (the CPU's)")
+    parser.add_argument("--max-mib", help="for restride bench: cases are cut to this size a side (CPU 100, GPU the file's own)")
     parser.add_argument("--only", nargs="*", default=[], help="for restride bench: classes, names or globs")
     args = parser.parse_args()
-    options = ["--max-mib", args.max_mib] + (["--only", *args.only] if args.only else [])
+    max_mib = args.max_mib or (None if args.device else "100")
+    options = (["--max-mib", max_mib] if max_mib else []) + (["--only", *args.only] if args.only else [])
+    if args.device:
+        options, args.threads = options + ["--device", args.device], [1]
     report, gains = {}, []
     for cases in args.cases:
         for threads in args.threads:
@@ -60,10 +65,11 @@ def main():
                 measure(args.before, cases, threads, options, before)
                 measure(args.after, cases, threads, options, after)
             found = compare(before, after)
-            report[f"{cases}-{threads}"] = found
+            report[f"{cases}-{args.device or threads}"] = found
             mean = math.exp(statistics.fmean(math.log(c["gain"]) for c in found.values()))
             gains += [c["gain"] for c in found.values()]
-            print(f"{cases:<6} {threads} thread{'s' if threads > 1 else ' '}  {len(found):>3} cases  after/before {mean:.3f}")
+            where = args.device or f"{threads} thread{'s' if threads > 1 else ' '}"
+            print(f"{cases:<6} {where}  {len(found):>3} cases  after/before {mean:.3f}")
             for name, c in sorted(found.items(), key=lambda item: item[1]["gain"])[:6]:
                 print(f"    {name:<32} {c['before']:.3f} -> {c['after']:.3f}  {c['gain']:.3f}  noise {c['noise']:.3f}")
     print(f"all  after/before {math.exp(statistics.fmean(map(math.log, gains))):.3f}")
