@@ -40,6 +40,14 @@ struct Share {
   }
 };
 
+/// Apart from run_plan, so that a copy on one thread saves no registers for it.
+[[gnu::noinline]] void run_shared(const cpu::CpuArgs& args, std::byte* dst, const std::byte* src,
+                                  const Executor* executor, int threads) noexcept {
+  const cpu::Shares shares = cpu::shares_of(args.common(), threads);
+  Share share{args, dst, src, shares.tasks_each};
+  cpu::run_tasks(executor, static_cast<int>(shares.count), Share::body, &share);
+}
+
 /// The GPU a plan is for. Errors: DeviceError when there is none.
 int cuda_device_of(const Options& options) {
   if (options.cuda_device == kModelDevice) return kModelDevice;
@@ -77,7 +85,7 @@ void check(const Options& options) {
 }
 
 std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, const Options& options,
-                                      std::int64_t dst_align, std::int64_t src_align) {
+                                      std::int64_t dst_align, std::int64_t src_align, const Offsets* moved_to) {
   check(options);
   auto p = std::make_shared<Plan::Impl>();
   p->dst = dst;
@@ -108,13 +116,10 @@ int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* ex
   const cpu::CommonArgs& common = p.cpu.common();
   auto* to = moved(static_cast<std::byte*>(dst), p.canonical.dst_offset + common.dst_shift);
   const auto* from = moved(static_cast<const std::byte*>(src), p.canonical.src_offset + common.src_shift);
-  const cpu::Shares shares = cpu::shares_of(common, threads);
-  if (shares.count <= 1) {
+  if (threads <= 1)
     p.cpu.run(to, from, 0, common.tasks);
-    return 0;
-  }
-  Share share{p.cpu, to, from, shares.tasks_each};
-  cpu::run_tasks(executor, static_cast<int>(shares.count), Share::body, &share);
+  else
+    run_shared(p.cpu, to, from, executor, threads);
   return 0;
 }
 

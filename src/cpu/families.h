@@ -20,15 +20,23 @@
 
 namespace restride::cpu {
 
-/// What a plan holds: the arguments of its kernel, its code among them.
+/// What a plan holds: the arguments of its kernel, its code among them. A small copy takes as long as the way to its
+/// code, so what a run needs is found without a look at which family's they are.
 class CpuArgs {
  public:
-  CpuArgs() = default;
+  CpuArgs() : CpuArgs(RunArgs{}) {}
   template <class Args>
-  explicit CpuArgs(Args args) : of_(std::move(args)) {}
+  explicit CpuArgs(const Args& args)
+      : of_(args),
+        common_at_(distance_to(std::get<Args>(of_))),
+        run_([](const CommonArgs& common, std::byte* dst, const std::byte* src, std::int64_t begin,
+                std::int64_t end) noexcept {
+          const auto& a = static_cast<const Args&>(common);
+          a.kernel(a, dst, src, begin, end);
+        }) {}
 
   const CommonArgs& common() const noexcept {
-    return std::visit([](const auto& a) -> const CommonArgs& { return a; }, of_);
+    return *reinterpret_cast<const CommonArgs*>(reinterpret_cast<const std::byte*>(this) + common_at_);
   }
   /// The arguments, where they are of this family; else null.
   template <class Args>
@@ -37,11 +45,18 @@ class CpuArgs {
   }
   /// Moves tasks [begin, end); see KernelCode. Bases are the canonical ones, shifted by common().
   void run(std::byte* dst, const std::byte* src, std::int64_t begin, std::int64_t end) const noexcept {
-    std::visit([&](const auto& a) { a.kernel(a, dst, src, begin, end); }, of_);
+    run_(common(), dst, src, begin, end);
   }
 
  private:
+  /// The same in every copy of this object, because a variant holds its value in itself.
+  std::ptrdiff_t distance_to(const CommonArgs& common) const noexcept {
+    return reinterpret_cast<const std::byte*>(&common) - reinterpret_cast<const std::byte*>(this);
+  }
+
   std::variant<RunArgs, RowsArgs, TileArgs, MatrixArgs, PackedArgs, BufferedArgs, ChannelsArgs, GatherArgs> of_;
+  std::ptrdiff_t common_at_;
+  KernelCode<CommonArgs> run_;
 };
 static_assert(sizeof(CpuArgs) <= 2048, "plans are kept by the hundred");
 
