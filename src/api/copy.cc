@@ -68,12 +68,14 @@ void copy(const Tensor& dst, const ConstTensor& src, const Options& asked) {
   if (dst.data == nullptr || src.data == nullptr)
     throw ArgumentError(fmt::format("{} is null but holds {} elements; give it memory",
                                     dst.data == nullptr ? "dst.data" : "src.data", dst.layout.elements()));
+  void* const to = moved(dst.data, dst.layout.offset_bytes - plan.dst.offset_bytes);
+  const void* const from = moved(src.data, src.layout.offset_bytes - plan.src.offset_bytes);
   if (layout::may_overlap(dst.data, dst.layout, src.data, src.layout)) {
-    if (identical(plan.canonical, dst.data, src.data)) return;
+    if (identical(plan.canonical, to, from)) return;
     throw OverlapError(fmt::format("dst {} overlaps src {}; copy through a temporary, or give dst other memory",
                                    to_string(dst.layout), to_string(src.layout)));
   }
-  const int status = api::run_plan(plan, dst.data, src.data, options.executor, plan.threads, options.stream);
+  const int status = api::run_plan(plan, to, from, options.executor, plan.threads, options.stream);
   if (status != 0)
     throw DeviceError(fmt::format("cuda:{} refused the copy: {}", options.cuda_device, cuda::error_text(status)));
 }

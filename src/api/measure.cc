@@ -20,6 +20,12 @@ constexpr int kRounds = 7;           // the median of so many samples counts
 constexpr double kSampleNs = 100e3;  // one sample lasts about so long
 constexpr double kWorthIt = 0.98;    // the planner's choice stays unless another takes less than this share of its time
 
+/// A layout as records name it: at the offset that copies of a moving slice have in common.
+std::string text_of(Layout layout) {
+  layout.offset_bytes &= kOffsetPeriod - 1;
+  return to_string(layout);
+}
+
 /// What a record is valid for: the machine as planning sees it, and the two sides.
 std::string key_of(const Plan::Impl& p) {
   std::string machine;
@@ -30,7 +36,7 @@ std::string key_of(const Plan::Impl& p) {
     const std::int64_t isas = hwy::SupportedTargets() & HWY_TARGETS;  // better ones have lower bits
     machine = fmt::format("cpu {} {} thread{}", hwy::TargetName(isas & -isas), p.threads, p.threads == 1 ? "" : "s");
   }
-  return fmt::format("{} | {} -> {} | align {} -> {}", machine, to_string(p.src), to_string(p.dst), p.src_align,
+  return fmt::format("{} | {} -> {} | align {} -> {}", machine, text_of(p.src), text_of(p.dst), p.src_align,
                      p.dst_align);
 }
 

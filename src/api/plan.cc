@@ -56,6 +56,14 @@ int cuda_device_of(const Options& options) {
   return device;
 }
 
+/// The canonical form at other offsets; its alignments are the same.
+void move(Plan::Impl& p, const Offsets& to) {
+  p.canonical.dst_offset += to.dst_bytes - p.dst.offset_bytes;
+  p.canonical.src_offset += to.src_bytes - p.src.offset_bytes;
+  p.dst.offset_bytes = to.dst_bytes;
+  p.src.offset_bytes = to.src_bytes;
+}
+
 /// From the decision to the kernel's arguments, which say how many threads can share them.
 void prepare(Plan::Impl& p) {
   if (p.decision.device == DeviceKind::kCuda) {
@@ -96,9 +104,11 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
     p->cuda_device = cuda_device_of(options);
     p->stream = options.stream;
     p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAligned);
+    if (moved_to != nullptr) move(*p, *moved_to);
     p->decision = cuda::plan_cuda(p->canonical, cuda_machine(p->cuda_device), options.family);
   } else {
     p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAnywhere);
+    if (moved_to != nullptr) move(*p, *moved_to);
     p->decision = cpu::plan_cpu(p->canonical, cpu::this_cpu(), options.family);
     p->threads = cpu::threads_that_pay(p->canonical, cpu::threads_allowed(options));
   }

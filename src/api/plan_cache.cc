@@ -13,6 +13,7 @@
 
 #include "src/api/measure.h"
 #include "src/api/plan_impl.h"
+#include "src/base/checked.h"
 #include "src/cpu/team/team.h"
 
 namespace restride::api {
@@ -21,18 +22,14 @@ namespace {
 constexpr std::size_t kCapacity = 256;
 constexpr std::size_t kLocal = 8;
 
-std::uint64_t mix(std::uint64_t h, std::uint64_t v) noexcept {
-  h ^= v;
-  h *= 0x9e3779b97f4a7c15ULL;
-  return h ^ (h >> 29);
-}
+constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
 
+/// One multiplication a mode in a row: what each mode adds is worked out beside it.
 std::uint64_t mix(std::uint64_t h, const Layout& l) noexcept {
-  h = mix(h, static_cast<std::uint64_t>(l.element.size_bytes) << 8 | static_cast<std::uint64_t>(l.element.dtype));
-  h = mix(h, static_cast<std::uint64_t>(l.offset_bytes));
+  h = h * kOdd + (static_cast<std::uint64_t>(l.element.size_bytes) << 8 | static_cast<std::uint64_t>(l.element.dtype));
   for (const Mode& m : l.modes)
-    h = mix(h,
-            static_cast<std::uint64_t>(m.extent) * 0xff51afd7ed558ccdULL + static_cast<std::uint64_t>(m.stride_bytes));
+    h = h * kOdd +
+        (static_cast<std::uint64_t>(m.extent) * 0xff51afd7ed558ccdULL ^ static_cast<std::uint64_t>(m.stride_bytes));
   return h;
 }
 
@@ -40,6 +37,8 @@ struct Key {
   std::uint64_t hash = 0;
   std::int64_t dst_align = 0;
   std::int64_t src_align = 0;
+  std::int64_t dst_offset = 0;  ///< what is left of the layouts' offsets in a plan; the pointers take the rest
+  std::int64_t src_offset = 0;
   int threads = 0;
   DeviceKind device = DeviceKind::kAuto;
   int cuda_device = -1;
@@ -48,7 +47,8 @@ struct Key {
   std::uint64_t generation = 0;        ///< of that state: what was planned by fewer records is planned again
 
   bool fits(const Plan::Impl& p, const Layout& dst, const Layout& src) const noexcept {
-    return p.dst == dst && p.src == src;
+    return p.dst.element == dst.element && p.src.element == src.element && p.dst.modes == dst.modes &&
+           p.src.modes == src.modes;
   }
   friend bool operator==(const Key&, const Key&) = default;
 };
@@ -121,11 +121,19 @@ const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Option
     *keep_alive = make_plan(dst, src, options, dst_align, src_align);
     return **keep_alive;
   }
-  // A CPU's plan is the same for every address; only what is measured, and where, asks for it.
-  if (options.device == DeviceKind::kCpu && options.measurements == nullptr && !options.measure)
-    dst_align = src_align = 1;
+  // A CPU's plan is the same for every address; only what is measured, and where, asks for it. All others depend on
+  // where in a line of kOffsetPeriod bytes the first element lies.
+  const bool anywhere = options.device == DeviceKind::kCpu && options.measurements == nullptr && !options.measure;
+  if (anywhere) dst_align = src_align = 1;
+  const auto kept = [&](const Layout& l) {
+    // An offset that is refused stays as it is, so that no cached plan fits it.
+    if (magnitude(l.offset_bytes) > kMaxBytes) return l.offset_bytes;
+    return anywhere ? 0 : l.offset_bytes & (kOffsetPeriod - 1);
+  };
   Key key;
-  key.hash = mix(mix(0, dst), src);
+  key.dst_offset = kept(dst);
+  key.src_offset = kept(src);
+  key.hash = mix(mix(0, dst), src) * kOdd >> 32;
   key.dst_align = dst_align;
   key.src_align = src_align;
   key.threads = options.device == DeviceKind::kCuda ? 0 : cpu::threads_allowed(options);
@@ -144,7 +152,8 @@ const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Option
   Entry entry{key, 0, cache().find(key, dst, src), {}};
   if (options.measurements != nullptr) entry.measurements = *options.measurements;
   if (!entry.plan) {
-    entry.plan = make_plan(dst, src, options, dst_align, src_align);
+    const Offsets offsets{key.dst_offset, key.src_offset};
+    entry.plan = make_plan(dst, src, options, dst_align, src_align, &offsets);
     cache().put(entry);
   }
   *keep_alive = entry.plan;

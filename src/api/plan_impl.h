@@ -34,9 +34,21 @@ namespace api {
 /// What is wrong with options whatever the layouts are. Errors: ArgumentError.
 void check(const Options& options);
 
-/// Plans; the one place where layouts become a decision and a decision becomes arguments.
+/// A plan holds for offsets that differ by multiples of this many bytes; promises of alignment end here.
+inline constexpr std::int64_t kOffsetPeriod = 128;
+
+/// Offsets that a plan's layouts are to have in place of their own.
+struct Offsets {
+  std::int64_t dst_bytes = 0;
+  std::int64_t src_bytes = 0;
+};
+
+/// Plans; the one place where layouts become a decision and a decision becomes arguments. With `moved_to` the plan is
+/// for these layouts at other offsets: which differ by multiples of kOffsetPeriod, or by anything where 1 is promised
+/// for the alignment of a pointer. Errors name the layouts as they are given.
 std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, const Options& options,
-                                      std::int64_t dst_align, std::int64_t src_align);
+                                      std::int64_t dst_align, std::int64_t src_align,
+                                      const Offsets* moved_to = nullptr);
 /// A plan like `like` but for its decision: replay. On its threads, as far as the decision lets them share.
 std::shared_ptr<Plan::Impl> with_decision(const Plan::Impl& like, const plan::Decision& decision);
 
@@ -50,7 +62,8 @@ std::string why_lost(const plan::Decision& d, const plan::Candidate& k);
 int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* executor, int threads,
              void* stream) noexcept;
 
-/// The plan for these layouts from a bounded, thread-safe cache, made when it is not there.
+/// The plan for these layouts from a bounded, thread-safe cache, made when it is not there. Its offsets may be other
+/// ones (Impl::dst, Impl::src): the difference is the pointers' to bear.
 const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align,
                               std::int64_t src_align, std::shared_ptr<const Plan::Impl>* keep_alive);
 

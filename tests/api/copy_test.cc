@@ -130,6 +130,31 @@ TEST(Copy, OfNothingAsksNothingOfPointers) {
   EXPECT_EQ(host, 1);
 }
 
+TEST(Copy, OfAMovingSliceGoesWhereItIs) {
+  std::vector<float> cache(4 * 100, -1), expected(cache), tokens(4 * 8);
+  std::iota(tokens.begin(), tokens.end(), 0.0f);
+  const Layout token = contiguous(DType::kF32, {4, 8});
+  for (const std::int64_t at : {0, 8, 31, 92, 3}) {
+    Layout slice = of("f32 (4,8):(100,1)");
+    slice.offset_bytes = at * 4;
+    copy({cache.data(), slice}, {tokens.data(), token});
+    // The same elements again: behind a pointer that lies outside, and from a source at an offset.
+    Layout far = slice, back = slice;
+    far.offset_bytes += std::int64_t{1} << 40;
+    void* const before =
+        reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(cache.data()) - (std::uintptr_t{1} << 40));
+    copy({before, far}, {cache.data(), back});  // the identical view
+    std::vector<float> out(32);
+    copy({out.data(), token}, {cache.data(), slice});
+    EXPECT_EQ(out, tokens) << at;
+    for (std::int64_t r = 0; r < 4; ++r)
+      for (std::int64_t c = 0; c < 8; ++c)
+        expected[static_cast<std::size_t>(r * 100 + at + c)] = tokens[static_cast<std::size_t>(r * 8 + c)];
+    EXPECT_EQ(cache, expected) << at;
+    EXPECT_THROW(copy({cache.data(), slice}, {cache.data() + at + 1, of("f32 (4,8):(100,1)")}), OverlapError);
+  }
+}
+
 TEST(Copy, RefusesNullThatHoldsElementsAndTakesNullThatHoldsNone) {
   float one = 1;
   EXPECT_TRUE(holds(message_of<ArgumentError>([&] {

@@ -43,6 +43,38 @@ TEST(PlanCache, TellsAddressesApartOnlyWhereAPlanDependsOnThem) {
   EXPECT_NE(at(1, cuda), at(64, cuda));
 }
 
+/// A slice of 64 bytes at a time, which starts so many bytes behind the pointer.
+std::shared_ptr<const Plan::Impl> slice_at(std::int64_t offset_bytes, const Options& options) {
+  Layout slice = strided(DType::kF32, std::vector<std::int64_t>{8, 16}, std::vector<std::int64_t>{4096, 4});
+  slice.offset_bytes = offset_bytes;
+  std::shared_ptr<const Plan::Impl> plan;
+  cached_plan(slice, contiguous(DType::kF32, {8, 16}), options, 64, 64, &plan);
+  return plan;
+}
+
+TEST(PlanCache, GivesAMovingSliceOnePlan) {
+  Options cpu;
+  cpu.device = DeviceKind::kCpu;
+  EXPECT_EQ(slice_at(0, cpu), slice_at(4, cpu));
+  EXPECT_EQ(slice_at(0, cpu), slice_at(-123457, cpu));
+  Options cuda;
+  cuda.device = DeviceKind::kCuda;
+  cuda.cuda_device = kModelDevice;
+  EXPECT_EQ(slice_at(0, cuda), slice_at(1 << 20, cuda));
+  EXPECT_EQ(slice_at(68, cuda), slice_at(68 - (1 << 20), cuda));
+  EXPECT_NE(slice_at(0, cuda), slice_at(4, cuda));  // its units are smaller
+  EXPECT_EQ(slice_at(4 + (1 << 20), cuda)->canonical.dst_unit, 4);
+  EXPECT_EQ(slice_at(1 << 20, cuda)->canonical.dst_unit, 16);
+}
+
+TEST(PlanCache, RefusesAnOffsetBeyondAllMemoryWhenThereIsAPlanForANearerOne) {
+  Options cpu;
+  cpu.device = DeviceKind::kCpu;
+  slice_at(0, cpu);
+  EXPECT_THROW(slice_at(kMaxBytes + 128, cpu), RangeError);
+  EXPECT_THROW(slice_at(INT64_MIN, cpu), RangeError);
+}
+
 TEST(PlanCache, GivesItsPlansToOtherThreads) {
   const auto here = cached(10004);
   std::shared_ptr<const Plan::Impl> there;
