@@ -11,6 +11,7 @@
 #include <restride/restride.hpp>
 
 #include "src/api/plan_impl.h"
+#include "src/layout/canonical.h"
 #include "src/layout/describe.h"
 #include "tools/commands.h"
 #include "tools/input_options.h"
@@ -28,7 +29,8 @@ constexpr const char* kExamples = R"(
 What it takes:
   'LAYOUT -> (AXES)'    permuted into a contiguous tensor:  'f32 (64,512,512,3) -> (0,3,1,2)'
   'LAYOUT -> DTYPE'     converted into a contiguous tensor: 'f32 (64,512) -> f16'
-  'LAYOUT -> LAYOUT'    any two of equal element count:     'f32 (4,4):(1,4) -> f32 (16)'
+  'LAYOUT -> LAYOUT'    any two of equal shape:             'f32 (4,4):(1,4) -> f32 (4,4)'
+                        with --reshape of equal count:      'f32 (4,4):(1,4) -> f32 (16)' --reshape 16
   LAYOUT or a file      with --axes, --rearrange, --slice ... as `restride copy` takes them;
                         a file also with --in-layout and --in-dtype
 
@@ -54,6 +56,7 @@ struct ExplainArguments {
 struct Sides {
   Layout dst, src;
   std::vector<ViewStep> views;  // of options only: behind an arrow everything is said
+  bool reshape = false;         // elements pair in C order
 };
 
 Layout layout_named(std::string_view text) {
@@ -66,18 +69,36 @@ void refuse_input_options(const ExplainArguments& a) {
     throw UsageError("--in-layout and --in-dtype say what a file holds; '" + a.what + "' is no file but a layout");
 }
 
+/// True with --reshape alone, which of two layouts says that elements pair in C order. Errors: ShapeError, UsageError
+/// where its extents are not those of the right side.
+bool asks_reshape(const ViewOptions& view, const Layout& src, const Layout& dst) {
+  if (view.views.empty()) return false;
+  const Layout asked = reshape(contiguous(dst.element, {src.elements()}), view.views[0].numbers);
+  if (layout::equal_shapes(asked, dst)) return true;
+  throw UsageError(fmt::format("--reshape '{}' is not the shape of the right side, {}", view.views[0].text,
+                               layout::join_extents(dst.modes)));
+}
+
 Sides parse_arrow(const std::string& what, std::size_t arrow, const ExplainArguments& a) {
-  if (any(a.view)) throw UsageError("with '->' the right side says it all; leave out --axes, --slice, --dtype ...");
+  ViewOptions others = a.view;
+  const auto reshapes = [](const View& v) { return v.kind == ViewKind::kReshape; };
+  std::erase_if(others.views, reshapes);
+  if (any(others)) throw UsageError("with '->' the right side says it all; leave out --axes, --slice, --dtype ...");
   refuse_input_options(a);
   const std::string_view left = io::trimmed(std::string_view(what).substr(0, arrow));
   if (left.empty()) throw nothing_before_arrow(what);
   const Layout src = layout_named(left);
   const std::string_view right = io::trimmed(std::string_view(what).substr(arrow + 2));
+  const bool is_layout =
+      std::isalpha(static_cast<unsigned char>(right.empty() ? ' ' : right.front())) != 0 && !parse_element(right);
+  if (!is_layout && any(a.view))
+    throw UsageError("--reshape goes with a layout on both sides of '->'; behind it stands '" + std::string(right) +
+                     "'");
   if (const std::optional<Element> element = parse_element(right)) {
     ViewOptions view;
     view.dtype = std::string(right);
     const CopyRequest r = apply(view, src);
-    return {r.dst, r.src, {}};
+    return {r.dst, r.src, {}, false};
   }
   if (right.size() >= 2 && right.front() == '(' && right.back() == ')' && right.find(':') == std::string_view::npos) {
     ViewOptions view;
@@ -92,14 +113,15 @@ Sides parse_arrow(const std::string& what, std::size_t arrow, const ExplainArgum
                                    to_string(src), layout::counted(src.modes.size(), "mode"), right, count,
                                    to_string(src.element), right));
     const CopyRequest r = apply(view, src);
-    return {r.dst, r.src, {}};
+    return {r.dst, r.src, {}, false};
   }
   if (right.empty() || std::isalpha(static_cast<unsigned char>(right.front())) == 0)
     throw UsageError(
         fmt::format("explain '{}': {} stands behind '->'; write axes in parentheses, a dtype or a layout there, as in "
                     "'-> (1,0)', '-> f16' or '-> f32 (6)'",
                     what, right.empty() ? "nothing" : fmt::format("'{}'", right)));
-  return {layout_named(right), src, {}};
+  const Layout dst = layout_named(right);
+  return {dst, src, {}, asks_reshape(a.view, src, dst)};
 }
 
 // Of a word that is no file's name. It begins with an element, or has parentheses; what has a dot may be a file's name
@@ -128,7 +150,7 @@ Sides sides_of(const ExplainArguments& a) {
                             : io::open_array(a.what, to_open_options(a.input)).entry.layout;
   note_typed_order(a.view);
   const CopyRequest r = apply(a.view, layout);
-  return {r.dst, r.src, r.views};
+  return {r.dst, r.src, r.views, false};
 }
 
 /// `reason`: why it was chosen, lost, or does not apply; may be empty.
@@ -173,6 +195,7 @@ void run_explain(ExplainArguments& a) {
   // Memory of one's own is aligned to a cache line at least, as every allocator of large blocks does.
   constexpr std::int64_t kAlign = 64;
   Options options = to_options(a.run);
+  options.reshape = sides.reshape;
   // Explaining needs no GPU: a model stands in for it, and the output says so.
   if (options.device == DeviceKind::kCuda && cuda_status().devices.empty()) options.cuda_device = kModelDevice;
   const Plan plan(sides.dst, sides.src, options, kAlign, kAlign);

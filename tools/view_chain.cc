@@ -271,7 +271,7 @@ void ViewChain::rearrange(std::string_view pattern, std::span<const std::pair<st
   const Rearrangement r = restride::rearrange(contiguous(), pattern, sizes);
   if (contiguous().elements() == 0 || r.source.elements() == 0) {
     groups_.clear();
-    for (const Mode& m : r.merged) groups_.push_back({{m.extent, 0}});
+    for (const std::int64_t extent : r.shape) groups_.push_back({{extent, 0}});
     empty_if_nothing_is_left();
     return;
   }
@@ -296,9 +296,9 @@ void ViewChain::rearrange(std::string_view pattern, std::span<const std::pair<st
   }
   std::vector<Group> out;
   std::size_t from = 0, next = 0;
-  for (const Mode& m : r.merged) {
+  for (const std::int64_t extent : r.shape) {
     std::int64_t have = 1;
-    for (; have < m.extent; ++next) have *= ended[next];
+    for (; have < extent; ++next) have *= ended[next];
     const std::size_t to = next == 0 ? 0 : ends[next - 1];
     out.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(from), all.begin() + static_cast<std::ptrdiff_t>(to));
     from = to;

@@ -65,11 +65,15 @@ struct Options {
   std::string_view family = {};
   bool measure = false;  ///< time the candidates once and keep the best (allocates scratch, synchronises; opt-in)
   Measurements* measurements = nullptr;  ///< plan by these records; with `measure`, add to them (measurements.hpp)
+  /// Pair elements in C order where the shapes differ, as a reshape of either side would. Without it other shapes are
+  /// refused, because a forgotten permute looks the same. Leading modes of extent 1 make no difference.
+  bool reshape = false;
 };
 
-/// Copies every element of `src` to the element of `dst` at the same position in C order.
+/// Copies every element of `src` to the element of `dst` at the same place.
 ///
-/// Shape: element counts must agree; shapes may differ (elements pair in C order, as a reshape would).
+/// Shape: equal, leading modes of extent 1 aside; a source is repeated by `broadcast_to`, never by itself. With
+/// `options.reshape` only the element counts must agree, and elements pair in C order.
 /// Strides: bytes, any sign on both sides; zero only in `src`. Pointers need no alignment; without elements they may
 /// be anything.
 /// Memory: of dst only the elements are written; of src nothing before the first or behind the last is read, but bytes

@@ -42,6 +42,7 @@ inline constexpr std::int64_t kMaxBytes = std::int64_t{1} << 60;
 
 using Modes = detail::FixedVector<Mode, kMaxRank>;
 using Extents = std::span<const std::int64_t>;
+using Shape = detail::FixedVector<std::int64_t, kMaxRank>;  ///< extents, outermost first; converts to Extents
 
 /// Where a tensor's elements lie relative to a data pointer.
 ///
@@ -123,7 +124,11 @@ Layout reinterpret(const Layout& layout, Element element);
 /// "(b1 b2) c -> b1 c b2" with sizes {{"b2", 4}}, "b ... c -> b (... c)"; a "..." in parentheses on the right only.
 struct Rearrangement {
   Layout source;  ///< the source split and permuted into the order of the right side
-  Modes merged;   ///< extents of the result after its parentheses are merged (strides contiguous)
+  Shape shape;    ///< of the result, where each parenthesis of the right side is one mode
+  /// The memory of the result: dense, under the modes of `source`, so that `copy` takes the pair. The same memory is
+  /// `contiguous(element, shape)` to its readers. Errors: as `contiguous`.
+  /// Example: `copy({out, r.result(DType::kF32)}, {in, r.source})`.
+  Layout result(Element element) const;
 };
 /// Errors: ParseError for the pattern, ShapeError when it does not fit the layout.
 Rearrangement rearrange(const Layout& layout, std::string_view pattern,

@@ -111,13 +111,17 @@ typedef struct restride_options {
   void* stream;                      /* CUDA: a cudaStream_t; NULL: the legacy default stream */
   const char* family;                /* force a family or a kernel, for tests and measurements; NULL: the planner's */
   const restride_executor* executor; /* CPU: run on the caller's pool; must outlive the run; NULL: ours */
+  int32_t reshape;                   /* not 0: shapes may differ, and elements pair in C order as a reshape would */
+  int32_t reserved;                  /* 0 */
 } restride_options;
+
+/* Options of a program that was built before `reshape` was there have a smaller struct_size, and pair in C order. */
 
 #define RESTRIDE_CURRENT_DEVICE (-1) /* the calling thread's current device */
 #define RESTRIDE_MODEL_DEVICE (-2)   /* a model of an H200: plans without a GPU, to explain; running fails */
 
 #define RESTRIDE_OPTIONS_INIT \
-  { sizeof(restride_options), RESTRIDE_DEVICE_AUTO, RESTRIDE_CURRENT_DEVICE, 0, 0, NULL, NULL, NULL }
+  { sizeof(restride_options), RESTRIDE_DEVICE_AUTO, RESTRIDE_CURRENT_DEVICE, 0, 0, NULL, NULL, NULL, 0, 0 }
 
 /* A decision made once. Immutable: run it from any number of threads at once. */
 typedef struct restride_plan restride_plan;
@@ -135,9 +139,10 @@ RESTRIDE_API const char* restride_last_error(void);
 /* Bytes of one element of `dtype`; 0 for RESTRIDE_BYTES and for values that are no dtype. */
 RESTRIDE_API int64_t restride_dtype_size(int32_t dtype);
 
-/* Copies every element of `src` to the element of `dst` at the same position in C order.
+/* Copies every element of `src` to the element of `dst` at the same place.
  *
- * Shape: element counts must agree; shapes may differ (elements pair in C order, as a reshape would).
+ * Shape: equal, leading modes of extent 1 aside; with options->reshape only the element counts must agree, and elements
+ * pair in C order.
  * Strides: bytes, any sign on both sides; zero only in `src`. Pointers need no alignment; without elements they may
  * be anything.
  * Memory: of dst only the elements are written; of src nothing before the first or behind the last is read, but bytes

@@ -1,4 +1,5 @@
 // The C ABI: C structures in, the C++ API called, exceptions turned into status codes. It decides nothing itself.
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -84,9 +85,10 @@ void require(bool holds, const char* message) {
   if (!holds) throw restride::ArgumentError(message);
 }
 
-// `size` is what the caller's header says, `known` what this library was built with.
-void check_struct_size(std::size_t size, std::size_t known, const char* what) {
-  if (size == known) return;
+// `size` is what the caller's header says, `known` what this library was built with, `older` what headers said before
+// the structure grew.
+void check_struct_size(std::size_t size, std::size_t known, const char* what, std::size_t older = 0) {
+  if (size == known || (older != 0 && size == older)) return;
   const std::string sizes = std::to_string(size) + ", this library knows " + std::to_string(known);
   if (size > known)
     throw restride::UnsupportedError(std::string(what) + ".struct_size is " + sizes +
@@ -141,7 +143,8 @@ std::int64_t align_of(const restride_tensor* t, const char* who) {
 restride::Options options_of(const restride_options* c, restride::Executor& executor) {
   restride::Options options;
   if (c == nullptr) return options;
-  check_struct_size(c->struct_size, sizeof(restride_options), "options");
+  constexpr std::size_t kBeforeReshape = offsetof(restride_options, reshape);
+  check_struct_size(c->struct_size, sizeof(restride_options), "options", kBeforeReshape);
   require(c->device >= RESTRIDE_DEVICE_AUTO && c->device <= RESTRIDE_DEVICE_CUDA,
           "options.device is no restride_device");
   require(c->threads >= 0, "options.threads is negative; 0 lets restride choose");
@@ -152,6 +155,9 @@ restride::Options options_of(const restride_options* c, restride::Executor& exec
   options.measure = c->measure != 0;
   options.stream = c->stream;
   if (c->family != nullptr) options.family = c->family;
+  options.reshape = c->struct_size == kBeforeReshape || c->reshape != 0;
+  require(c->struct_size == kBeforeReshape || c->reserved == 0,
+          "options.reserved is not 0: initialise the structure with RESTRIDE_OPTIONS_INIT");
   if (c->executor != nullptr) {
     check_struct_size(c->executor->struct_size, sizeof(restride_executor), "options.executor");
     require(c->executor->parallel != nullptr, "options.executor->parallel is NULL");

@@ -100,14 +100,16 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
   p->src = src;
   p->dst_align = dst_align;
   p->src_align = src_align;
+  p->reshape = options.reshape;
+  const auto shapes = options.reshape ? layout::Shapes::kOfOneCount : layout::Shapes::kEqual;
   if (options.device == DeviceKind::kCuda) {
     p->cuda_device = cuda_device_of(options);
     p->stream = options.stream;
-    p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAligned);
+    p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAligned, shapes);
     if (moved_to != nullptr) move(*p, *moved_to);
     p->decision = cuda::plan_cuda(p->canonical, cuda_machine(p->cuda_device), options.family);
   } else {
-    p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAnywhere);
+    p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAnywhere, shapes);
     if (moved_to != nullptr) move(*p, *moved_to);
     p->decision = cpu::plan_cpu(p->canonical, cpu::this_cpu(), options.family);
     p->threads = cpu::threads_that_pay(p->canonical, cpu::threads_allowed(options));

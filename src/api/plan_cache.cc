@@ -43,6 +43,7 @@ struct Key {
   DeviceKind device = DeviceKind::kAuto;
   int cuda_device = -1;
   bool measure = false;
+  bool reshape = false;
   const void* measurements = nullptr;  ///< the state that copies of one Measurements share; its Entry keeps it alive
   std::uint64_t generation = 0;        ///< of that state: what was planned by fewer records is planned again
 
@@ -140,6 +141,7 @@ const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Option
   key.device = options.device;
   key.cuda_device = options.cuda_device;
   key.measure = options.measure;
+  key.reshape = options.reshape;
   if (options.measurements != nullptr) {
     key.measurements = &options.measurements->state();
     key.generation = options.measurements->state().generation;

@@ -19,7 +19,8 @@ struct Plan::Impl {
   Layout src;
   std::int64_t dst_align = 1;
   std::int64_t src_align = 1;
-  int threads = 1;  ///< CPU: tasks a run is split into, no more than there are to share
+  bool reshape = false;  ///< shapes may differ: elements pair in C order
+  int threads = 1;       ///< CPU: tasks a run is split into, no more than there are to share
   layout::Canonical canonical;
   plan::Decision decision;
   cpu::CpuArgs cpu;                    ///< on the CPU

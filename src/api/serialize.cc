@@ -76,6 +76,11 @@ Options options_of(const JsonValue& in, std::string_view kernel) {
   if (device == "cuda") options.device = DeviceKind::kCuda;
   if (device != "cuda" && device != "cpu") throw fail(fmt::format("'{}' is no device", device));
   if (in.find("model") != nullptr) options.cuda_device = kModelDevice;
+  if (const JsonValue* value = in.find("reshape")) {
+    const bool* reshape = std::get_if<bool>(&value->held);
+    if (reshape == nullptr) throw fail("'reshape' is neither true nor false");
+    options.reshape = *reshape;
+  }
   return options;
 }
 
@@ -121,9 +126,10 @@ std::string Plan::serialize() const {
   // No name and no layout has a character that JSON wants escaped.
   return fmt::format(
       R"({{"restride_plan":{},"dst":"{}","src":"{}","dst_align":{},"src_align":{},"device":"{}","threads":{},)"
-      R"("kernel":"{}","params":{{{}}}{}}})",
+      R"("kernel":"{}","params":{{{}}}{}{}}})",
       kFormat, to_string(p.dst), to_string(p.src), p.dst_align, p.src_align, name(p.decision.device), p.threads,
-      p.decision.chosen.kernel.text, params, p.cuda_device == kModelDevice ? R"(,"model":true)" : "");
+      p.decision.chosen.kernel.text, params, p.reshape ? R"(,"reshape":true)" : "",
+      p.cuda_device == kModelDevice ? R"(,"model":true)" : "");
 }
 
 Plan Plan::deserialize(std::string_view text) {

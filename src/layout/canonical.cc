@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "src/base/checked.h"
@@ -102,15 +103,51 @@ void set_unit(Canonical& c, std::int64_t element_bytes, UnitRule rule) {
   c.dst_unit = c.src_unit = static_cast<std::int32_t>(unit);
 }
 
-}  // namespace
+/// Modes without the leading ones of extent 1.
+std::span<const Mode> without_leading_ones(const Modes& modes) noexcept {
+  std::span<const Mode> out(modes.data(), modes.size());
+  while (!out.empty() && out.front().extent == 1) out = out.subspan(1);
+  return out;
+}
 
-Canonical canonicalize(const Layout& dst, const Layout& src, std::int64_t dst_align, std::int64_t src_align,
-                       UnitRule rule) {
-  validate(dst);
-  validate(src);
+/// The axes that bring src's modes into dst's shape, "(0,3,1,2)"; empty where there are none, or more than one choice.
+std::string axes_to(const Layout& dst, const Layout& src) {
+  if (dst.modes.size() != src.modes.size()) return "";
+  std::vector<std::int64_t> axes;
+  for (const Mode& d : dst.modes) {
+    const auto is = [&d](const Mode& s) { return s.extent == d.extent; };
+    if (std::count_if(src.modes.begin(), src.modes.end(), is) != 1) return "";
+    axes.push_back(std::find_if(src.modes.begin(), src.modes.end(), is) - src.modes.begin());
+  }
+  return join(axes);
+}
+
+void require_paired(const Layout& dst, const Layout& src, Shapes shapes) {
   if (dst.elements() != src.elements())
     throw ShapeError(fmt::format("dst {} holds {} elements but src {} has {}; make the counts equal or broadcast src",
                                  to_string(dst), dst.elements(), to_string(src), src.elements()));
+  if (shapes == Shapes::kOfOneCount || equal_shapes(dst, src)) return;
+  const std::string axes = axes_to(dst, src);
+  throw ShapeError(fmt::format(
+      "dst {} and src {} differ in shape, {} and {}; permute src into dst's order{}, or set reshape (Options::reshape, "
+      "--reshape) where elements are meant to pair in C order",
+      to_string(dst), to_string(src), join_extents(dst.modes), join_extents(src.modes),
+      axes.empty() ? "" : fmt::format(", by axes {}", axes)));
+}
+
+}  // namespace
+
+bool equal_shapes(const Layout& a, const Layout& b) noexcept {
+  const auto x = without_leading_ones(a.modes), y = without_leading_ones(b.modes);
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                    [](const Mode& m, const Mode& n) { return m.extent == n.extent; });
+}
+
+Canonical canonicalize(const Layout& dst, const Layout& src, std::int64_t dst_align, std::int64_t src_align,
+                       UnitRule rule, Shapes shapes) {
+  validate(dst);
+  validate(src);
+  require_paired(dst, src, shapes);
   if (!castable(dst.element, src.element)) {
     const bool bytes = dst.element.dtype == DType::kBytes || src.element.dtype == DType::kBytes;
     throw CastError(

@@ -58,12 +58,18 @@ struct Canonical {
 /// Whether a unit may straddle its natural alignment: CPUs read words anywhere, GPUs do not.
 enum class UnitRule : std::uint8_t { kAligned, kAnywhere };
 
-/// Errors: ShapeError (element counts), CastError, OverlapError (dst writes an element twice), RangeError (also of an
-/// offset beyond kMaxBytes, where no memory can be).
+/// Which shapes may be paired: equal ones, leading modes of extent 1 aside, or all of one element count, in C order.
+enum class Shapes : std::uint8_t { kEqual, kOfOneCount };
+
+/// True when the shapes are equal, leading modes of extent 1 aside.
+bool equal_shapes(const Layout& a, const Layout& b) noexcept;
+
+/// Errors: ShapeError (element counts; shapes that differ where equal ones are asked for), CastError, OverlapError (dst
+/// writes an element twice), RangeError (also of an offset beyond kMaxBytes, where no memory can be).
 /// dst_align/src_align: powers of two promised to divide the data pointers; 1 promises nothing.
 /// Cost: a few hundred nanoseconds at rank 4, a few microseconds at rank 64; allocates nothing unless it throws.
 Canonical canonicalize(const Layout& dst, const Layout& src, std::int64_t dst_align, std::int64_t src_align,
-                       UnitRule rule = UnitRule::kAligned);
+                       UnitRule rule = UnitRule::kAligned, Shapes shapes = Shapes::kOfOneCount);
 
 /// The order in which src is walked as it lies, for families and reports that look from that side: mode numbers of `c`
 /// by ascending |src_stride|, broadcast modes (stride 0) last.

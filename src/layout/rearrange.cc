@@ -179,15 +179,13 @@ const Mode& place(std::string_view pattern, std::vector<Named>& named, const std
   return n->mode;
 }
 
-void make_contiguous(std::string_view pattern, std::int64_t stride, Modes& modes) {
-  for (std::size_t i = modes.size(); i-- > 0;) {
-    modes[i].stride_bytes = stride;
-    if (!checked_mul(stride, std::max<std::int64_t>(modes[i].extent, 1), &stride))
-      throw RangeError(fmt::format("rearrange '{}': the result's strides do not fit 63 bits", pattern));
-  }
-}
-
 }  // namespace
+
+Layout Rearrangement::result(Element element) const {
+  Shape extents;
+  for (const Mode& m : source.modes) extents.push_back(m.extent);
+  return contiguous(element, extents);
+}
 
 Rearrangement rearrange(const Layout& l, std::string_view pattern, Sizes sizes) {
   const Sides sides = parse_sides(pattern, l);
@@ -204,14 +202,13 @@ Rearrangement rearrange(const Layout& l, std::string_view pattern, Sizes sizes) 
       if (!checked_mul(extent, mode.extent, &extent))
         throw RangeError(fmt::format("rearrange '{}': a merged mode does not fit 63 bits", pattern));
     }
-    if (out.merged.full())
+    if (out.shape.full())
       throw ArgumentError(fmt::format("rearrange '{}': more than {} modes on the right", pattern, kMaxRank));
-    out.merged.push_back({extent, 0});
+    out.shape.push_back(extent);
   }
   for (const Named& n : named)
     if (!n.placed)
       fail(pattern, fmt::format("'{}' is on the left but not on the right (a rearrangement drops nothing)", n.name));
-  make_contiguous(pattern, l.element.size_bytes, out.merged);
   return out;
 }
 

@@ -1,9 +1,11 @@
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -305,6 +307,35 @@ TEST(CAbi, TellsOldAndNewHeadersApart) {
   t.src.struct_size = sizeof(restride_tensor) + 8;
   EXPECT_EQ(restride_copy(&t.dst, &t.src, nullptr), RESTRIDE_UNSUPPORTED);
   EXPECT_NE(std::string(restride_last_error()).find("newer restride.h"), std::string::npos);
+}
+
+TEST(CAbi, PairsInCOrderWhereAskedOrWhereTheCallerIsOlder) {
+  std::vector<float> in{0, 1, 2, 3, 4, 5}, out(6, -1.0f);
+  const Ints two_by_three{2, 3}, three_by_two{3, 2};
+  const restride_tensor src = f32_tensor(in.data(), two_by_three), dst = f32_tensor(out.data(), three_by_two);
+  restride_options options = RESTRIDE_OPTIONS_INIT;
+  for (const restride_options* strict : {static_cast<const restride_options*>(nullptr), &std::as_const(options)}) {
+    EXPECT_EQ(restride_copy(&dst, &src, strict), RESTRIDE_SHAPE);
+    EXPECT_NE(std::string(restride_last_error()).find("(3,2) and (2,3)"), std::string::npos) << restride_last_error();
+    restride_plan* plan = nullptr;
+    EXPECT_EQ(restride_plan_create(&plan, &dst, &src, strict), RESTRIDE_SHAPE);
+  }
+  EXPECT_EQ(out, std::vector<float>(6, -1.0f));
+  options.reshape = 1;
+  EXPECT_EQ(restride_copy(&dst, &src, &options), RESTRIDE_OK) << restride_last_error();
+  EXPECT_EQ(out, in);
+  // What a program of before has in the bytes behind its structure is not read.
+  options.struct_size = offsetof(restride_options, reshape);
+  options.reshape = 0;
+  options.reserved = -1;
+  out.assign(6, -1.0f);
+  EXPECT_EQ(restride_copy(&dst, &src, &options), RESTRIDE_OK) << restride_last_error();
+  EXPECT_EQ(out, in);
+  restride_plan* plan = nullptr;
+  EXPECT_EQ(restride_plan_create(&plan, &dst, &src, &options), RESTRIDE_OK) << restride_last_error();
+  restride_plan_destroy(plan);
+  options.struct_size = sizeof options;
+  EXPECT_EQ(restride_copy(&dst, &src, &options), RESTRIDE_INVALID_ARGUMENT) << "reserved is not 0";
 }
 
 TEST(CAbi, RefusesOptionsItDoesNotKnow) {

@@ -56,8 +56,42 @@ TEST(Copy, PairsElementsInCOrder) {
   std::vector<float> to(6, -1);
   copy({to.data(), of("f32 (3,2)")}, {from.data(), of("f32 (3,2):(1,3)")});
   EXPECT_EQ(to, (std::vector<float>{0, 3, 1, 4, 2, 5}));
-  copy({to.data(), of("f32 (2,3)")}, {from.data(), of("f32 (6):(-1)@5")});
+  Options options;
+  options.reshape = true;
+  copy({to.data(), of("f32 (2,3)")}, {from.data(), of("f32 (6):(-1)@5")}, options);
   EXPECT_EQ(to, (std::vector<float>{5, 4, 3, 2, 1, 0}));
+}
+
+TEST(Copy, RefusesAForgottenPermuteUnlessAReshapeIsMeant) {
+  const std::vector<float> image{0, 1, 2, 3, 4, 5};
+  std::vector<float> planes(6, -1);
+  const Layout chw = of("f32 (3,2,1)"), hwc = of("f32 (2,1,3)");
+  Options reshape;
+  reshape.reshape = true;
+  copy({planes.data(), chw}, {image.data(), hwc}, reshape);  // and its plan is in the cache
+  EXPECT_EQ(planes, image);
+  planes.assign(6, -1);
+  EXPECT_TRUE(holds(message_of<ShapeError>([&] {
+                      copy({planes.data(), chw}, {image.data(), hwc});
+                    }),
+                    "(3,2,1) and (2,1,3)", "axes (2,0,1)", "reshape"));
+  EXPECT_EQ(planes, (std::vector<float>(6, -1)));
+  EXPECT_THROW(Plan(chw, hwc), ShapeError);
+  copy({planes.data(), chw}, {image.data(), permute(hwc, {2, 0, 1})});
+  EXPECT_EQ(planes, (std::vector<float>{0, 3, 1, 4, 2, 5}));
+}
+
+TEST(Copy, TakesARearrangementAndItsResult) {
+  std::vector<std::uint8_t> in(24);
+  std::iota(in.begin(), in.end(), std::uint8_t{0});
+  std::vector<float> out(24, -1);
+  const std::pair<std::string, std::int64_t> sizes[] = {{"s", 2}};
+  const Rearrangement r = rearrange(of("u8 (4,6)"), "(h s) w -> h (w s)", sizes);
+  copy({out.data(), r.result(DType::kF32)}, {in.data(), r.source});
+  for (std::size_t h = 0; h < 2; ++h)
+    for (std::size_t w = 0; w < 6; ++w)
+      for (std::size_t s = 0; s < 2; ++s)
+        EXPECT_EQ(out[h * 12 + w * 2 + s], static_cast<float>(in[(h * 2 + s) * 6 + w]));
 }
 
 TEST(Copy, RefusesBeforeAByteIsWritten) {
@@ -66,10 +100,11 @@ TEST(Copy, RefusesBeforeAByteIsWritten) {
   const std::vector<float> before = to;
   const auto run = [&](const char* dst, const char* src) { copy({to.data(), of(dst)}, {from.data(), of(src)}); };
   EXPECT_THROW(run("f32 (4)", "f32 (5)"), ShapeError);
-  EXPECT_THROW(run("f32 (4,4):(2,1)", "f32 (16)"), OverlapError);
+  EXPECT_THROW(run("f32 (4,4):(2,1)", "f32 (4,4)"), OverlapError);
+  EXPECT_THROW(run("f32 (4,4)", "f32 (16)"), ShapeError);
   EXPECT_THROW(run("f32 (4)", "c64 (4)"), CastError);
   EXPECT_THROW(run("b4 (4)", "f32 (4)"), CastError);
-  EXPECT_THROW(copy({to.data(), Layout{DType::kU8, {{2, INT64_MAX}, {2, 1}}, 0}}, {from.data(), of("u8 (4)")}),
+  EXPECT_THROW(copy({to.data(), Layout{DType::kU8, {{2, INT64_MAX}, {2, 1}}, 0}}, {from.data(), of("u8 (2,2)")}),
                RangeError);
   EXPECT_THROW(copy({to.data(), Layout{DType::kU8, {{-2, 1}}, 0}}, {from.data(), of("u8 (4)")}), ArgumentError);
   Options options;
@@ -108,7 +143,7 @@ TEST(Copy, RefusesSourceAndDestinationThatShareAByte) {
 
 TEST(Copy, OfAViewOntoItselfDoesNothing) {
   std::vector<float> data(64, 3.0f);
-  EXPECT_NO_THROW(copy({data.data(), of("f32 (8,8)")}, {data.data(), of("f32 (64)")}));
+  EXPECT_NO_THROW(copy({data.data(), of("f32 (8,8)")}, {data.data(), of("f32 (1,8,8)")}));
   EXPECT_NO_THROW(copy({data.data(), of("f32 (8,8):(1,8)")}, {data.data(), of("f32 (8,8):(1,8)")}));
   EXPECT_NO_THROW(copy({data.data(), of("f32 (8):(1)@3")}, {data.data() + 3, of("f32 (8)")}));
   EXPECT_THROW(copy({data.data(), of("f32 (8):(1)@3")}, {data.data(), of("f32 (8)")}), OverlapError);
@@ -165,7 +200,7 @@ TEST(Copy, RefusesNullThatHoldsElementsAndTakesNullThatHoldsNone) {
                       copy({&one, of("f32 ()")}, {nullptr, of("f32 ()")});
                     }),
                     "src.data is null"));
-  EXPECT_NO_THROW(copy({nullptr, of("f32 (3,0)")}, {nullptr, of("f32 (0)")}));
+  EXPECT_NO_THROW(copy({nullptr, of("f32 (3,0)")}, {nullptr, of("f32 (3,0):(7,7)")}));
 }
 
 TEST(Copy, RunsOnTheCallersPool) {

@@ -28,6 +28,16 @@ TEST(PlanCache, TellsLayoutsAndThreadsApart) {
   EXPECT_NE(cached(10002, two), cached(10002, three));
 }
 
+TEST(PlanCache, TellsWhatPairsInCOrderFromWhatHasOneShape) {
+  Options reshape;
+  reshape.reshape = true;
+  EXPECT_NE(cached(10006), cached(10006, reshape));
+  std::shared_ptr<const Plan::Impl> plan;
+  const Layout dst = contiguous(DType::kF32, {10, 7}), src = contiguous(DType::kF32, {7, 10});
+  EXPECT_NO_THROW(cached_plan(dst, src, reshape, 4, 4, &plan));
+  EXPECT_THROW(cached_plan(dst, src, {}, 4, 4, &plan), ShapeError);
+}
+
 TEST(PlanCache, TellsAddressesApartOnlyWhereAPlanDependsOnThem) {
   const auto at = [](std::int64_t align, const Options& options) {
     std::shared_ptr<const Plan::Impl> plan;

@@ -98,7 +98,7 @@ TEST(Plan, RefusesAnAlignmentThatIsNoPowerOfTwo) {
 }
 
 TEST(Plan, OfNothingRunsOnNoMemory) {
-  const Plan plan(contiguous(DType::kF32, {0}), contiguous(DType::kF32, {3, 0}));
+  const Plan plan(contiguous(DType::kF32, {3, 0}), parse_layout("f32 (3,0):(5,7)"));
   EXPECT_EQ(plan.family(), "noop");
   EXPECT_EQ(plan.run(nullptr, nullptr), 0);
 }

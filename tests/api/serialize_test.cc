@@ -63,6 +63,7 @@ std::set<std::string_view> expect_all_come_back(const Options& device) {
     for (const std::string_view family : test::families()) {
       Options options = device;
       options.family = family;
+      options.reshape = true;
       std::optional<Plan> plan;
       try {
         plan.emplace(parse_layout(dst), parse_layout(src), options);
@@ -123,8 +124,19 @@ TEST(Deserialize, RefusesParametersThatTheKernelDoesNotHave) {
       holds(message_of<ParseError>([&] { Plan::deserialize(text("rows", "{}")); }), "rows/units needs 'stream'"));
 }
 
+TEST(Serialize, CarriesThatElementsPairInCOrder) {
+  Options options;
+  options.reshape = true;
+  const std::string text = Plan(parse_layout("f32 (2048,13)"), parse_layout("f32 (128,16,13)"), options).serialize();
+  EXPECT_TRUE(holds(text, R"("reshape":true)"));
+  EXPECT_EQ(Plan::deserialize(text).serialize(), text);
+  EXPECT_THROW(Plan::deserialize(with(text, "reshape", "false")), ShapeError);
+  EXPECT_THROW(Plan::deserialize(with(text, "reshape", "1")), ParseError);
+  EXPECT_FALSE(holds(made("f32 (2048,13)", "f32 (2048,13)").serialize(), "reshape"));
+}
+
 TEST(Serialize, CarriesThePlanOfNothing) {
-  const Plan nothing = Plan::deserialize(made("f32 (0)", "f32 (3,0)").serialize());
+  const Plan nothing = Plan::deserialize(made("f32 (3,0)", "f32 (3,0)").serialize());
   EXPECT_EQ(nothing.family(), "noop");
   EXPECT_EQ(nothing.run(nullptr, nullptr), 0);
 }

@@ -14,7 +14,8 @@ def test_explain_takes_axes_dtypes_layouts_and_files(restride, numbered, tmp_pat
     for args, dst in (
         (["f32 (64,32,3) -> (2,0,1)"], "f32 (3,64,32):(2048,32,1)"),
         (["f32 (64,32,3) -> f16"], "f16 (64,32,3):(96,3,1)"),
-        (["f32 (64,32,3) -> f32 (6144)"], "f32 (6144):(1)"),
+        (["f32 (64,32,3) -> f32 (6144)", "--reshape", "6144"], "f32 (6144):(1)"),
+        (["f32 (64,32,3) -> f16 (1,6144)", "--reshape", "-1"], "f16 (1,6144):(6144,1)"),
         (["f32 (4,4):(1,4)->f32 (4,4):(8,2)"], "f32 (4,4):(8,2)"),
         (["f32 () -> ()"], "f32 ():()"),
         (["f32 (64,32,3)", "--axes", "2,0,1"], "f32 (3,64,32):(2048,32,1)"),
@@ -52,6 +53,19 @@ def test_explain_takes_what_copy_takes_to_read_a_file(restride, tmp_path):
 ])
 def test_explain_says_what_is_wrong(restride, what, words):
     assert words in restride("explain", what, code=1).err
+
+
+def test_explain_pairs_other_shapes_where_a_reshape_is_asked_for(restride):
+    what = "f32 (2,3,4) -> f32 (4,2,3)"
+    refused = restride("explain", what, code=1).err
+    for words in ("(4,2,3) and (2,3,4)", "permute src into dst's order, by axes (2,0,1)", "--reshape"):
+        assert words in refused
+    asked = restride("explain", what, "--reshape", "4,2,3", "--json").json()
+    assert asked["src"] == "f32 (2,3,4):(12,4,1)" and asked["plan"]["reshape"] is True
+    assert "not the shape of the right side, (4,2,3)" in restride("explain", what, "--reshape", "24", code=2).err
+    assert "24" in restride("explain", what, "--reshape", "5,5", code=1).err
+    assert "a layout on both sides" in restride("explain", "f32 (2,3) -> (1,0)", "--reshape", "6", code=2).err
+    assert "says it all" in restride("explain", what, "--reshape", "4,2,3", "--axes", "0", code=2).err
 
 
 @pytest.mark.parametrize("what, words", [

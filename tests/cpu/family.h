@@ -55,6 +55,7 @@ inline void expect_exact(std::string_view family, std::string_view dst, std::str
                          std::int64_t dst_skew = 13, int threads = 1) {
   Options options;
   options.family = family;
+  options.reshape = true;
   for (const std::int64_t target : instruction_sets()) {
     const OnInstructionSet here(target);
     const Plan planned(parse_layout(dst), parse_layout(src), options);
@@ -72,6 +73,7 @@ inline void expect_exact(std::string_view family, std::string_view dst, std::str
 inline void expect_disjoint_tasks(std::string_view family, std::string_view dst, std::string_view src) {
   Options options;
   options.family = family;
+  options.reshape = true;
   const Plan planned(parse_layout(dst), parse_layout(src), options);
   const Plan::Impl& plan = planned.impl();
   const std::vector<std::byte> from(static_cast<std::size_t>(byte_range(plan.src).second), std::byte{0xff});

@@ -123,6 +123,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Described dst(in), src(in);
   restride_options options = RESTRIDE_OPTIONS_INIT;
   options.threads = in.byte() % 4 - 1;
+  options.reshape = options.threads != 2;
   static const char* const kFamilies[] = {nullptr, nullptr, "none",
 #define RESTRIDE_X(e, n) n,
                                           RESTRIDE_FAMILIES(RESTRIDE_X)

@@ -217,6 +217,7 @@ Plan plan_of(const KernelCase& c, int cuda_device) {
   Options options;
   options.device = DeviceKind::kCuda;
   options.cuda_device = cuda_device;
+  options.reshape = true;
   const auto like = api::make_plan(parse_layout(c.dst), parse_layout(c.src), options, alignment_of_skew(c.dst_skew),
                                    alignment_of_skew(c.src_skew));
   plan::Decision decision = cuda::plan_cuda(like->canonical, few_multiprocessors());

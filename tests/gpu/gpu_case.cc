@@ -62,6 +62,7 @@ void GpuBench::check_runs(const Case& c, std::int64_t dst_skew, std::int64_t src
   {
     Options on_cpu;
     on_cpu.device = DeviceKind::kCpu;
+    on_cpu.reshape = true;
     Plan(c.dst, c.src, on_cpu).run(job.dst.data(), job.src.data());
     ASSERT_EQ(first_difference(job.dst.bytes(), job.expected), job.expected.size())
         << "the CPU differs from the naive loop";
@@ -81,6 +82,7 @@ void GpuBench::check_runs(const Case& c, std::int64_t dst_skew, std::int64_t src
 void GpuBench::run_candidates(Job& job) {
   Options options;
   options.device = DeviceKind::kCuda;
+  options.reshape = true;
   const std::int64_t dst_align = alignment_of(job.dst_data());
   const std::int64_t src_align = alignment_of(job.src_data());
   const Plan plan(job.c.dst, job.c.src, options, dst_align, src_align);

@@ -100,6 +100,7 @@ class GpuLarge : public ::testing::Test {
     o.device = DeviceKind::kCuda;
     o.stream = static_cast<cudaStream_t>(stream_);
     o.family = family;
+    o.reshape = true;
     return o;
   }
 

@@ -185,5 +185,33 @@ TEST(ModesBySrcStride, ListsRepeatsLast) {
   EXPECT_EQ(strides, (std::vector<std::int64_t>{-4, 28, 400, 0}));
 }
 
+TEST(Canonicalize, TakesOtherShapesOnlyWhereTheyAreAskedFor) {
+  const auto equal = [](const char* dst, const char* src) {
+    return canonicalize(parse_layout(dst), parse_layout(src), 1, 1, UnitRule::kAnywhere, Shapes::kEqual);
+  };
+  for (const auto& [dst, src] :
+       {std::pair{"f32 (2,3)", "f32 (2,3):(1,2)"}, std::pair{"f32 (1,1,2,3)", "f32 (2,3)"},
+        std::pair{"f32 (2,3)", "f32 (1,2,3)"}, std::pair{"f32 ()", "f32 (1,1)"}, std::pair{"f32 (0,3)", "f32 (1,0,3)"}})
+    EXPECT_NO_THROW(equal(dst, src)) << dst << " " << src;
+  for (const auto& [dst, src] :
+       {std::pair{"f32 (2,3)", "f32 (3,2)"}, std::pair{"f32 (2,3)", "f32 (6)"}, std::pair{"f32 (2,1,3)", "f32 (2,3)"},
+        std::pair{"f32 (2,3)", "f32 (2,3,1)"}, std::pair{"f32 (0,3)", "f32 (3,0)"}}) {
+    EXPECT_THROW(equal(dst, src), ShapeError) << dst << " " << src;
+    EXPECT_NO_THROW(canonicalize(parse_layout(dst), parse_layout(src), 1, 1)) << dst << " " << src;
+  }
+}
+
+TEST(Canonicalize, NamesBothShapesAndBothRemedies) {
+  const auto message = [](const char* dst, const char* src) {
+    return message_of<ShapeError>(
+        [&] { canonicalize(parse_layout(dst), parse_layout(src), 1, 1, UnitRule::kAnywhere, Shapes::kEqual); });
+  };
+  EXPECT_TRUE(holds(message("f32 (2,3,4,5)", "u8 (2,4,5,3)"), "dst f32 (2,3,4,5)", "src u8 (2,4,5,3)",
+                    "(2,3,4,5) and (2,4,5,3)", "permute src into dst's order, by axes (0,3,1,2)", "set reshape"));
+  EXPECT_FALSE(holds(message("f32 (2,2,3)", "f32 (3,2,2)"), "by axes")) << "two sets of axes would do";
+  EXPECT_FALSE(holds(message("f32 (6)", "f32 (3,2)"), "by axes"));
+  EXPECT_TRUE(holds(message("f32 (6)", "f32 (5)"), "holds 6 elements", "has 5", "broadcast src"));
+}
+
 }  // namespace
 }  // namespace restride::layout

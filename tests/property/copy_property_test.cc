@@ -79,6 +79,7 @@ void check_family(const Case& c, Arena& src, Arena& dst, const Outcome& o, const
 void check_every_family(const Case& c, Arena& src, Arena& dst, const Outcome& o, int threads, Rng& rng) {
   Options options;
   options.threads = threads;
+  options.reshape = true;
   check_family(c, src, dst, o, options, rng);
   if (c.dst.elements() == 0) return;
   for (std::string_view family : families()) {

@@ -25,6 +25,7 @@ std::int64_t edited(Rng& rng, std::int64_t value) {
 std::shared_ptr<const Plan::Impl> edited_plan(Rng& rng, const Case& c, std::string_view family) {
   Options options;
   options.family = family;
+  options.reshape = true;
   try {
     const Plan plan(c.dst, c.src, options);
     plan::Decision decision = plan.impl().decision;

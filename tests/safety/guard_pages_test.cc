@@ -82,6 +82,7 @@ void check_all(const Case& c, const Plan::Impl& plan) {
   // Of tiles in the caches and of runs another kernel takes what leaves them.
   const auto for_large = [&]() -> std::shared_ptr<const Plan::Impl> {
     Options options;
+    options.reshape = true;
     const std::string_view kernel = plan.decision.chosen.kernel.text;
     options.family = kernel == "tile/matrices"                                ? "tile/units"
                      : kernel == "run/units" && !plan.canonical.modes.empty() ? "run/pieces"
@@ -128,6 +129,7 @@ TEST(GuardPages, NoFamilyTouchesAByteOutsideItsTensors) {
     for (std::string_view family : families()) {
       Options options;
       options.family = family;
+      options.reshape = true;
       std::shared_ptr<Plan::Impl> plan;
       try {
         plan = api::make_plan(c.dst, c.src, options, 1, 1);

@@ -177,6 +177,7 @@ Case built(const CaseSpec& spec) {
                                  to_string(src), to_string(dst)));
   if (!spec.dst_slice_of.empty() && extents_of(src) != extents_of(dst))
     throw ShapeError(fmt::format("dst_slice selects {} but the source is {}", to_string(dst), to_string(src)));
+  out.reshape = extents_of(src) != extents_of(dst);
   out.src = place(src);
   out.dst = place(dst);
   return out;

@@ -22,8 +22,9 @@ struct Case {
   CaseSpec spec;
   Side src;
   Side dst;
-  bool scaled = false;  ///< smaller than the case file says
-  std::string error;    ///< why it cannot be run; then it has no sides
+  bool reshape = false;  ///< the sides differ in shape, and elements pair in C order
+  bool scaled = false;   ///< smaller than the case file says
+  std::string error;     ///< why it cannot be run; then it has no sides
 };
 
 /// Builds the views. The layouts' offsets keep their place inside a page, so alignment is the case's own, but

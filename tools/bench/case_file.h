@@ -4,9 +4,9 @@
 //               "src": "f32", "dst": "f32"}, {"id": 7, "shape": [59, 384, 2320], "axes": [0, 2, 1]}]}
 //
 // Shapes are outermost first and axes are numpy.transpose's. A case starts from a contiguous array of `shape`
-// (or from `strides_bytes`), takes `slice`, then `broadcast`, then `axes`; the result is copied in C order into
-// a contiguous array of `dst_shape` (the result's own shape when absent), or into `dst_slice` of a contiguous
-// array of shape `dst_slice_of`. `src` and `dst` default to f32. A case without a name is called
+// (or from `strides_bytes`), takes `slice`, then `broadcast`, then `axes`; the result is copied into a contiguous array
+// of its own shape, or of `dst_shape`, whose elements pair in C order (Options::reshape), or into `dst_slice` of a
+// contiguous array of shape `dst_slice_of`. `src` and `dst` default to f32. A case without a name is called
 // FILESTEM_ID. `class` groups cases in the summary; `note` is for people.
 #pragma once
 

@@ -146,6 +146,7 @@ void take_times(const std::vector<Samples>& all, const std::vector<Peer>& peers,
 void measure(const Case& c, Device& device, const RunSettings& settings, CaseResult& out) {
   Options options = device.options();
   options.family = settings.family;
+  options.reshape = c.reshape;
   const std::optional<Plan> plan = plan_case(c, options, out);
   if (!plan) return;
 

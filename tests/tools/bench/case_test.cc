@@ -25,6 +25,8 @@ TEST(BuildCase, TakesTheSeedWhoseSidesDifferInShape) {
   const Case c = case_of(R"("shape": [13, 16, 128], "strides_bytes": [512, 6656, 4], "dst_shape": [13, 2048])");
   EXPECT_EQ(to_string(c.src.layout), "f32 (13,16,128):(128,1664,1)");
   EXPECT_EQ(to_string(c.dst.layout), "f32 (13,2048):(2048,1)");
+  EXPECT_TRUE(c.reshape);
+  EXPECT_FALSE(case_of(R"("shape": [2, 3], "axes": [1, 0])").reshape);
 }
 
 TEST(BuildCase, SlicesBeforeItPermutes) {

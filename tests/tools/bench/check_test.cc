@@ -23,7 +23,9 @@ struct Output {
   Output(const std::string& dst_text, const std::string& src_text, std::int64_t bytes)
       : dst(parse_layout(dst_text)), src(parse_layout(src_text)), in(4096), guarded(bytes + 2 * kGuardBytes, kPoison) {
     fill_random(in, 7);
-    copy({data(), dst}, ConstTensor{in.data(), src});
+    Options options;
+    options.reshape = true;
+    copy({data(), dst}, ConstTensor{in.data(), src}, options);
   }
   std::byte* data() { return guarded.data() + kGuardBytes; }
   std::optional<std::string> fault() { return find_fault(data(), dst, in.data(), src, guarded); }
