@@ -10,7 +10,9 @@
 
 // A row: family, name, and the stem of its symbol and of its launcher, which nvcc compiles; the rest of a row it does
 // not.
-#ifdef RESTRIDE_HAS_CUDA
+#ifndef RESTRIDE_HAS_CUDA
+#error "the build says with RESTRIDE_HAS_CUDA, 0 or 1, whether the launchers are linked"
+#elif RESTRIDE_HAS_CUDA
 #define RESTRIDE_ROW(family, name, stem, bid, prepare) \
   { {plan::Family::family, name}, #stem "_kernel", bid, prepare, launch_##stem }
 #else

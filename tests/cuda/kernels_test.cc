@@ -34,6 +34,11 @@ TEST(CudaKernels, HaveOneNameEachThatStartsWithTheirFamily) {
   EXPECT_EQ(cuda::find_kernel("tile"), nullptr);
 }
 
+TEST(CudaKernels, HaveALauncherWhereTheyWereCompiled) {
+  for (const cuda::Kernel& k : cuda::kernels())
+    EXPECT_EQ(k.launch != nullptr, RESTRIDE_HAS_CUDA == 1) << k.name.text;
+}
+
 TEST(CudaKernels, AreCalledInAProfilerAsInAPlan) {
   const std::string sources = all_sources();
   for (const cuda::Kernel& k : cuda::kernels()) {
