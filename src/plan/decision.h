@@ -77,9 +77,15 @@ inline std::string family_list() { return family_list(may_be_forced); }
   X(kOrder, "order")                  /* tiles (CPU: rows) follow 0: dst's rows, 1: outer modes near dst, 2: src's */ \
   X(kStream, "stream")                /* CPU: 1 when stores bypass the caches */                                      \
   X(kNear, "near")                    /* CPU: 1 where src is prefetched into the first cache, a few KiB ahead */      \
+  X(kLoop, "loop")                    /* CPU rows/units, run/pieces: cpu::RowLoop (src/cpu/rows/args.h) */            \
   X(kSink, "sink")                    /* CPU tile: columns leave by cpu::Sink (src/cpu/tile/args.h) */                \
   X(kSource, "source")                /* CPU tile: rows are 0: staged, 1: read in place */                            \
+  X(kLate, "late")                    /* CPU tile/units: 1 where every other column leaves one line late */           \
+  X(kSideBySide, "side_by_side")      /* CPU tile: 1 where rows are prefetched a line of eight at a time */           \
+  X(kOddAhead, "odd_ahead")           /* CPU tile: 1 where odd rows are prefetched a tile further ahead */            \
+  X(kTriples, "triples")              /* CPU tile/records: 1 where records of three parts stay in registers */        \
   X(kWay, "way")                      /* CPU packed: cpu::PackedWay (src/cpu/packed/args.h); 0: tile by tile */       \
+  X(kKind, "kind")                    /* CUDA: how words are made: RowsKind, PackedKind (the families' maps) */       \
   X(kThreads, "threads")              /* CUDA: threads a block */                                                     \
   X(kBlocks, "blocks")                /* CUDA: blocks launched */                                                     \
   X(kIndexBits, "index_bits")         /* CUDA: 32 where every offset provably fits, else 64 */                        \

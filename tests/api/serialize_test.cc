@@ -96,8 +96,9 @@ TEST(Serialize, CarriesWhatOtherMachinesChoose) {
     for (const auto& [key, value] : edits) text = with(text, key, value);
     EXPECT_NO_THROW(EXPECT_EQ(Plan::deserialize(text).serialize(), text)) << text;
   };
-  comes_back("f32 (1000)", "f32 (1000)", "run/pieces", {{"stream", 1}, {"near", 1}});
-  comes_back("f32 (30,40)", "f32 (30,40):(50,1)", "rows/units", {{"stream", 1}, {"near", 1}, {"order", 2}});
+  comes_back("f32 (1000)", "f32 (1000)", "run/pieces", {{"stream", 1}, {"near", 1}, {"loop", 0}});
+  comes_back("f32 (30,40)", "f32 (30,40):(50,1)", "rows/units",
+             {{"stream", 1}, {"near", 1}, {"order", 2}, {"loop", 0}});
   comes_back("f32 (300,7,5)", "f32 (300,7,5):(35,1,7)", "packed/staged", {{"stream", 1}, {"near", 1}, {"way", 3}});
   comes_back("f32 (3,70,90)", "f32 (3,70,90):(7000,1,70)", "buffered/blocks", {{"stream", 1}, {"near", 1}});
   comes_back("f32 (64,96)", "f32 (64,96):(1,64)", "tile/units",
@@ -111,14 +112,15 @@ TEST(Deserialize, RefusesParametersThatTheKernelDoesNotHave) {
     return out.replace(from, out.find('}', from) + 1 - from, params);
   };
   EXPECT_NO_THROW(Plan::deserialize(text("gather", "{}")));
-  EXPECT_NO_THROW(Plan::deserialize(text("rows", R"({"stream":1,"near":0,"order":0})")));
+  EXPECT_NO_THROW(Plan::deserialize(text("rows", R"({"stream":1,"near":0,"order":0,"loop":0})")));
   for (const char* bad :
        {R"({"tile_rows":-5})", R"({"index_bits":7})", R"({"stream":0})", R"({"near":1})", R"({"order":2})"})
     EXPECT_THROW(Plan::deserialize(text("gather", bad)), ParseError) << bad;
   for (const char* bad :
-       {"{}", R"({"near":1})", R"({"stream":1,"near":0})", R"({"stream":0,"near":0,"order":0,"sink":0})",
-        R"({"stream":0,"near":0,"order":0,"threads":9})", R"({"stream":0,"near":0,"order":0,"direct":1})",
-        R"({"stream":1,"stream":0,"near":0,"order":0})"})
+       {"{}", R"({"near":1})", R"({"stream":1,"near":0})", R"({"stream":0,"near":0,"order":0,"loop":0,"sink":0})",
+        R"({"stream":0,"near":0,"order":0,"loop":0,"threads":9})",
+        R"({"stream":0,"near":0,"order":0,"loop":0,"direct":1})",
+        R"({"stream":1,"stream":0,"near":0,"order":0,"loop":0})"})
     EXPECT_THROW(Plan::deserialize(text("rows", bad)), ParseError) << bad;
   EXPECT_TRUE(
       holds(message_of<ParseError>([&] { Plan::deserialize(text("rows", "{}")); }), "rows/units needs 'stream'"));

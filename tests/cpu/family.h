@@ -14,14 +14,24 @@
 #include "src/api/plan_impl.h"
 #include "tests/property/random_layout.h"
 #include "tests/support/instruction_sets.h"
+#include "tests/support/large_copy.h"
 
 namespace restride::test {
 
-/// Parameters to put in place of the planner's: those of a large copy, on a small one.
+/// Parameters to put in place of the planner's, such as those of a large copy, on a small one.
 using Edits = std::initializer_list<std::pair<plan::ParamId, std::int64_t>>;
 
 inline const Edits kStreamed = {{plan::ParamId::kStream, 1}};
 inline const Edits kStreamedNear = {{plan::ParamId::kStream, 1}, {plan::ParamId::kNear, 1}};
+
+/// The decision for a copy like `plan`, of the size that edits of `stream` and `near` say: the planner chooses other
+/// parameters by it.
+inline plan::Decision decided_for(const Plan::Impl& plan, const Edits& edits) {
+  const auto sets = [&](plan::ParamId flag) {
+    return std::any_of(edits.begin(), edits.end(), [&](const auto& e) { return e.first == flag && e.second != 0; });
+  };
+  return sets(plan::ParamId::kStream) ? decided_for_large(plan, sets(plan::ParamId::kNear)) : plan.decision;
+}
 
 inline void edit(const Edits& edits, plan::Params* params) {
   for (const auto& [id, value] : edits) {
@@ -59,7 +69,7 @@ inline void expect_exact(std::string_view family, std::string_view dst, std::str
   for (const std::int64_t target : instruction_sets()) {
     const OnInstructionSet here(target);
     const Plan planned(parse_layout(dst), parse_layout(src), options);
-    plan::Decision decision = planned.impl().decision;
+    plan::Decision decision = decided_for(planned.impl(), edits);
     edit(edits, &decision.chosen.params);
     const auto plan = api::with_decision(planned.impl(), decision);
     for (const bool on_line : {false, true}) {

@@ -213,6 +213,47 @@ TEST(PlanCpu, SaysWhereATilesRowsAreRead) {
   EXPECT_EQ(source("u8 (1000,1000,3)", "u8 (1000,1000,3):(3,3000,1)", kAmdMachine), 1) << "pixels";
 }
 
+TEST(PlanCpu, SaysHowATilesRowsArePrefetchedAndItsColumnsFollow) {
+  const auto flags = [](std::string_view dst, std::string_view src, const CpuMachine& m) {
+    const Candidate k = decide(dst, src, "tile/units", m).chosen;
+    return fmt::format("{}{}{}", k.get(ParamId::kLate), k.get(ParamId::kSideBySide), k.get(ParamId::kOddAhead));
+  };
+  EXPECT_EQ(flags("u8 (1024,1024)", "u8 (1024,1024):(1,1024)", kAmdMachine), "111")
+      << "columns an even number of lines apart";
+  EXPECT_EQ(flags("u8 (1024,1024)", "u8 (1024,1024):(1,1024)", {}), "100") << "nothing is prefetched near";
+  EXPECT_EQ(flags("u8 (1088,1088)", "u8 (1088,1088):(1,1088)", kAmdMachine), "010") << "columns 17 lines apart";
+  EXPECT_EQ(flags("f32 (2048,2048)", "f32 (2048,2048):(1,2048)", kAmdMachine), "011") << "rows 8 KiB apart";
+  EXPECT_EQ(flags("f32 (1040,1040)", "f32 (1040,1040):(1,1040)", kAmdMachine), "010");
+  CpuMachine narrow;
+  narrow.least_shuffled_unit = 32;
+  EXPECT_EQ(flags("u8 (1024,1024)", "u8 (1024,1024):(1,1024)", narrow), "000") << "vectors of half a line";
+}
+
+TEST(PlanCpu, SaysWhichRecordsStayInRegisters) {
+  const auto triples = [](std::string_view dst, std::string_view src, std::int64_t least_shuffled_unit) {
+    CpuMachine m;
+    m.least_shuffled_unit = least_shuffled_unit;
+    return decide(dst, src, "tile/records", m).chosen.get(ParamId::kTriples);
+  };
+  EXPECT_EQ(triples("u8 (100,100,3)", "u8 (100,100,3):(3,300,1)", 1), 1);
+  EXPECT_EQ(triples("u8 (100,100,3)", "u8 (100,100,3):(3,300,1)", 2), 0) << "no permute of bytes";
+  EXPECT_EQ(triples("f32 (100,100,3)", "f32 (100,100,3):(3,300,1)", 2), 1);
+  EXPECT_EQ(triples("u8 (100,100,5)", "u8 (100,100,5):(5,500,1)", 1), 0) << "five parts";
+}
+
+TEST(PlanCpu, SaysWhichLoopWalksRows) {
+  const auto loop = [](std::string_view dst, std::string_view src, const CpuMachine& m) {
+    return decide(dst, src, "rows/units", m).chosen.get(ParamId::kLoop);
+  };
+  EXPECT_EQ(loop("f32 (4096,1024)", "f32 (4096,1024):(1025,1)", {}), 1) << "long rows past the caches";
+  EXPECT_EQ(loop("f32 (40,1024)", "f32 (40,1024):(1025,1)", {}), 2) << "rows in the caches";
+  EXPECT_EQ(loop("f32 (65536,32)", "f32 (65536,32):(33,1)", kAmdMachine), 3) << "two lines, near";
+  EXPECT_EQ(loop("f32 (65536,33)", "f32 (65536,33):(34,1)", kAmdMachine), 4) << "132 bytes";
+  EXPECT_EQ(loop("f32 (65536,33)", "f32 (65536,33):(-34,1)@2228190", {}), 4) << "walked upwards within a row";
+  EXPECT_EQ(loop("f32 (4096,1024)", "f32 (4096,1024):(1025,1)", kAmdMachine), 0) << "pieces near";
+  EXPECT_EQ(decide("f32 (1048576)", "f32 (1048576)", "run/pieces", kAmdMachine).chosen.get(ParamId::kLoop), 0);
+}
+
 TEST(PlanCpu, ReadsAmdsRowsAsTheyLieInTheSource) {
   const auto order = [](std::int64_t units, const CpuMachine& m) {
     const std::int64_t rows = (64 << 20) / 4 / 800 / units;

@@ -9,6 +9,7 @@
 #include "tests/property/random_layout.h"
 #include "tests/support/families.h"
 #include "tests/support/instruction_sets.h"
+#include "tests/support/large_copy.h"
 
 namespace restride::test {
 namespace {
@@ -37,16 +38,22 @@ void check_plan(const Plan::Impl& plan, Arena& src, Arena& dst, const Outcome& o
   ASSERT_EQ(src.bytes() == o.src, true) << "src was changed";
 }
 
-/// The plan with the parameters of a large copy: stores past the caches, runs of another length, and tiles, bands and
-/// chunks small enough that a small copy has several of each. Null where the planner's own limits refuse them.
+/// The plan with the parameters of a large copy, on processors of either maker: stores past the caches, runs of another
+/// length, flags that no bid sets, and tiles, bands and chunks small enough that a small copy has several of each. Null
+/// where the planner's own limits refuse them.
 std::shared_ptr<const Plan::Impl> as_for_large(const Plan::Impl& plan, Rng& rng) {
-  plan::Decision decision = plan.decision;
+  plan::Decision decision = decided_for_large(plan, pick(rng, 0, 1) == 0);
   const std::int64_t unit = plan.canonical.dst_unit;
   const std::int64_t tile_rows = 64 / unit * pick(rng, 1, 2);
   const std::int64_t tile_cols = std::max<std::int64_t>(16 / unit, 1) * pick(rng, 1, 4);
   const bool small_tiles = pick(rng, 0, 2) != 0;
+  const bool other_flags = pick(rng, 0, 3) == 0;
   for (plan::Param& p : decision.chosen.params) {
-    if (p.id == plan::ParamId::kStream) p.value = 1;
+    for (const plan::ParamId flag : {plan::ParamId::kSource, plan::ParamId::kLate, plan::ParamId::kSideBySide,
+                                     plan::ParamId::kOddAhead, plan::ParamId::kTriples})
+      if (p.id == flag && other_flags) p.value = pick(rng, 0, 1);
+    if (p.id == plan::ParamId::kLoop && pick(rng, 0, 3) == 0) p.value = pick(rng, 0, 4);
+    if (p.id == plan::ParamId::kOrder && pick(rng, 0, 3) == 0) p.value = 2 * pick(rng, 0, 1);
     if (p.id == plan::ParamId::kRunBytes && pick(rng, 0, 1) == 0) p.value = std::int64_t{32} << pick(rng, 0, 5);
     if (!small_tiles) continue;
     if (p.id == plan::ParamId::kTileRows) p.value = tile_rows;
@@ -54,10 +61,6 @@ std::shared_ptr<const Plan::Impl> as_for_large(const Plan::Impl& plan, Rng& rng)
     if (p.id == plan::ParamId::kBandCols) p.value = tile_cols * pick(rng, 1, 4);
     if (p.id == plan::ParamId::kBlockUnits) p.value = tile_rows * pick(rng, 1, 3);
   }
-  if (!decision.chosen.params.full() && pick(rng, 0, 1) == 0)  // as other makers' processors are read
-    decision.chosen.params.push_back({plan::ParamId::kNear, 1});
-  if (decision.chosen.kernel.family == plan::Family::kRows && !decision.chosen.params.full() && pick(rng, 0, 1) == 0)
-    decision.chosen.params.push_back({plan::ParamId::kOrder, 2});
   try {
     return api::with_decision(plan, decision);
   } catch (const ParseError&) {

@@ -92,7 +92,7 @@ void check_all(const Case& c, const Plan::Impl& plan) {
   const auto large = for_large();
   const auto edited = [&](const Edits& edits) {
     const Plan::Impl& from = large != nullptr ? *large : plan;
-    plan::Decision decision = from.decision;
+    plan::Decision decision = decided_for(from, edits);
     bool near = false;
     for (const auto& [id, value] : edits) {
       near |= id == plan::ParamId::kNear && value != 0;
@@ -101,6 +101,7 @@ void check_all(const Case& c, const Plan::Impl& plan) {
     }
     for (plan::Param& p : decision.chosen.params) {
       if (p.id == plan::ParamId::kSink) p.value = static_cast<std::int64_t>(cpu::Sink::kCarried);
+      if (p.id == plan::ParamId::kLate) p.value = from.canonical.dst_unit <= 2 ? 1 : 0;
       if (p.id == plan::ParamId::kSource) p.value = near && !from.canonical.cast ? 1 : 0;
     }
     return api::with_decision(from, decision);

@@ -28,7 +28,7 @@ struct Packed {
 
 /// How packed/staged permutes a tile: the values of the parameter `way`.
 enum class PackedWay : std::uint8_t {
-  kByShape,   ///< what takes least for the shape of each tile: see cpu/packed/ways.h
+  kByShape,   ///< what takes least for the shape of each tile (cpu/packed/ways.h), which whole and cut tiles differ in
   kTable,     ///< unit by unit, by a table of their places
   kPlanes,    ///< plane by plane in registers, row by row
   kGrouped,   ///< the same, a group of rows at a time

@@ -46,6 +46,7 @@ void bid_units(const Canonical& c, const CpuMachine& m, Bid* k) {
   push_stream_and_near(k, c, m);
   k->params.push_back(
       {ParamId::kOrder, static_cast<std::int64_t>(follows_src(c, m) ? RowOrder::kSrc : RowOrder::kDst)});
+  k->params.push_back({ParamId::kLoop, static_cast<std::int64_t>(loop_of(c, streams(c, m), reads_near(c, m)))});
   const double rows = static_cast<double>(c.units) / static_cast<double>(c.modes[0].extent);
   if (static_cast<std::int64_t>(magnitude(c.modes[0].src_stride)) >= m.line_bytes)
     k->read_lines = std::max(k->read_lines, c.units);  // each unit of a row from a line of its own

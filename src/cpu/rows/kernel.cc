@@ -33,14 +33,6 @@ void cached_rows(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t* src, 
   for (std::int64_t row = begin; row < end; ++row, at.next()) copy_bytes(dst + at.dst(), src + at.src(), bytes);
 }
 
-/// True when rows are what line_rows takes.
-bool are_short_lines(const RowsArgs& a, const std::uint8_t* dst) {
-  constexpr std::int64_t kMostBytes = 512;
-  const std::int64_t bytes = a.units * a.dst_unit;
-  return a.stream && a.near && a.cast_run == nullptr && a.row_src_stride == a.src_unit && a.last_units == 0 &&
-         bytes <= kMostBytes && bytes % static_cast<std::int64_t>(kLine) == 0 && dst_divides(dst, a.nest, kLine);
-}
-
 /// Dense whole rows of a few whole lines: nothing to put together, so a row takes two steps of the walk and its lines.
 /// Rows that follow each other in src are left to the prefetcher, which is faster alone than with what is prefetched.
 void line_rows(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
@@ -95,12 +87,16 @@ void rows(const RowsArgs& a, std::byte* dst_base, const std::byte* src_base, std
           std::int64_t end) noexcept {
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
-  const bool dense = a.row_src_stride == a.src_unit;
-  if (a.stream && !a.near && a.units * a.dst_unit >= kStrandFromBytes) return long_rows(a, dst, src, begin, end);
-  if (dense && !a.stream && a.cast_run == nullptr && a.last_units == 0 && a.units * a.dst_unit >= 64)
-    return cached_rows(a, dst, src, begin, end);
-  if (are_short_lines(a, dst)) return line_rows(a, dst, src, begin, end);
-  if (short_rows_fit(a)) return short_rows(a, dst, src, begin, end);
+  switch (a.loop) {
+    case RowLoop::kInTurns: return long_rows(a, dst, src, begin, end);
+    case RowLoop::kCached: return cached_rows(a, dst, src, begin, end);
+    case RowLoop::kLines:
+      if (dst_divides(dst, a.nest, kLine)) return line_rows(a, dst, src, begin, end);
+      if (a.units * a.dst_unit > static_cast<std::int64_t>(kLine)) break;
+      [[fallthrough]];
+    case RowLoop::kShort: return short_rows(a, dst, src, begin, end);
+    case RowLoop::kInOrder: break;
+  }
   rows_in_order(a, dst, src, begin, end);
 }
 

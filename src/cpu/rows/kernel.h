@@ -17,6 +17,11 @@ namespace restride::cpu {
 inline constexpr std::int64_t kRowPieceBytes = 64 << 10;
 /// The same, where what is read is prefetched a few KiB ahead; of the wider side.
 inline constexpr std::int64_t kNearPieceBytes = 2 << 10;
+/// Rows of more bytes, on either side, are not brought together; shorter ones are not worth moving in turns.
+inline constexpr std::int64_t kShortRowBytes = 256;
+inline constexpr std::int64_t kRowInTurnsBytes = 2048;
+/// Rows of more bytes do not leave line by line.
+inline constexpr std::int64_t kLineRowBytes = 512;
 /// Of units that far apart in src a row's lines are prefetched; of others no two share a line.
 inline constexpr std::int64_t kMostPrefetchedCell = 64;
 

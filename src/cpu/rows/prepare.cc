@@ -16,6 +16,8 @@ using plan::ParamId;
 
 namespace {
 
+constexpr std::int64_t kLineBytes = 64;
+
 RowOrder order_of(const Canonical& c, const plan::Candidate& k) {
   const auto order = static_cast<RowOrder>(k.get(ParamId::kOrder));
   if (k.get(ParamId::kOrder) != 0 && k.get(ParamId::kOrder) != static_cast<std::int64_t>(RowOrder::kSrc)) refuse(k, c);
@@ -24,19 +26,54 @@ RowOrder order_of(const Canonical& c, const plan::Candidate& k) {
 
 }  // namespace
 
+RowPieces row_pieces(const Canonical& c, bool near) noexcept {
+  const std::int64_t units = c.modes[0].extent;
+  const std::int64_t cell =
+      std::max({std::abs(c.modes[0].src_stride), std::int64_t{c.src_unit}, std::int64_t{c.dst_unit}});
+  const std::int64_t piece = near && cell <= kMostPrefetchedCell ? kNearPieceBytes / cell : kRowPieceBytes / c.dst_unit;
+  if (units < 2 * piece) return {units};
+  const std::int64_t pieces = ceil_div(units, piece);  // so that threads can share even one row
+  return {piece, pieces, units - (pieces - 1) * piece};
+}
+
+RowLoop loop_of(const Canonical& c, bool stream, bool near) noexcept {
+  const RowPieces rows = row_pieces(c, near);
+  const bool moved = !c.cast && c.modes[0].src_stride == c.src_unit && rows.last_units == 0;
+  const std::int64_t bytes = rows.units * c.dst_unit, wider = rows.units * std::max(c.src_unit, c.dst_unit);
+  if (stream && !near && bytes >= kRowInTurnsBytes) return RowLoop::kInTurns;
+  if (!stream && moved && bytes >= kLineBytes) return RowLoop::kCached;
+  if (stream && near && moved && bytes <= kLineRowBytes && bytes % kLineBytes == 0) return RowLoop::kLines;
+  // Rows of several whole lines leave past the caches as well by themselves.
+  const bool lines = stream && !c.cast && wider > kLineBytes && wider % kLineBytes == 0;
+  return wider <= kShortRowBytes && rows.last_units == 0 && !lines ? RowLoop::kShort : RowLoop::kInOrder;
+}
+
+void take_loop(const Canonical& c, const plan::Candidate& k, RowsArgs* a) {
+  const std::int64_t value = k.get(ParamId::kLoop);
+  if (value < 0 || value > static_cast<std::int64_t>(RowLoop::kShort)) refuse(k, c);
+  a->loop = static_cast<RowLoop>(value);
+  const bool moved = !c.cast && a->row_src_stride == a->src_unit && a->last_units == 0;
+  const std::int64_t bytes = a->units * a->dst_unit, wider = a->units * std::max(a->src_unit, a->dst_unit);
+  const auto fits = [&] {
+    switch (a->loop) {
+      case RowLoop::kInOrder: return true;
+      case RowLoop::kInTurns: return a->stream;
+      case RowLoop::kCached: return moved && !a->stream;
+      case RowLoop::kLines: return moved && a->stream && bytes % kLineBytes == 0;
+      case RowLoop::kShort: return wider <= kShortRowBytes && a->last_units == 0;
+    }
+    return false;
+  };
+  if (!fits()) refuse(k, c);
+}
+
 void set_rows(const Canonical& c, RowOrder order, RowsArgs* a) {
-  a->units = c.modes[0].extent;
+  const RowPieces rows = row_pieces(c, a->near);
+  a->units = rows.units;
+  a->last_units = rows.last_units;
   a->row_src_stride = c.modes[0].src_stride;
   a->row_dst_stride = c.modes[0].dst_stride;
-  const std::int64_t cell = std::max({std::abs(a->row_src_stride), std::int64_t{c.src_unit}, std::int64_t{c.dst_unit}});
-  const std::int64_t piece =
-      a->near && cell <= kMostPrefetchedCell ? kNearPieceBytes / cell : kRowPieceBytes / c.dst_unit;
-  if (a->units >= 2 * piece) {  // so that threads can share even one row
-    const std::int64_t pieces = ceil_div(a->units, piece);
-    a->last_units = a->units - (pieces - 1) * piece;
-    a->units = piece;
-    a->nest.push({pieces, piece * a->row_dst_stride, piece * a->row_src_stride});
-  }
+  if (rows.pieces > 1) a->nest.push({rows.pieces, rows.units * a->row_dst_stride, rows.units * a->row_src_stride});
   if (c.modes.size() > 1) order_rows(c, order, &a->nest);
   a->tasks = a->nest.points();
 }
@@ -47,6 +84,7 @@ RowsArgs prepare_rows_units(const Canonical& c, const plan::Candidate& k, int) {
   set_common(c, k, &a);
   a.kernel = rows_kernel();
   set_rows(c, order_of(c, k), &a);
+  take_loop(c, k, &a);
   return a;
 }
 

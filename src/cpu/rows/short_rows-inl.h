@@ -30,8 +30,6 @@ HWY_BEFORE_NAMESPACE();
 namespace restride::cpu {
 namespace HWY_NAMESPACE {
 
-inline constexpr std::int64_t kShortRowBytes = 256;  ///< of either side
-
 /// Rows of kPart to 2 * kPart bytes, each as two overlapping moves; of 64 and more as any number of 64, the last
 /// overlapping. to(i) and from(i) are row i's places.
 template <std::size_t kPart, class To, class From>
@@ -57,13 +55,6 @@ HWY_INLINE void move_short_rows(std::int64_t rows, std::size_t bytes, const To& 
   if (bytes >= 4) return move_parts<4>(rows, bytes, to, from);
   if (bytes >= 2) return move_parts<2>(rows, bytes, to, from);
   return move_parts<1>(rows, bytes, to, from);
-}
-
-/// Rows of several whole lines leave past the caches as well by themselves. Pieces of longer rows are none of these.
-inline bool short_rows_fit(const RowsArgs& a) {
-  const std::int64_t bytes = a.units * std::max(a.src_unit, a.dst_unit);
-  const bool lines = a.stream && a.cast_run == nullptr && bytes > 64 && bytes % 64 == 0;
-  return bytes <= kShortRowBytes && a.last_units == 0 && !lines;
 }
 
 /// Tasks [begin, end), each of them a row.

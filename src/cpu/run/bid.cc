@@ -1,5 +1,6 @@
 // The bids of the family run: all of it as it lies, or in pieces that are prefetched near.
 #include "src/cpu/bid.h"
+#include "src/cpu/rows/prepare.h"
 #include "src/cpu/run/prepare.h"
 
 namespace restride::cpu {
@@ -18,6 +19,8 @@ void bid_run(const Question& q, Bid* bids) {
   push_stream_and_near(&k, c, q.machine);
   const bool near = k.get(ParamId::kNear) != 0 && !c.modes.empty();
   units = pieces = k;
+  if (!c.modes.empty())
+    pieces.params.push_back({ParamId::kLoop, static_cast<std::int64_t>(loop_of(c, streams(c, q.machine), near))});
   if (near && !q.wants("run/units")) {
     units.applies = false;
     units.reason = "pieces are prefetched near";

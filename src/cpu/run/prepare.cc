@@ -30,6 +30,7 @@ RowsArgs prepare_run_pieces(const layout::Canonical& c, const plan::Candidate& k
   set_common(c, k, &a);
   a.kernel = rows_kernel();
   set_rows(c, RowOrder::kDst, &a);
+  take_loop(c, k, &a);
   return a;
 }
 

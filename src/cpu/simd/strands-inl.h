@@ -32,10 +32,9 @@ struct Strand {
 
 inline constexpr int kStrands = 16;
 inline constexpr int kCastStrands = 8;
-inline constexpr std::int64_t kStrandFromBytes = 2048;  ///< shorter rows are not worth the turns
-inline constexpr std::int64_t kTurnBytes = 512;         ///< of a strand that moves as it is
-inline constexpr std::int64_t kCastTurnBytes = 1024;    ///< of the wider side
-inline constexpr std::int64_t kCastAheadBytes = 2048;   ///< of source prefetched early: a cast reads in larger gulps
+inline constexpr std::int64_t kTurnBytes = 512;        ///< of a strand that moves as it is
+inline constexpr std::int64_t kCastTurnBytes = 1024;   ///< of the wider side
+inline constexpr std::int64_t kCastAheadBytes = 2048;  ///< of source prefetched early: a cast reads in larger gulps
 
 /// How many strands to move at a time. Fewer with a cast, whose loop leaves the prefetcher less time for each.
 inline int strands_at_once(const CommonArgs& a) { return a.cast_run == nullptr ? kStrands : kCastStrands; }

@@ -5,10 +5,13 @@
 
 namespace restride::cpu {
 
-/// Where the columns of tile/units go: the values of the parameter `sink`.
+/// Where the columns of tile/units go: the values of the parameter `sink`. It says what the strides in dst allow. A
+/// plan may promise no alignment, as those of `copy` do, so the address has the last word, once a call: kLines is
+/// kCarried where dst does not start on a line, and both are kCaches where it starts off its elements' own alignment
+/// and permutes of two vectors would join the ends of columns.
 enum class Sink : std::uint8_t {
   kCaches,   ///< by ordinary stores
-  kLines,    ///< past the caches: every column starts on a line. Where the address does not, carried
+  kLines,    ///< past the caches: every column starts on a line
   kCarried,  ///< past the caches: the end of a column that is no whole line waits for the next tile
 };
 
@@ -28,7 +31,10 @@ struct TileArgs : CommonArgs {
   std::int64_t chunk_rows = 0;
   Sink sink = Sink::kCaches;
   Source source = Source::kStaged;
-  RecordShape record;  ///< tile/records
+  bool late = false;          ///< every other column leaves one line late (late_lines-inl.h)
+  bool side_by_side = false;  ///< rows are prefetched a line of several at a time, those of whole tiles
+  bool odd_ahead = false;     ///< odd rows are prefetched a tile further ahead
+  RecordShape record;         ///< tile/records
 };
 
 /// Of tile/matrices: a task is a matrix, or a band of its columns.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 
 #include "src/base/checked.h"
@@ -9,7 +10,6 @@
 #include "src/cpu/bid.h"
 #include "src/cpu/records.h"
 #include "src/cpu/share.h"
-#include "src/cpu/tile/cache_sets.h"
 #include "src/cpu/tile/kernel.h"
 #include "src/cpu/tile/prepare.h"
 #include "src/cpu/tile/sets.h"
@@ -106,18 +106,29 @@ void record_tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
   k->params.push_back({ParamId::kBlockUnits, chunk_rows(c, sets, rows, bands)});
 }
 
-/// True where the rows of a first tile spread over the first cache, if src starts a page.
+/// True where the rows of a first tile spread over the sets of the first cache, if src starts a page.
 bool rows_spread(const Canonical& c, const TileSets& sets, std::int64_t tile_rows) {
+  constexpr std::uint64_t kLineBytes = 64;
+  constexpr std::uint64_t kSets = 64;
+  constexpr int kMostLines = 8;  // of the 12 that a set holds
   const std::int64_t rows = std::min({tile_rows, sets.rows.points, kMaxTileRows});
   std::int64_t offsets[kMaxTileRows];
+  std::uint8_t lines[kSets] = {};
+  const auto crowds = [&](std::int64_t offset) {
+    return ++lines[static_cast<std::uint64_t>(offset) / kLineBytes % kSets] > kMostLines;
+  };
   offsets[0] = 0;
+  crowds(0);
   std::int64_t n = 1;
   for (const std::uint8_t m : sets.rows.modes) {
     const std::int64_t inner = n;
     for (std::int64_t i = 1; i < c.modes[m].extent && n < rows; ++i)
-      for (std::int64_t j = 0; j < inner && n < rows; ++j) offsets[n++] = offsets[j] + i * c.modes[m].src_stride;
+      for (std::int64_t j = 0; j < inner && n < rows; ++j) {
+        offsets[n] = offsets[j] + i * c.modes[m].src_stride;
+        if (crowds(offsets[n++])) return false;
+      }
   }
-  return spread_over_sets(0, offsets, rows);
+  return true;
 }
 
 Sink sink_of(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
@@ -130,20 +141,49 @@ Sink sink_of(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
 
 /// Rows are read in place where they are prefetched near, if that is fast: where they spread over the first cache by
 /// themselves, and where blocks read whole lines of them.
-Source source_of(const Canonical& c, const TileSets& sets, const CpuMachine& m, Sink sink, std::int64_t tile_rows) {
+Source source_of(const Canonical& c, const CpuMachine& m, Sink sink, bool spread) {
   if (!reads_near(c, m) || c.cast || m.least_shuffled_unit > 1 || sink == Sink::kCaches) return Source::kStaged;
   const bool whole_lines = sink == Sink::kCarried && c.dst_unit >= 4;
-  return whole_lines || rows_spread(c, sets, tile_rows) ? Source::kInPlace : Source::kStaged;
+  return whole_lines || spread ? Source::kInPlace : Source::kStaged;
 }
 
-/// The same for records: of three parts, such as pixels of three channels, lines are made in registers.
-Source record_source_of(const Canonical& r, const TileSets& sets, const CpuMachine& m, std::int64_t tile_rows) {
+/// True where columns lie an even number of lines apart, about: see late_lines-inl.h. Blocks of wider units, and those
+/// of narrower vectors, write a few lines of a column before the next column's.
+bool is_late(const Canonical& c, const TileSets& sets, const CpuMachine& m, Sink sink) {
+  constexpr std::uint64_t kTwoLines = 128;
+  constexpr std::uint64_t kNear = 32;
+  if (sink == Sink::kCaches || c.dst_unit > 2 || m.least_shuffled_unit > 2) return false;
+  const auto apart = static_cast<std::uint64_t>(c.modes[sets.cols.modes[0]].dst_stride) % kTwoLines;
+  return apart < kNear || apart > kTwoLines - kNear;
+}
+
+/// True where a tile's rows are prefetched a line of several at a time. Measured on Zen 5: rows that follow each other
+/// in memory, or lie so far apart that each is on a page of its own in page tables, too, are faster one by one; those
+/// between by up to a fifth side by side.
+bool is_side_by_side(const Canonical& c, const TileSets& sets, std::int64_t tile_rows, std::int64_t tile_cols) {
+  constexpr std::uint64_t kFarBytes = 256 << 10;
+  const std::int64_t row_bytes = std::min(tile_cols, sets.cols.points) * c.src_unit;
+  if (std::min(tile_rows, sets.rows.points) < kSideBySide || row_bytes < kSideBySideBytes) return false;
+  const std::uint64_t pitch = magnitude(c.modes[0].src_stride);
+  return pitch >= 2 * static_cast<std::uint64_t>(row_bytes) && pitch < kFarBytes;
+}
+
+/// How the rows of the next tile are prefetched. Where rows share sets of the first cache, odd ones are prefetched a
+/// tile further ahead, so that half as many lie in the same sets at a time: a tenth faster on Zen 5 at pitches of whole
+/// pages, and as much slower where rows spread over the sets anyway.
+void push_prefetch(const Canonical& c, const TileSets& sets, bool near, bool spread, Bid* k) {
+  const std::int64_t rows = k->get(ParamId::kTileRows);
+  k->params.push_back(
+      {ParamId::kSideBySide, near && is_side_by_side(c, sets, rows, k->get(ParamId::kTileCols)) ? 1 : 0});
+  k->params.push_back({ParamId::kOddAhead, near && !spread ? 1 : 0});
+}
+
+/// True of records of three parts, such as pixels of three channels, whose lines are made in registers (triples-inl.h).
+bool has_three_parts(const Canonical& r, const CpuMachine& m) {
   const std::int64_t record = r.dst_unit;
-  const bool three_parts = record == 3   ? r.src_unit <= 4 && m.least_shuffled_unit <= 1
-                           : record == 6 ? r.src_unit <= 8 && m.least_shuffled_unit <= 2
-                                         : (record == 12 || record == 24 || record == 48) && m.least_shuffled_unit <= 2;
-  const bool fast = reads_near(r, m) || !streams(r, m);
-  return three_parts && fast && rows_spread(r, sets, tile_rows) ? Source::kInPlace : Source::kStaged;
+  if (record == 3) return r.src_unit <= 4 && m.least_shuffled_unit <= 1;
+  if (record == 6) return r.src_unit <= 8 && m.least_shuffled_unit <= 2;
+  return (record == 12 || record == 24 || record == 48) && m.least_shuffled_unit <= 2;
 }
 
 void bid_records(const Canonical& c, const Canonical& r, const TileSets& sets, const CpuMachine& m, Bid* k) {
@@ -152,8 +192,12 @@ void bid_records(const Canonical& c, const Canonical& r, const TileSets& sets, c
   k->params.push_back({ParamId::kRecordBytes, r.dst_unit});
   record_tile_shape(r, sets, k);
   push_stream_and_near(k, c, m);
+  const bool triples = has_three_parts(r, m), near = reads_near(c, m);
+  const bool spread = (near || (triples && !streams(c, m))) && rows_spread(r, sets, k->get(ParamId::kTileRows));
+  k->params.push_back({ParamId::kTriples, triples ? 1 : 0});
   k->params.push_back(
-      {ParamId::kSource, static_cast<std::int64_t>(record_source_of(r, sets, m, k->get(ParamId::kTileRows)))});
+      {ParamId::kSource, static_cast<std::int64_t>(triples && spread ? Source::kInPlace : Source::kStaged)});
+  push_prefetch(r, sets, near, spread, k);
   k->read_lines =
       lines_for_runs(saturated_mul(r.units, r.src_unit), saturated_mul(sets.cols.points, r.src_unit), m.line_bytes);
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
@@ -198,9 +242,12 @@ void bid_units(const Canonical& c, const TileSets& sets, const CpuMachine& m, Bi
   tile_shape(c, sets, m, k);
   push_stream_and_near(k, c, m);
   const Sink sink = sink_of(c, sets, m);
+  const bool near = reads_near(c, m);
+  const bool spread = near && rows_spread(c, sets, k->get(ParamId::kTileRows));
   k->params.push_back({ParamId::kSink, static_cast<std::int64_t>(sink)});
-  k->params.push_back(
-      {ParamId::kSource, static_cast<std::int64_t>(source_of(c, sets, m, sink, k->get(ParamId::kTileRows)))});
+  k->params.push_back({ParamId::kSource, static_cast<std::int64_t>(source_of(c, m, sink, spread))});
+  k->params.push_back({ParamId::kLate, is_late(c, sets, m, sink) ? 1 : 0});
+  push_prefetch(c, sets, near, spread, k);
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
   const double unit = c.dst_unit;
   const auto padded = [](double n, double step) { return std::ceil(n / step) * step / n; };

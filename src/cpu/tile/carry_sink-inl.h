@@ -55,7 +55,7 @@ class CarrySink {
   static_assert(B::kVectorBytes == kLine);
 
   struct Pen {
-    HWY_INLINE bool late(std::size_t j) const { return is_late<kUnit>(j, in_step); }
+    HWY_INLINE bool late(std::size_t j) const { return is_late<kUnit>(j, odd_late); }
     HWY_INLINE void put(std::size_t j, V v) const {
       if (late(j)) {
         if (HWY_LIKELY(!columns.at_top())) leave(j);
@@ -87,7 +87,7 @@ class CarrySink {
 
     OpenColumns<kUnit> columns;
     std::uint8_t* carry;
-    bool in_step;
+    bool odd_late;
     bool whole;  ///< the tile ends with a vector
 
    private:
@@ -107,10 +107,10 @@ class CarrySink {
     }
   };
 
-  CarrySink(const TileArgs& a, const Columns& all) : all_(all), in_step_(lines_in_step<kUnit>(a)) {}
+  CarrySink(const TileArgs& a, const Columns& all) : all_(all), odd_late_(a.late) {}
   template <class Place>
   HWY_INLINE Pen open(const Place& t, std::int64_t c) {
-    return {OpenColumns<kUnit>(all_, t, c), carries_ + c * 3 / 2 * static_cast<std::int64_t>(kLine), in_step_,
+    return {OpenColumns<kUnit>(all_, t, c), carries_ + c * 3 / 2 * static_cast<std::int64_t>(kLine), odd_late_,
             t.rows % static_cast<std::int64_t>(B::kRows) == 0};
   }
   HWY_INLINE void close(const Pen& pen, std::int64_t, std::int64_t cols, bool last) {
@@ -133,7 +133,7 @@ class CarrySink {
 
   static constexpr JoinTable<Lane> kJoin{};
   const Columns& all_;
-  bool in_step_;
+  bool odd_late_;
   alignas(64) std::uint8_t carries_[(kMaxBandCols + B::kCols + 1) / 2 * 3 * kLine];
 };
 #endif

@@ -27,6 +27,10 @@ inline constexpr std::int64_t kMaxBandCols = 2048;
 /// of lines, so that a column of blocks spreads over the cache's sets.
 inline constexpr std::int64_t kStagePitch = kMaxTileRowBytes + 64;
 
+/// Rows that are prefetched side by side, and the bytes of each that make it worth it.
+inline constexpr std::int64_t kSideBySide = 8;
+inline constexpr std::int64_t kSideBySideBytes = 256;
+
 /// Tasks of an outer position: chunks of rows times bands of columns.
 inline std::int64_t tile_chunks(const TileArgs& a) noexcept { return ceil_div(a.rows, a.chunk_rows); }
 inline std::int64_t tile_bands(const TileArgs& a) noexcept { return ceil_div(a.cols, a.band_cols); }

@@ -27,18 +27,10 @@ namespace HWY_NAMESPACE {
 template <std::size_t kUnit>
 inline constexpr bool kLateLines = (Block<kUnit>::kVectorBytes == kLine) && (Block<kUnit>::kCols >= 8);
 
-/// True when odd columns are late.
+/// True when column j of a block is late; `odd_late` is TileArgs::late.
 template <std::size_t kUnit>
-bool lines_in_step(const TileArgs& a) {
-  if (!kLateLines<kUnit> || a.col_set.rank() == 0) return false;
-  const std::uint64_t apart = static_cast<std::uint64_t>(a.col_set[0].dst_stride) % (2 * kLine);
-  return apart < kLine / 2 || apart > 2 * kLine - kLine / 2;
-}
-
-/// True when column j of a block is, `in_step` as lines_in_step says.
-template <std::size_t kUnit>
-HWY_INLINE bool is_late(std::size_t j, bool in_step) {
-  return kLateLines<kUnit> && j % 2 != 0 && in_step;
+HWY_INLINE bool is_late(std::size_t j, bool odd_late) {
+  return kLateLines<kUnit> && j % 2 != 0 && odd_late;
 }
 
 }  // namespace HWY_NAMESPACE

@@ -37,6 +37,13 @@ std::int64_t choice(const Canonical& c, const plan::Candidate& k, ParamId id, st
   return value;
 }
 
+/// How rows are prefetched, which is told apart only where all of them are.
+void take_prefetch(const Canonical& c, const plan::Candidate& k, TileArgs* a) {
+  a->side_by_side = choice(c, k, ParamId::kSideBySide, 1) != 0;
+  a->odd_ahead = choice(c, k, ParamId::kOddAhead, 1) != 0;
+  if ((a->side_by_side || a->odd_ahead) && !a->near) refuse(k, c);
+}
+
 /// Fills in a tile's sizes as the plan says, and the tasks; false when no kernel could run with them.
 bool take_tile(const plan::Candidate& k, const TileSets& sets, std::int64_t max_column_bytes, std::int64_t block_cols,
                TileArgs* a) {
@@ -89,6 +96,8 @@ TileArgs prepare_tile_units(const Canonical& c, const plan::Candidate& k, int th
   if ((a.sink != Sink::kCaches && !a.stream) || (a.sink == Sink::kLines && !columns_start_at(c, sets, 64)) ||
       (a.source == Source::kInPlace && c.cast))
     refuse(k, c);
+  a.late = choice(c, k, ParamId::kLate, c.dst_unit <= 2 && a.sink != Sink::kCaches ? 1 : 0) != 0;
+  take_prefetch(c, k, &a);
   const std::int64_t block_cols = 16 / c.dst_unit;  // a sink carries whole blocks of columns from tile to tile
   if (!take_tile(k, sets, kMaxColumnBytes, block_cols, &a)) refuse(k, c);
   cut_chunks(threads, &a);
@@ -103,10 +112,11 @@ TileArgs prepare_tile_records(const Canonical& c, const plan::Candidate& k, int 
     refuse(k, c);
   TileArgs a;
   set_common(records.copy, k, &a);
-  a.kernel = record_kernel(a.dst_unit, a.src_unit, records.reversed);
+  a.kernel = record_kernel(a.dst_unit, a.src_unit, records.reversed, choice(c, k, ParamId::kTriples, 1) != 0);
   a.record = records.shape();
   a.src_shift += records.src_shift();
   a.source = static_cast<Source>(choice(c, k, ParamId::kSource, static_cast<std::int64_t>(Source::kInPlace)));
+  take_prefetch(c, k, &a);
   split_modes(records.copy, sets, &a);
   if (!take_tile(k, sets, kMaxRecordColumnBytes, 1, &a)) refuse(k, c);
   const std::int64_t block = kMaxRecordBlockCols;  // whole ones are read from the stage

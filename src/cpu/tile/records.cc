@@ -300,15 +300,17 @@ void tile_triples(const TileArgs& a, std::byte* dst, const std::byte* src, std::
 
 }  // namespace
 
-KernelCode<TileArgs> pick_records(std::int64_t record_bytes, std::int64_t cell_bytes, bool reversed) {
+KernelCode<TileArgs> pick_records(std::int64_t record_bytes, std::int64_t cell_bytes, bool reversed, bool triples) {
 #if HWY_TARGET <= HWY_AVX3_DL
-  if (record_bytes == 3 && cell_bytes <= 4) return tile_triples<1, UnitRecords<4>>;
+  if (triples && record_bytes == 3 && cell_bytes <= 4) return tile_triples<1, UnitRecords<4>>;
 #endif
 #if HWY_TARGET <= HWY_AVX3
-  if (record_bytes == 6 && cell_bytes <= 8) return tile_triples<2, UnitRecords<8>>;
-  if (record_bytes == 12) return tile_triples<4, UnitRecords<16>>;
-  if (record_bytes == 24) return tile_triples<8, LongRecords<2>>;
-  if (record_bytes == 48) return tile_triples<16, LongRecords<4>>;
+  if (triples && record_bytes == 6 && cell_bytes <= 8) return tile_triples<2, UnitRecords<8>>;
+  if (triples && record_bytes == 12) return tile_triples<4, UnitRecords<16>>;
+  if (triples && record_bytes == 24) return tile_triples<8, LongRecords<2>>;
+  if (triples && record_bytes == 48) return tile_triples<16, LongRecords<4>>;
+#else
+  (void)triples;
 #endif
 #if HWY_TARGET != HWY_SCALAR
   if (record_bytes <= 4 && cell_bytes <= 4) return kBuffered<UnitRecords<4>>;
@@ -330,8 +332,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace restride::cpu {
 HWY_EXPORT(pick_records);
-KernelCode<TileArgs> record_kernel(std::int64_t record_bytes, std::int64_t cell_bytes, bool reversed) noexcept {
-  return HWY_DYNAMIC_DISPATCH(pick_records)(record_bytes, cell_bytes, reversed);
+KernelCode<TileArgs> record_kernel(std::int64_t record_bytes, std::int64_t cell_bytes, bool reversed,
+                                   bool triples) noexcept {
+  return HWY_DYNAMIC_DISPATCH(pick_records)(record_bytes, cell_bytes, reversed, triples);
 }
 }  // namespace restride::cpu
 #endif

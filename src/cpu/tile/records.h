@@ -19,7 +19,10 @@ inline constexpr std::int64_t kMaxRecordColumnBytes = 4096;
 /// Columns that are read from a tile together: so many whole ones have to fit kMaxTileRowBytes.
 inline constexpr std::int64_t kMaxRecordBlockCols = 4;
 
-/// The kernel of the instruction set in use; args have their `record` set.
-KernelCode<TileArgs> record_kernel(std::int64_t record_bytes, std::int64_t cell_bytes, bool reversed) noexcept;
+/// The kernel of the instruction set in use; args have their `record` set. `triples`: records of three parts are
+/// transposed in registers, where the instruction set has the permutes and, past the caches, dst lies on whole parts:
+/// a plan may promise no alignment, so the address has the last word, once a call.
+KernelCode<TileArgs> record_kernel(std::int64_t record_bytes, std::int64_t cell_bytes, bool reversed,
+                                   bool triples) noexcept;
 
 }  // namespace restride::cpu

@@ -76,7 +76,7 @@ class LineSink {
   static constexpr bool kTwoLines = B::kVectorBytes == kLine && !kLateLines<kUnit>;
 
   struct Pen {
-    HWY_INLINE bool late(std::size_t j) const { return is_late<kUnit>(j, in_step); }
+    HWY_INLINE bool late(std::size_t j) const { return is_late<kUnit>(j, odd_late); }
     HWY_INLINE void put_two(std::size_t j, V v, V below) const {
       stream(v, D(), columns.to(j));
       stream(below, D(), columns.to(j) + kLine);
@@ -98,14 +98,14 @@ class LineSink {
 
     OpenColumns<kUnit> columns;
     std::uint8_t* waiting;
-    bool in_step;
+    bool odd_late;
     bool whole;  ///< the tile ends with a line
   };
 
-  LineSink(const TileArgs& a, const Columns& all) : all_(all), in_step_(lines_in_step<kUnit>(a)) {}
+  LineSink(const TileArgs& a, const Columns& all) : all_(all), odd_late_(a.late) {}
   template <class Place>
   HWY_INLINE Pen open(const Place& t, std::int64_t c) {
-    return {OpenColumns<kUnit>(all_, t, c), waiting_ + c / 2 * static_cast<std::int64_t>(kLine), in_step_,
+    return {OpenColumns<kUnit>(all_, t, c), waiting_ + c / 2 * static_cast<std::int64_t>(kLine), odd_late_,
             t.rows % static_cast<std::int64_t>(B::kRows) == 0};
   }
   HWY_INLINE void close(const Pen& pen, std::int64_t, std::int64_t cols, bool last) {
@@ -117,7 +117,7 @@ class LineSink {
 
  private:
   const Columns& all_;
-  bool in_step_;
+  bool odd_late_;
   alignas(64) std::uint8_t waiting_[kLateLines<kUnit> ? (kMaxBandCols + B::kCols) / 2 * kLine : kLine];
 };
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 
 #include <hwy/highway.h>
 
@@ -15,7 +14,6 @@
 
 #include "src/cpu/simd/stream-inl.h"
 #include "src/cpu/tile/args.h"
-#include "src/cpu/tile/cache_sets.h"
 #include "src/cpu/tile/kernel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -105,11 +103,6 @@ class TileWalk {
   NestCursor outer_;
 };
 
-/// True where t's rows spread over the sets of the first cache by themselves.
-inline bool spread_over_sets(const TilePlace& t) {
-  return cpu::spread_over_sets(reinterpret_cast<std::uintptr_t>(t.src), t.row_offsets, t.rows);
-}
-
 /// The tiles of a TileWalk in turn, and the two that follow each.
 class TileQueue {
  public:
@@ -117,7 +110,6 @@ class TileQueue {
             std::int64_t end) noexcept
       : walk_(a, dst, src, begin, end) {
     fill();
-    shares_sets_ = !empty() && a.near && !spread_over_sets(front());
   }
   bool empty() const noexcept { return first_ == end_; }
   const TilePlace& front() const noexcept { return places_[first_ % kPlaces]; }
@@ -129,8 +121,6 @@ class TileQueue {
   const TilePlace* ahead(unsigned k) const noexcept {
     return k < end_ - first_ ? &places_[(first_ + k) % kPlaces] : nullptr;
   }
-  /// True where rows of a tile share sets of the first cache, with CommonArgs::near.
-  bool shares_sets() const noexcept { return shares_sets_; }
 
  private:
   static constexpr unsigned kAhead = 2;
@@ -143,34 +133,23 @@ class TileQueue {
   TileWalk walk_;
   unsigned first_ = 0;
   unsigned end_ = 0;
-  bool shares_sets_ = false;
   TilePlace places_[kPlaces];
 };
 
-/// Rows that are prefetched side by side.
-inline constexpr std::int64_t kSideBySide = 8;
-
-/// True where the rows of t are prefetched a line of several at a time. Measured on Zen 5: rows that follow each other
-/// in memory, or lie so far apart that each is on a page of its own in page tables, too, are faster one by one; those
-/// between by up to a fifth side by side.
+/// True where the rows of t are prefetched a line of several at a time: as the plan says, but for tiles that the ends
+/// of rows or columns leave too small.
 inline bool prefetched_side_by_side(const TileArgs& a, const TilePlace& t) noexcept {
-  constexpr std::int64_t kFarBytes = 256 << 10;
-  const std::int64_t row_bytes = t.cols * a.src_unit;
-  if (!a.near || t.rows < kSideBySide || row_bytes < 4 * static_cast<std::int64_t>(kLine)) return false;
-  const std::int64_t pitch = std::abs(t.row_offsets[1] - t.row_offsets[0]);
-  return pitch >= 2 * row_bytes && pitch < kFarBytes;
+  return a.side_by_side && t.rows >= kSideBySide && t.cols * a.src_unit >= kSideBySideBytes;
 }
 
 /// Prefetches the next tile's rows while this one is worked on, evenly over the `steps` that its work is counted in:
-/// row by row where the prefetcher runs ahead on each, else line by line of several rows. Where rows share sets of the
-/// first cache, odd ones are prefetched a tile further ahead, so that half as many lie in the same sets at a time: a
-/// tenth faster on Zen 5 at pitches of whole pages, and as much slower where rows spread over the sets anyway.
+/// row by row where the prefetcher runs ahead on each, else line by line of several rows.
 class TilePrefetcher {
  public:
   TilePrefetcher(const TileArgs& a, const TileQueue& queue, std::int64_t steps) noexcept : a_(a), steps_(steps) {
     const TilePlace* even = queue.ahead(1);
     if (even == nullptr) return;
-    const TilePlace* odd = queue.shares_sets() ? queue.ahead(2) : even;
+    const TilePlace* odd = a.odd_ahead ? queue.ahead(2) : even;
     if (odd == nullptr || odd->rows != even->rows) odd = even;
     rows_ = even->rows;
     row_bytes_ = even->cols * a.src_unit;

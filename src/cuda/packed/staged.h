@@ -93,8 +93,12 @@ Price price_of(const layout::Canonical& c, const CudaMachine& machine, const Set
 /// `src_order` as by_src_stride has it.
 PackedArgs geometry(const layout::Canonical& c, const Set& set, const Order& src_order);
 
+/// How words are collected from such a tile, before its lanes are laid out: kFixed may then become kSpread, kLoose
+/// kSorted.
+PackedKind kind_of(const layout::Canonical& c, const Set& set, const PackedArgs& a);
+
 /// The store's side of the arguments, and the shared memory a tile takes.
-void finish(const layout::Canonical& c, const Set& set, PackedArgs& a);
+void finish(const layout::Canonical& c, PackedKind kind, PackedArgs& a);
 
 // ---- lanes.cc: which thread moves what ----
 

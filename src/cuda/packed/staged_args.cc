@@ -198,21 +198,23 @@ PackedArgs geometry(const Canonical& c, const Set& set, const Order& src_order) 
   return a;
 }
 
-void finish(const Canonical& c, const Set& set, PackedArgs& a) {
-  const std::int32_t units = 16 / c.dst_unit;
+PackedKind kind_of(const Canonical& c, const Set& set, const PackedArgs& a) {
   const std::int64_t run_bytes = std::int64_t{a.run_units} * c.dst_unit;
-  if (is_transposed(c, set)) {
-    a.kind = PackedKind::kTransposed;
-  } else if (flat(c, set, a) && (run_bytes % 16 != 0 || run_bytes <= 32 || straddles(c, a))) {
-    a.kind = PackedKind::kFlat;
+  if (is_transposed(c, set)) return PackedKind::kTransposed;
+  if (flat(c, set, a) && (run_bytes % 16 != 0 || run_bytes <= 32 || straddles(c, a))) return PackedKind::kFlat;
+  return !c.cast && starts_alike(a) ? PackedKind::kFixed : PackedKind::kLoose;
+}
+
+void finish(const Canonical& c, PackedKind kind, PackedArgs& a) {
+  const std::int32_t units = 16 / c.dst_unit;
+  a.kind = kind;
+  if (kind == PackedKind::kFlat) {
     a.flat_run = base::FastDiv(a.run_units);
     a.flat_step = narrowed<std::int32_t>(a.row_modes.src_stride[0]);
     // Lanes that collect from pieces side by side meet in the fewest banks when pieces are an odd number of words
     // apart.
     if (a.pieces > 1) a.piece_pitch |= 16;
     a.tile_bytes = a.flat_step * (units / a.run_units + 2);  // what the last word looks up beyond the last run
-  } else if (!c.cast && starts_alike(a)) {
-    a.kind = PackedKind::kFixed;
   }
   const bool found = a.kind == PackedKind::kLoose || a.kind == PackedKind::kFlat;
   if (found && packed_pads(c.dst_unit)) a.tile_bytes += a.pieces / units * 16;
@@ -230,7 +232,7 @@ void prepare_staged(const Canonical& c, const Candidate& chosen, CudaArgs& out) 
   auto& a = out.args.emplace<PackedArgs>();
   a = packed::geometry(c, set, packed::by_src_stride(c));
   const std::int64_t words = packed::piece_words(a);  // before pieces are moved apart
-  packed::finish(c, set, a);
+  packed::finish(c, static_cast<PackedKind>(chosen.get(ParamId::kKind)), a);
   if (a.kind == PackedKind::kFlat) {
     packed::lay_cycles(c, a);
     packed::spread_flat(c, a);

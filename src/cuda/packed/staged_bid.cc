@@ -27,7 +27,7 @@ bool fits(const Canonical& c, const Set& set, const Order& src_order) {
                             packed_run_table(static_cast<std::int32_t>(set.run_units)) * 2 * copies;
   if (most < kMostShared * 3 / 4) return true;
   PackedArgs a = geometry(c, set, src_order);
-  finish(c, set, a);
+  finish(c, kind_of(c, set, a), a);
   return a.shared_bytes <= kMostShared;
 }
 
@@ -133,7 +133,7 @@ Candidate bid_staged(const Canonical& c, const CudaMachine& machine) {
   PackedArgs a = geometry(c, set, src_order);
   if (std::max({a.run_modes.rank, a.row_modes.rank, a.piece_modes.rank}) > kMaxPackedModes)
     return refusal("too many modes in a tile");
-  finish(c, set, a);
+  finish(c, kind_of(c, set, a), a);
   if (a.shared_bytes > kMostShared) return refusal("no tile fits shared memory");
 
   Candidate bid;
@@ -147,6 +147,7 @@ Candidate bid_staged(const Canonical& c, const CudaMachine& machine) {
       std::min(ceil_div(a.tiles, tiles), most_blocks(machine, !c.cast && runs_of(c, set).merged));
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(set.dst)},
                 {ParamId::kSrcSet, static_cast<std::int64_t>(set.src)},
+                {ParamId::kKind, static_cast<std::int64_t>(a.kind)},
                 {ParamId::kVectorBytes, 16},
                 {ParamId::kThreads, kPackedThreads},
                 {ParamId::kBlocks, blocks},

@@ -113,12 +113,16 @@ Candidate lines(const Canonical& c, const CudaMachine& machine) {
   const std::int64_t step = src_step(c);
   const bool wide = c.cast || (c.dst_unit < 16 && row_units(c) * c.dst_unit >= 64);
   const std::int64_t vector = wide ? 16 : c.dst_unit;
-  const std::int64_t words = words_of_row(c, rows_kind(c, vector));
+  const RowsKind kind = rows_kind(c, vector);
+  const std::int64_t words = words_of_row(c, kind);
   // A small copy gives every multiprocessor a block before it gives a thread a second word.
   const bool small = rows * words < static_cast<std::int64_t>(machine.sm_count) * kRowsThreads * kSteps * 2;
-  const std::int64_t stages = small ? 1 : words_a_thread(c, rows_kind(c, vector));
+  const std::int64_t stages = small ? 1 : words_a_thread(c, kind);
   if (too_many(share_of(rows, words, threads_of(c) * stages).blocks)) return refusal("too many blocks");
-  bid.params = {{ParamId::kVectorBytes, vector}, {ParamId::kThreads, threads_of(c)}, {ParamId::kStages, stages}};
+  bid.params = {{ParamId::kKind, static_cast<std::int64_t>(kind)},
+                {ParamId::kVectorBytes, vector},
+                {ParamId::kThreads, threads_of(c)},
+                {ParamId::kStages, stages}};
   const std::int64_t row_bytes = row_units(c) * c.dst_unit;
   const bool dense = std::abs(step) == c.src_unit || step == 0;
   // Short rows: memory likes long runs, the more where lines are shared, and partly filled words cost as whole ones.
@@ -157,7 +161,7 @@ void bid_lines(const Request& request, std::span<Candidate> bids) {
 }
 
 void prepare_lines(const Canonical& c, const Candidate& chosen, CudaArgs& out) {
-  const RowsKind kind = rows_kind(c, chosen.get(ParamId::kVectorBytes, 16));
+  const auto kind = static_cast<RowsKind>(chosen.get(ParamId::kKind));
   auto& a = out.args.emplace<RowsArgs>();
   a.kind = kind;
   std::int64_t rows = 0;

@@ -107,6 +107,24 @@ TEST(Rows, MovesRowsOfWholeLinesByThemselves) {
   }
 }
 
+TEST(Rows, MovesRowsByWhicheverLoopTakesThem) {
+  using plan::ParamId;
+  for (const std::int64_t near : {0, 1})
+    for (const std::int64_t loop : {0, 1, 3, 4}) {
+      const test::Edits large = {{ParamId::kStream, 1}, {ParamId::kNear, near}, {ParamId::kLoop, loop}};
+      for (const char* src : {"u8 (37,64):(70,1)", "u8 (37,128):(64,1)", "f32 (37,64):(-64,1)@2304"}) {
+        const Layout l = parse_layout(src);
+        expect_exact("rows/units", to_string(contiguous(l.element, {l.modes[0].extent, l.modes[1].extent})), src, large,
+                     13, 2);
+      }
+      if (loop == 3) continue;  // neither converts nor picks, nor takes parts of lines
+      expect_exact("rows/units", "f32 (37,40)", "u8 (37,40):(41,1)", large);
+      expect_exact("rows/units", "u8 (37,61)", "u8 (37,61):(64,-1)@60", large);
+    }
+  for (const std::int64_t loop : {0, 2, 4})
+    expect_exact("rows/units", "u8 (37,61)", "u8 (37,61):(64,1)", {{ParamId::kLoop, loop}});
+}
+
 TEST(Rows, PicksShortRowsABatchAtATime) {
   for (const char* dtype : {"u8", "f16", "f32", "f64", "c128", "b12"}) {
     const std::string d(dtype);

@@ -30,6 +30,23 @@ TEST(PrepareTile, RefusesSizesThatNoTileHas) {
   EXPECT_NO_THROW(Plan::deserialize(with(text, "stream", 1)));
 }
 
+TEST(PrepareTile, RefusesFlagsThatSayNothingHere) {
+  const std::string text = made("u8 (2000,2000)", "u8 (2000,2000):(1,2000)", "tile/units").serialize();
+  const std::string far = with(with(with(with(text, "near", 0), "source", 0), "side_by_side", 0), "odd_ahead", 0);
+  EXPECT_NO_THROW(Plan::deserialize(with(far, "late", 1))) << far;
+  EXPECT_THROW(Plan::deserialize(with(far, "side_by_side", 1)), ParseError) << "nothing is prefetched near";
+  EXPECT_THROW(Plan::deserialize(with(far, "odd_ahead", 1)), ParseError) << "nothing is prefetched near";
+  const std::string near = with(far, "near", 1);
+  EXPECT_NO_THROW(Plan::deserialize(with(with(near, "side_by_side", 1), "odd_ahead", 1)));
+  EXPECT_THROW(Plan::deserialize(with(near, "side_by_side", 2)), ParseError);
+  EXPECT_THROW(Plan::deserialize(with(with(with(far, "stream", 0), "sink", 0), "late", 1)), ParseError);
+  const std::string wide = made("f32 (2000,2000)", "f32 (2000,2000):(1,2000)", "tile/units").serialize();
+  EXPECT_THROW(Plan::deserialize(with(wide, "late", 1)), ParseError) << "columns of words leave by pairs of lines";
+  const std::string pixels = made("u8 (200,300,3)", "u8 (200,300,3):(3,600,1)", "tile/records").serialize();
+  for (const int triples : {0, 1}) EXPECT_NO_THROW(Plan::deserialize(with(pixels, "triples", triples)));
+  EXPECT_THROW(Plan::deserialize(with(pixels, "triples", 2)), ParseError);
+}
+
 TEST(PrepareTile, RefusesTilesThatCutABlockOfColumns) {
   // Sinks carry whole blocks of columns over to the next tile: four f32 here, so that 6 columns would tear one.
   const std::string text = made("f32 (300,400)", "f32 (300,400):(1,300)", "tile/units").serialize();
