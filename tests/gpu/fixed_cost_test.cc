@@ -82,6 +82,7 @@ std::vector<Small> cases() {
 TEST(GpuFixedCost, OfSmallCopies) {
   Stream stream;
   Options options;
+  options.reshape = true;  // the seed's shapes differ
   options.stream = static_cast<cudaStream_t>(stream);
   const auto empty = [&] { launch_empty(stream); };
   const double empty_host = host_ns(empty, stream);
@@ -104,6 +105,7 @@ TEST(GpuFixedCost, OfSmallCopies) {
 
 TEST(GpuFixedCost, OfPlanning) {
   Options options;
+  options.reshape = true;
   options.device = DeviceKind::kCuda;
   double worst = 0;
   for (const Small& c : cases()) {
