@@ -56,6 +56,7 @@ provided() {
     ninja-build) command -v ninja >/dev/null ;;
     python3) command -v python3 >/dev/null ;;
     python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
+    python3-dev) [ -e "$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)/Python.h" ] ;;
     *) return 1 ;;
   esac
 }
@@ -87,7 +88,10 @@ PYTHON
     die "pip could not install ${missing[*]} (is there a network?)"
 }
 
-need_test_python() { need_python "the command's end-to-end tests" numpy pytest ml_dtypes safetensors; }
+need_test_python() {
+  need_python "the command's end-to-end tests" numpy pytest ml_dtypes safetensors
+  need_python "the Python package and its tests; torch takes a minute" scikit-build-core hypothesis einops 'torch==2.13.*'
+}
 
 # The version that .clang-format is for; a distribution may have another.
 need_format() { scripts/lint.sh has-format || need_python "the layout of the sources" clang-format==14.0.6; }

@@ -7,7 +7,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/install.md").read_text()
-FOR_SCRIPTS = {"python3", "python3-venv"}  # ./dev and the checks want them, a build does not
+FOR_SCRIPTS = {"python3", "python3-dev", "python3-venv"}  # ./dev and the checks want them, a build does not
 
 
 class InstallPage(unittest.TestCase):
