@@ -1,4 +1,4 @@
-// The program's own threads instead of OpenMP's: a pool behind restride::Executor.
+// The program's own threads instead of the library's: a pool behind restride::Executor.
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>

@@ -12,7 +12,7 @@
 
 #include <restride/restride.hpp>
 
-#include "src/cpu/team/new_threads.h"
+#include "src/cpu/team/run_on_stack.h"
 #include "src/cpu/team/stack.h"
 #include "tools/commands.h"
 #include "tools/io/text.h"
@@ -143,8 +143,7 @@ int run_with_enough_stack(int argc, char** argv) {
     return run_or_explain(argc, argv);
   int code = restride::tools::kFailure;
   const auto work = [&] { code = run_or_explain(argc, argv); };
-  const bool started = restride::cpu::NewThreads(1, kMainStackBytes, work).started() == 1;  // and is done by now
-  if (started) return code;
+  if (restride::cpu::run_on_stack(kMainStackBytes, work)) return code;
   return fail("the stack is too small for a copy, and no thread with a larger one can be had; raise `ulimit -s`", code);
 }
 

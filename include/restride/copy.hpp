@@ -42,7 +42,8 @@ inline constexpr int kModelDevice = -2;
 
 /// A thread pool of the caller's: `parallel(context, tasks, body, body_arg)` calls `body(body_arg, i)` once
 /// for every i in [0, tasks), on any threads, and returns when all are done. It must not throw. Where several
-/// threads copy with one executor, `parallel` is called by all of them at once.
+/// threads copy with one executor, `parallel` is called by all of them at once. What is to be copied is claimed piece by
+/// piece by the tasks that run: one that the pool begins late finds nothing to do.
 /// A task needs 512 KiB of stack. Without a `parallel` the calling thread does all.
 /// Example: examples/own_pool.cc
 struct Executor {
@@ -56,7 +57,8 @@ struct Options {
   DeviceKind device = DeviceKind::kAuto;
   int cuda_device = kCurrentDevice;  ///< for a Plan made without pointers; `copy` takes the pointers' device
   /// CPU: 0 takes RESTRIDE_NUM_THREADS (read once; 1 to 4096, anything else is ignored), then the cores this process
-  /// may use, no more than its container's CPU quota (cgroups, read once) grants; never more than pay.
+  /// may use, no more than its container's CPU quota (cgroups, read once) grants; never more than pay; one inside a
+  /// parallel region of OpenMP's.
   int threads = 0;
   const Executor* executor = nullptr;  ///< CPU: run on the caller's pool instead of ours; must outlive the run
   void* stream = nullptr;              ///< CUDA: a cudaStream_t; null is the legacy default stream
@@ -84,8 +86,9 @@ struct Options {
 /// Device: the one the memory lies on; it is current only during the call. The stream must be that device's.
 /// Errors: ShapeError, OverlapError, CastError, ArgumentError, RangeError, DeviceError -- before a byte is written.
 /// Stack: a copy on the CPU needs 512 KiB of the calling thread's; mind it in threads and fibers with small ones.
-/// Other threads have theirs: where OMP_STACKSIZE or the stack limit gives OpenMP's team less than 1 MiB, new ones are
-/// started for the call.
+/// Threads: helpers of the process's own, with 1 MiB of stack each, started by the first copy that pays for them, asleep
+/// between copies, ended with the process. A copy waits for no helper that has not begun, and where none can be started
+/// the calling thread does all.
 /// Cost: one read and one write of every byte, plus a cache look-up of about 50 ns; the first call of a kind plans.
 /// Example: examples/quickstart.cc
 /// Source: the cpy/contiguous kernels of ggml (sizes and byte strides on both sides), generalised.

@@ -152,8 +152,9 @@ RESTRIDE_API int64_t restride_dtype_size(int32_t dtype);
  * Stream: on CUDA ordered on options->stream and not synchronised; on the CPU done on return.
  * Errors: as their statuses say; all but RESTRIDE_DEVICE from a failed launch are found before a byte is written.
  * Stack: a copy on the CPU needs 512 KiB of the calling thread's; mind it in threads and fibers with small ones.
- * Other threads have theirs: where OMP_STACKSIZE or the stack limit gives OpenMP's team less than 1 MiB, new ones are
- * started for the call.
+ * Threads: helpers of the process's own, with 1 MiB of stack each, started by the first copy that pays for them, asleep
+ * between copies, ended with the process. A copy waits for no helper that has not begun, and where none can be started
+ * the calling thread does all.
  * Cost: one read and one write of every byte; planning is cached. Source: restride::copy in <restride/copy.hpp>. */
 RESTRIDE_API restride_status restride_copy(const restride_tensor* dst, const restride_tensor* src,
                                            const restride_options* options);

@@ -73,4 +73,3 @@ class RestrideConan(ConanFile):
         self.cpp_info.set_property("pkg_config_name", "restride")
         if not self.options.shared:
             self.cpp_info.system_libs = ["pthread", "m"]
-            self.cpp_info.exelinkflags = self.cpp_info.sharedlinkflags = ["-fopenmp"]

@@ -26,26 +26,23 @@ namespace api {
 namespace {
 
 /// One run of a CPU plan, as the tasks of a team see it.
-struct Share {
+struct Shared {
   const cpu::CpuArgs& args;
   std::byte* dst;
   const std::byte* src;
-  std::int64_t tasks_each;
+  cpu::Pieces pieces;
 
   static void body(void* self, int i) {
-    const Share& s = *static_cast<const Share*>(self);
-    const std::int64_t begin = i * s.tasks_each;
-    const std::int64_t end = std::min(begin + s.tasks_each, s.args.common().tasks);
-    if (begin < end) s.args.run(s.dst, s.src, begin, end);
+    const Shared& s = *static_cast<const Shared*>(self);
+    s.args.run(s.dst, s.src, s.pieces.begin(i), s.pieces.begin(i + 1));
   }
 };
 
 /// Apart from run_plan, so that a copy on one thread saves no registers for it.
-[[gnu::noinline]] void run_shared(const cpu::CpuArgs& args, std::byte* dst, const std::byte* src,
-                                  const Executor* executor, int threads) noexcept {
-  const cpu::Shares shares = cpu::shares_of(args.common(), threads);
-  Share share{args, dst, src, shares.tasks_each};
-  cpu::run_tasks(executor, static_cast<int>(shares.count), Share::body, &share);
+[[gnu::noinline]] void run_shared(const Plan::Impl& p, std::byte* dst, const std::byte* src, const Executor* executor,
+                                  int threads) noexcept {
+  Shared shared{p.cpu, dst, src, cpu::pieces_of(p.cpu.common(), p.canonical, threads)};
+  cpu::run_tasks(executor, shared.pieces.threads, shared.pieces.count, Shared::body, &shared);
 }
 
 /// The GPU a plan is for. Errors: DeviceError when there is none.
@@ -71,7 +68,7 @@ void prepare(Plan::Impl& p) {
     return;
   }
   p.cpu = cpu::prepare_cpu(p.canonical, p.decision, p.threads);
-  p.threads = static_cast<int>(cpu::shares_of(p.cpu.common(), p.threads).count);
+  p.threads = cpu::pieces_of(p.cpu.common(), p.canonical, p.threads).threads;
 }
 
 }  // namespace
@@ -131,7 +128,7 @@ int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* ex
   if (threads <= 1)
     p.cpu.run(to, from, 0, common.tasks);
   else
-    run_shared(p.cpu, to, from, executor, threads);
+    run_shared(p, to, from, executor, threads);
   return 0;
 }
 

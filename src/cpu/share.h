@@ -1,6 +1,7 @@
-// How a copy is shared among threads: how many are worth it, and which tasks each gets.
+// How a copy is shared among threads: how many are worth it, and in which pieces.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "src/cpu/args.h"
@@ -12,15 +13,27 @@ namespace restride::cpu {
 inline constexpr std::int64_t kBytesPerThread = 256 << 10;
 /// Tasks that a copy worth several threads is cut into, where nothing else says how.
 inline constexpr std::int64_t kTasksToShare = 16;
+/// A thread's share is claimed in so many pieces, so that another can take over what it has not begun; of smaller
+/// copies in fewer, because a piece is a start of the kernel.
+inline constexpr int kPiecesEach = 4;
+inline constexpr std::int64_t kBytesPerPiece = 128 << 10;
 
 /// Threads worth using for this much data: none for small work.
 int threads_that_pay(const layout::Canonical& c, int allowed) noexcept;
 
-/// The tasks of a plan, in shares of one size.
-struct Shares {
-  std::int64_t count = 1;       ///< of those that are not empty; no more than there are threads
-  std::int64_t tasks_each = 0;  ///< the last one may have fewer
+/// The tasks of a plan in pieces for threads to claim. Each is of one length in groups of `align_tasks`, or one longer.
+struct Pieces {
+  std::int64_t tasks = 0;
+  std::int64_t align_tasks = 1;
+  std::int64_t groups = 0;
+  int threads = 1;  ///< no more than there are groups
+  int count = 1;
+
+  /// The first task of piece i; the end of the one before.
+  std::int64_t begin(int i) const noexcept {
+    return std::min((groups / count * i + std::min<std::int64_t>(i, groups % count)) * align_tasks, tasks);
+  }
 };
-Shares shares_of(const CommonArgs& a, int threads) noexcept;
+Pieces pieces_of(const CommonArgs& a, const layout::Canonical& c, int threads) noexcept;
 
 }  // namespace restride::cpu

@@ -1,20 +1,13 @@
 #include "tools/bench/team.h"
 
-#include <thread>
-#include <vector>
+#include "src/cpu/team/team.h"
 
 namespace restride::bench {
 
 void Team::run(const std::function<void(int)>& body) const {
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(size_) schedule(static, 1)
-  for (int i = 0; i < size_; ++i) body(i);
-#else
-  std::vector<std::thread> others;
-  for (int i = 1; i < size_; ++i) others.emplace_back([&body, i] { body(i); });
-  body(0);
-  for (std::thread& thread : others) thread.join();
-#endif
+  cpu::run_tasks(
+      nullptr, size_, size_, [](void* f, int i) { (*static_cast<const std::function<void(int)>*>(f))(i); },
+      const_cast<std::function<void(int)>*>(&body));
 }
 
 }  // namespace restride::bench

@@ -5,9 +5,8 @@
 
 namespace restride::bench {
 
-/// OpenMP's team where there is one, because it is the library's, too: of two pools, the one that waits would spin
-/// beside the one that works, and slow the other's measurement down. Without OpenMP, threads of each call's own, as
-/// the library's are.
+/// The library's own helpers: of two pools, the one that waits would take the core of the one that works for a while,
+/// and slow the other's measurement down.
 class Team {
  public:
   /// `threads` >= 1, the caller's own included.

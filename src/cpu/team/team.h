@@ -21,10 +21,9 @@ int cores_granted() noexcept;
 /// (read once), else the cores it is granted; 1 inside somebody's OpenMP parallel region.
 int threads_allowed(const Options& options) noexcept;
 
-/// Runs body(arg, i) for i in [0, tasks), tasks <= threads of the team, and returns when all are done.
-/// On the executor if there is one; on the calling thread alone inside somebody's OpenMP parallel region; else on
-/// OpenMP's team, if all its threads can be had and have the stack that a copy needs; else on threads started for the
-/// call, as many as can.
-void run_tasks(const Executor* executor, int tasks, void (*body)(void* arg, int task), void* arg) noexcept;
+/// Calls body(arg, i) once for every i in [0, tasks), on up to `threads` threads, and returns when all are done. Tasks
+/// are claimed (team/claims.h), so the calling thread does all that no other begins: of the executor's, if there is
+/// one; else of the process's helpers (team/helpers.h), but none inside somebody's OpenMP parallel region.
+void run_tasks(const Executor* executor, int threads, int tasks, void (*body)(void* arg, int task), void* arg) noexcept;
 
 }  // namespace restride::cpu
