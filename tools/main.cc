@@ -12,6 +12,7 @@
 
 #include <restride/restride.hpp>
 
+#include "src/api/machines.h"
 #include "src/cpu/team/run_on_stack.h"
 #include "src/cpu/team/stack.h"
 #include "tools/commands.h"
@@ -86,6 +87,15 @@ void refuse_arrow_alone(int argc, char** argv) {
     throw restride::tools::nothing_before_arrow(argv[2]);
 }
 
+// The library leaves such a file alone; who calls the command is there to mend it.
+void require_usable_machine_file(std::string_view command) {
+  if (command.starts_with('-') || command == "completion") return;
+  const restride::api::Machines& machines = restride::api::machines();
+  if (!machines.error.empty())
+    throw restride::ParseError("the machine's numbers in " + machines.path + " cannot be used: " + machines.error +
+                               "; mend the file, or set RESTRIDE_MACHINE= to do without");
+}
+
 // Without this a file that is opened could become standard output, and the report would be written into it.
 void hold_standard_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
@@ -105,6 +115,7 @@ int run(int argc, char** argv) {
   refuse_empty_words(argc, argv);
   require_known_command(app, argv[1]);
   refuse_arrow_alone(argc, argv);
+  require_usable_machine_file(argv[1]);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/api/machines.h"
 #include "src/api/plan_impl.h"
-#include "src/cpu/machine.h"
 #include "src/layout/describe.h"
 
 namespace restride {
@@ -74,10 +74,14 @@ std::string in_time_units(double ns) {
   return fmt::format("{:.4g} {}", ns, kUnits[unit]);
 }
 
+/// Whose numbers made the plan.
+std::string costs_of(const Plan::Impl& p) {
+  return fmt::format("by the costs of {}", p.costs_of.empty() ? p.decision.costs : p.costs_of);
+}
+
 /// What follows "cpu" in the device line.
 std::string cpu_of(const Plan::Impl& p) {
-  return fmt::format(", {} thread{}, by the costs of an {}", p.threads, p.threads == 1 ? "" : "s",
-                     cpu::this_cpu().name);
+  return fmt::format(", {} thread{}, {}", p.threads, p.threads == 1 ? "" : "s", costs_of(p));
 }
 
 /// What follows "cuda" in the device line.
@@ -85,7 +89,7 @@ std::string gpu_of(const Plan::Impl& p) {
   const cuda::CudaMachine m = api::cuda_machine(p.cuda_device);
   const std::string chip = fmt::format("sm_{}{}, {} multiprocessors", m.cc_major, m.cc_minor, m.sm_count);
   if (p.cuda_device == kModelDevice) return fmt::format(", no GPU here: planned for a model of an H200 ({})", chip);
-  return fmt::format(":{}, {}, by the costs of an {}", p.cuda_device, chip, m.name);
+  return fmt::format(":{}, {}, {}", p.cuda_device, chip, costs_of(p));
 }
 
 /// What a sector of a device is called.
@@ -207,6 +211,8 @@ std::string Plan::explain() const {
   out += labelled("canonical", layout::to_string(p.canonical));
   const std::string where = cpu ? cpu_of(p) : gpu_of(p);
   out += labelled("device", std::string(name(d.device)) + where);
+  if (const api::Machines& machines = api::machines(); !machines.error.empty())
+    out += labelled("", fmt::format("{} is not used: {}", machines.path, machines.error));
   out += labelled("traffic", traffic_of(d.chosen.predicted, sector_of(d)));
 
   const TimeTable table(d);

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "src/api/machines.h"
 #include "src/api/measure.h"
 #include "src/api/plan_impl.h"
 #include "src/base/checked.h"
-#include "src/cpu/machine.h"
 #include "src/cpu/planner.h"
 #include "src/cpu/share.h"
 #include "src/cpu/team/team.h"
@@ -74,7 +74,10 @@ void prepare(Plan::Impl& p) {
 }  // namespace
 
 cuda::CudaMachine cuda_machine(int device) {
-  return device == kModelDevice ? cuda::CudaMachine{} : cuda::machine_of(device);
+  if (device == kModelDevice) return {};
+  cuda::CudaMachine machine = cuda::machine_of(device);
+  cuda::take_nearest_costs(machines().gpus, &machine);
+  return machine;
 }
 
 std::shared_ptr<Plan::Impl> with_decision(const Plan::Impl& like, const plan::Decision& decision) {
@@ -108,7 +111,7 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
   } else {
     p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAnywhere, shapes);
     if (moved_to != nullptr) move(*p, *moved_to);
-    p->decision = cpu::plan_cpu(p->canonical, cpu::this_cpu(), options.family);
+    p->decision = cpu::plan_cpu(p->canonical, machines().cpu, options.family);
     p->threads = cpu::threads_that_pay(p->canonical, cpu::threads_allowed(options));
   }
   choose_by_time(*p, options);

@@ -1,6 +1,8 @@
 // What a Plan holds.
 #pragma once
 
+#include <string>
+
 #include <restride/copy.hpp>
 
 #include "src/api/target.h"
@@ -23,6 +25,7 @@ struct Plan::Impl {
   int threads = 1;       ///< CPU: tasks a run is split into, no more than there are to share
   layout::Canonical canonical;
   plan::Decision decision;
+  std::string costs_of;                ///< whose numbers chose the parameters, as a text said; empty: decision.costs
   cpu::CpuArgs cpu;                    ///< on the CPU
   int cuda_device = -1;                ///< on CUDA: the device's number, or kModelDevice
   cuda::CudaArgs cuda;                 ///< on CUDA

@@ -5,9 +5,11 @@
 #include <optional>
 
 #include "src/api/plan_impl.h"
+#include "src/base/json_text.h"
 #include "src/base/json_value.h"
 #include "src/cpu/share.h"
 #include "src/cpu/team/team.h"
+#include "src/plan/numbers.h"
 
 namespace restride {
 namespace {
@@ -63,6 +65,15 @@ plan::Params params_of(const JsonValue& in) {
     params.push_back({*id, *value.integer()});
   }
   return params;
+}
+
+/// Whose numbers chose the parameters, where others than those that `decision` goes by; a text need not say it.
+std::string costs_of(const JsonValue& in, const plan::Decision& decision) {
+  if (in.find("costs") == nullptr) return {};
+  const std::string& name = string(in, "costs");
+  if (name.empty() || name.size() > plan::kMostMachineName)
+    throw fail(fmt::format("'costs' is no name of 1 to {} bytes", plan::kMostMachineName));
+  return name == decision.costs ? std::string() : name;
 }
 
 /// How to plan afresh what the text is a plan of.
@@ -126,9 +137,10 @@ std::string Plan::serialize() const {
   // No name and no layout has a character that JSON wants escaped.
   return fmt::format(
       R"({{"restride_plan":{},"dst":"{}","src":"{}","dst_align":{},"src_align":{},"device":"{}","threads":{},)"
-      R"("kernel":"{}","params":{{{}}}{}{}}})",
+      R"("kernel":"{}","params":{{{}}}{},"costs":{}{}}})",
       kFormat, to_string(p.dst), to_string(p.src), p.dst_align, p.src_align, name(p.decision.device), p.threads,
       p.decision.chosen.kernel.text, params, p.reshape ? R"(,"reshape":true)" : "",
+      base::json_quoted(p.costs_of.empty() ? p.decision.costs : p.costs_of),
       p.cuda_device == kModelDevice ? R"(,"model":true)" : "");
 }
 
@@ -153,7 +165,9 @@ Plan Plan::deserialize(std::string_view text) {
     throw ParseError(fmt::format("plan: no planner offers {} with these parameters for {} here; plan again", kernel,
                                  layout::to_string(fresh->canonical)));
   decision.chosen.params = params;
-  return Plan(api::with_decision(*fresh, decision));
+  const auto plan = api::with_decision(*fresh, decision);
+  plan->costs_of = costs_of(in, decision);
+  return Plan(plan);
 }
 
 }  // namespace restride

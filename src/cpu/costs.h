@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "src/plan/numbers.h"
+
 namespace restride::cpu {
 
 struct CpuMachine {
@@ -90,6 +92,34 @@ struct CpuMachine {
   friend bool operator==(const CpuMachine&, const CpuMachine&) = default;
 };
 
+/// What permuting a packed tile in the caches takes, in cycles of a current core: see packed/ways.h. Only their ratios
+/// choose a way; CpuMachine::packed_cycle_ns says what a cycle is worth beside memory. The kernel goes by them, too,
+/// when it meets a new shape of tile, so they are no machine's own. Fitted to 74 layouts of short modes on Zen 5.
+struct PackedCycles {
+  double pick_byte = 2;  ///< a unit picked by the table of places, by its size
+  double pick_half = 1.7;
+  double pick_word = 1;  ///< of 4 and 8 bytes
+  double pick_wide = 0.7;
+  double step = 1;  ///< a vector put together from pairs of windows
+  double step_pair_alike = 2.4;
+  double step_pair = 3.8;
+  double plane = 3;  ///< a plane transposed in blocks
+  double block_row = 0.75;
+  double block_column = 1;
+  double block_shuffle = 0.5;      ///< more of a column, for every halving of the block's columns
+  double block_shown_small = 0.6;  ///< what is not hidden of a block: units of 1 and 2 bytes
+  double block_shown = 0.75;
+  double short_column = 8;   ///< a column behind whose end nothing may be written
+  double group = 5;          ///< a plane taken in groups of rows
+  double group_blocks = 8;   ///< more, a block of several
+  double group_shown = 0.6;  ///< what is not hidden of a group behind memory; other ways' cycles have that in them
+  double records = 3;        ///< a plane of records
+  double records_byte = 3.0 / 64;
+  double one_plane_byte =
+      8.0 / 64;  ///< of a tile that is one plane: nothing of it leaves before all of it is transposed
+};
+inline constexpr PackedCycles kPackedCycles;
+
 /// What a unit of a buffered block takes to be shuffled. Rows and columns of a block are chosen by it, so it is no
 /// machine's own. Fitted on the Xeon.
 struct BufferedShuffles {
@@ -108,15 +138,9 @@ inline constexpr CpuMachine kAmdMachine = {.name = "AMD Zen 5 (EPYC)",
                                            .tile_ragged_column_ns = 60,
                                            .packed_cycle_ns = 0.5};
 
-/// A number of CpuMachine by its name, for what reads a machine from a file. One of the two pointers is null.
-struct CpuNumber {
-  std::string_view name;
-  double CpuMachine::*real = nullptr;
-  std::int64_t CpuMachine::*whole = nullptr;
-};
-
-/// All of them but what the instruction set says.
-inline constexpr CpuNumber kCpuNumbers[] = {
+/// The numbers of a machine by their names, as a file says them: all but what the instruction set says.
+inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
+    {"near", nullptr, nullptr, &CpuMachine::near},
     {"first_cache_bytes", nullptr, &CpuMachine::first_cache_bytes},
     {"l2_bytes", nullptr, &CpuMachine::l2_bytes},
     {"stream_bytes_per_ns", &CpuMachine::stream_bytes_per_ns},

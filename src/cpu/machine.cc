@@ -1,27 +1,56 @@
 #include "src/cpu/machine.h"
 
-#include <cstdint>
+#include <unistd.h>
+
+#include <bit>
+#include <cmath>
 #include <cstring>
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #endif
 
+#include <fmt/format.h>
 #include <hwy/targets.h>
+
+#include "src/base/json_text.h"
 
 namespace restride::cpu {
 namespace {
 
-bool made_by_amd() noexcept {
+CpuVendor vendor_here() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   unsigned highest = 0;
   unsigned vendor[3] = {};  // its twelve letters, in the order ebx, edx, ecx
-  if (__get_cpuid(0, &highest, &vendor[0], &vendor[2], &vendor[1]) == 0) return false;
-  return std::memcmp(vendor, "AuthenticAMD", sizeof vendor) == 0 ||
-         std::memcmp(vendor, "HygonGenuine", sizeof vendor) == 0;
-#else
-  return false;
+  if (__get_cpuid(0, &highest, &vendor[0], &vendor[2], &vendor[1]) == 0) return CpuVendor::kOther;
+  const auto is = [&](const char* name) { return std::memcmp(vendor, name, sizeof vendor) == 0; };
+  if (is("AuthenticAMD") || is("HygonGenuine")) return CpuVendor::kAmd;
+  if (is("GenuineIntel")) return CpuVendor::kIntel;
 #endif
+  return CpuVendor::kOther;
+}
+
+CpuTraits traits_here() noexcept {
+  CpuTraits traits{vendor_here()};
+#if defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE)
+  traits.first_cache_bytes = ::sysconf(_SC_LEVEL1_DCACHE_SIZE);
+  traits.second_cache_bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+  return traits;
+}
+
+/// The machines that were measured.
+struct KnownCpu {
+  CpuTraits traits;
+  const CpuMachine& numbers;
+};
+constexpr CpuMachine kIntelMachine;
+constexpr KnownCpu kKnownCpus[] = {{{CpuVendor::kIntel, 48 << 10, 2 << 20}, kIntelMachine},
+                                   {{CpuVendor::kAmd, 48 << 10, 1 << 20}, kAmdMachine}};
+
+/// How many times larger one cache is than the other, as a power of two.
+double times_apart(std::int64_t a, std::int64_t b) noexcept {
+  return a > 0 && b > 0 ? std::abs(std::log2(static_cast<double>(a) / static_cast<double>(b))) : 0;
 }
 
 /// Bytes of the least unit that the kernels' permutes of two vectors take here; more than any where there are none.
@@ -31,17 +60,55 @@ std::int64_t least_shuffled_unit() noexcept {
   return best <= HWY_AVX3_DL ? 1 : best <= HWY_AVX3 ? 2 : 32;
 }
 
-CpuMachine look() noexcept {
-  CpuMachine machine = made_by_amd() ? kAmdMachine : CpuMachine{};
-  machine.least_shuffled_unit = least_shuffled_unit();
-  return machine;
+/// Sizes that a plan could not have. Errors: ParseError.
+void require_sizes(const CpuMachine& m) {
+  constexpr std::int64_t kMostRows = 128;
+  if (m.tile_least_rows < 1 || m.tile_least_rows > kMostRows ||
+      !std::has_single_bit(static_cast<std::uint64_t>(m.tile_least_rows)))
+    throw ParseError(fmt::format("'tile_least_rows' is no power of two from 1 to {}", kMostRows));
 }
 
 }  // namespace
 
+const CpuMachine& nearest_cpu(const CpuTraits& traits) noexcept {
+  constexpr double kOtherVendor = 1000;  // further than any cache is
+  const KnownCpu* nearest = nullptr;
+  double least = 0;
+  for (const KnownCpu& known : kKnownCpus) {
+    const double apart = (known.traits.vendor == traits.vendor ? 0 : kOtherVendor) +
+                         times_apart(known.traits.first_cache_bytes, traits.first_cache_bytes) +
+                         times_apart(known.traits.second_cache_bytes, traits.second_cache_bytes);
+    if (nearest != nullptr && apart >= least) continue;
+    nearest = &known;
+    least = apart;
+  }
+  return nearest->numbers;
+}
+
 const CpuMachine& this_cpu() noexcept {
-  static const CpuMachine machine = look();
+  static const CpuMachine machine = [] {
+    CpuMachine m = nearest_cpu(traits_here());
+    m.least_shuffled_unit = least_shuffled_unit();
+    return m;
+  }();
   return machine;
+}
+
+std::string to_json(const CpuMachine& machine) {
+  std::string out = fmt::format("{{\"name\": {}", base::json_quoted(machine.name));
+  plan::append_numbers(&out, kCpuNumbers, machine);
+  return out += '}';
+}
+
+CpuMachine cpu_machine_from(const base::JsonValue& in, const CpuMachine& like) {
+  if (in.object() == nullptr) throw ParseError("'cpu' is no object");
+  CpuMachine m = like;
+  m.name = plan::machine_name(in);
+  for (const base::JsonMember& member : *in.object())
+    if (member.key != "name" && !plan::read_number(member, kCpuNumbers, &m))
+      throw ParseError(fmt::format("'{}' is no number of a CPU's", member.key));
+  require_sizes(m);
+  return m;
 }
 
 }  // namespace restride::cpu

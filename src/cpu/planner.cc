@@ -32,7 +32,7 @@ void tell_traffic(const Canonical& c, const CpuMachine& m, std::span<Bid> bids) 
 }  // namespace
 
 Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_view forced) {
-  if (c.units == 0) return plan::nothing_to_do(DeviceKind::kCpu);
+  if (c.units == 0) return plan::nothing_to_do(DeviceKind::kCpu, machine.name);
   std::array<Bid, std::size(kKernels)> bids;
   std::array<const Candidate*, std::size(kKernels)> order;
   for (std::size_t i = 0; i < bids.size(); ++i) {
@@ -41,7 +41,7 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
     order[i] = &bids[i];
   }
   tell_traffic(c, machine, bids);
-  return plan::choose(DeviceKind::kCpu, order, c, forced);
+  return plan::choose(DeviceKind::kCpu, machine.name, order, c, forced);
 }
 
 }  // namespace restride::cpu

@@ -1,5 +1,7 @@
 #include "src/cuda/bid.h"
 
+#include <algorithm>
+
 #include "src/base/checked.h"
 #include "src/base/saturated.h"
 #include "src/plan/traffic.h"
@@ -79,6 +81,8 @@ double used_by(std::int64_t extent, std::int64_t tile) {
 void predict(Candidate& bid, const Canonical& c, const CudaMachine& machine, std::int64_t read_sectors,
              std::int64_t written_sectors, double efficiency) {
   constexpr std::int64_t kSectorBytes = 32;
+  constexpr double kLeast = 1e-9;  // whatever a file says of the machine
+  efficiency = std::max(efficiency, kLeast);
   bid.applies = true;
   static_cast<plan::Traffic&>(bid.predicted) = plan::traffic_of(c, kSectorBytes);
   const double sectors = static_cast<double>(read_sectors) + static_cast<double>(written_sectors);

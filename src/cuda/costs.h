@@ -5,89 +5,124 @@
 
 #include <string_view>
 
+#include "src/plan/numbers.h"
+
 namespace restride::cuda {
 
 // X(name, value on an H200): shares of the speed of a large copy, factors, and bytes or words that are lost.
-#define RESTRIDE_CUDA_COSTS(X)                                                                                     \
-  /* Every kernel */                                                                                               \
-  X(launch_ns, 2000) /* ns of a launch */                                                                          \
-  /* rows/words, rows/cast */                                                                                      \
-  X(rows_dense, 0.98)         /* share of a copy's speed: rows that are dense in src */                            \
-  X(rows_strided, 0.95)       /* the same at another step */                                                       \
-  X(rows_lost_bytes, 16)      /* bytes of a row lost to its ends */                                                \
-  X(rows_lost_on_lines, 8)    /* the same where rows are whole lines on lines */                                   \
-  X(rows_lost_wide, 16)       /* bytes of a row lost besides where words are 16 bytes */                           \
-  X(rows_cast_strided, 0.8)   /* factor of a cast that loads unit by unit */                                       \
-  X(rows_bytes_strided, 0.65) /* of bytes: sixteen loads a word, each of many lines */                             \
-  X(rows_behind_run, 1.001)   /* of rows where run is the same */                                                  \
-  /* rows/short */                                                                                                 \
-  X(short_store_bytes, 180) /* bytes that a multiprocessor copies while a warp stores parts of sectors */          \
-  X(short_most, 0.95)       /* share of a copy's speed at most */                                                  \
-  X(short_idle, 0.1)        /* share that idle lanes leave */                                                      \
-  /* rows/pixels */                                                                                                \
-  X(pixels_near, 0.95)     /* share of a copy's speed */                                                           \
-  X(pixels_spread, 0.5)    /* the same where a warp's loads touch many lines */                                    \
-  X(pixels_lost_words, 64) /* words of a block lost to finding its pixel */                                        \
-  /* tile/aligned, /registers, /unaligned */                                                                       \
-  X(tile_on_words, 0.95)       /* share of a copy's speed: rows of dst start on words */                           \
-  X(tile_whole_words, 0.97)    /* the same: units that are words */                                                \
-  X(tile_skewed, 0.9025)       /* the same: edges keep to sectors */                                               \
-  X(tile_small_bytes, 0.7)     /* factor of bytes off words, moved one by one */                                   \
-  X(tile_small_halves, 0.85)   /* of halves off words */                                                           \
-  X(tile_used_cast_bytes, 1.4) /* power of the share of tiles that is used: casts to bytes off words */            \
-  X(tile_used_off_words, 0.65) /* the same: small units, or tiles without a skew, off words */                     \
-  X(tile_used_skewed, 0.3)     /* the same: other units, skewed */                                                 \
-  X(tile_cube_wide, 0.05)      /* cubed share of tiles used of which half is reached: units of 8 bytes and more */ \
-  X(tile_cube, 0.02)           /* the same of other units */                                                       \
-  X(tile_near, 0.9)            /* factor of near outer modes */                                                    \
-  X(tile_shape_cut, 0.12)      /* lost to a tile's unused part along a mode, for the choice of its shape */        \
-  X(tile_shape_least, 0.7)     /* of a shape that nothing fills */                                                 \
-  X(tile_shape_used, 0.6)      /* more by the share that is filled */                                              \
-  X(tile_shape_step, 0.01)     /* by which a shape is behind the one before it */                                  \
-  /* tile/bulk */                                                                                                  \
-  X(bulk_cast, 0.955)    /* share of a copy's speed: casts */                                                      \
-  X(bulk_small, 0.93)    /* units of 1 and 2 bytes */                                                              \
-  X(bulk_far, 0.945)     /* units of words, or rows of src a multiple of 4 KiB apart */                            \
-  X(bulk_words, 0.958)   /* other units of 4 bytes */                                                              \
-  X(bulk_doubles, 0.976) /* of 8 */                                                                                \
-  X(bulk_loses, 0.025)   /* less where what the engine fetches is not wanted soon */                               \
-  /* tile/chains */                                                                                                \
-  X(chains_dst_shared, 0.94)     /* rows of dst that start off sectors */                                          \
-  X(chains_dst_fixed, 0.75)      /* share of their cost that sharing leaves */                                     \
-  X(chains_dst_more, 0.25)       /* more of it by the sectors touched */                                           \
-  X(chains_src_off_lines, 0.968) /* rows of src that start off lines */                                            \
-  X(chains_src_short, 0.0135)    /* lost for every halving of a row of src below 256 bytes */                      \
-  X(chains_src_long, 0.004)      /* lost for every doubling above 1 KiB, three at most */                          \
-  X(chains_order, 0.985)         /* modes in src's chain that dst wants first */                                   \
-  X(chains_shared_power, -0.35)  /* power of what rows of src share */                                             \
-  X(chains_cut_d_small, 0.03)    /* lost to tiles cut along d: small units */                                      \
-  X(chains_cut_d, 0.12)          /* other units */                                                                 \
-  X(chains_cut_s_small, 0.11)    /* the same along s: small units */                                               \
-  X(chains_cut_s, 0.23)          /* other units */                                                                 \
-  X(chains_digits, 1.12)         /* factor of lanes that find rows by dividing */                                  \
-  X(chains_wave, 0.2)            /* tiles a multiprocessor lost to the last wave */                                \
-  X(chains_against, 0.975)       /* the mode that goes on where dst's rows end is in src's chain */                \
-  /* tile/pixels */                                                                                                \
-  X(pixel_tiles_full, 1.03)   /* share of a copy's speed */                                                        \
-  X(pixel_tiles_lost, 3000)   /* bytes of a tile lost to its steps */                                              \
-  X(pixel_tiles_halves, 0.86) /* factor of halves on words, where packed is better */                              \
-  /* packed/records, /records_cast, /planes */                                                                     \
-  X(records_full, 0.94)      /* share of a copy's speed */                                                         \
-  X(records_least_used, 0.6) /* share of chunks used below which others are better */                              \
-  X(records_idle, 0.3)       /* share that an empty chunk leaves */                                                \
-  X(records_used, 0.7)       /* more by the share that is used */                                                  \
-  /* packed/direct */                                                                                              \
-  X(direct_full, 0.98)      /* share of a copy's speed */                                                          \
-  X(direct_most_lines, 48)  /* lines that a warp's loads may touch for 512 bytes of dst */                         \
-  X(direct_most_read, 1.25) /* bytes of sectors that a block may read for a byte written */                        \
-  /* packed/staged, besides what goes by the size of units */                                                      \
-  X(staged_table_cost, 0.35)  /* lost for every entry of tables a word, beyond the free ones */                    \
-  X(staged_table_free, 0.5)   /* such entries that are free */                                                     \
-  X(staged_cast_small, 0.72)  /* factor of casts between small units */                                            \
-  X(staged_resident_small, 4) /* blocks of a multiprocessor: small units */                                        \
-  X(staged_resident, 6)       /* other units */                                                                    \
-  /* gather/units, gather/cast */                                                                                  \
-  X(gather_move, 0.3) /* share of a copy's speed */                                                                \
+#define RESTRIDE_CUDA_COSTS(X)                                                                                        \
+  /* Every kernel */                                                                                                  \
+  X(launch_ns, 2000) /* ns of a launch */                                                                             \
+  /* rows/words, rows/cast */                                                                                         \
+  X(rows_dense, 0.98)         /* share of a copy's speed: rows that are dense in src */                               \
+  X(rows_strided, 0.95)       /* the same at another step */                                                          \
+  X(rows_lost_bytes, 16)      /* bytes of a row lost to its ends */                                                   \
+  X(rows_lost_on_lines, 8)    /* the same where rows are whole lines on lines */                                      \
+  X(rows_lost_wide, 16)       /* bytes of a row lost besides where words are 16 bytes */                              \
+  X(rows_cast_strided, 0.8)   /* factor of a cast that loads unit by unit */                                          \
+  X(rows_bytes_strided, 0.65) /* of bytes: sixteen loads a word, each of many lines */                                \
+  X(rows_behind_run, 1.001)   /* of rows where run is the same */                                                     \
+  /* rows/short */                                                                                                    \
+  X(short_store_bytes, 180) /* bytes that a multiprocessor copies while a warp stores parts of sectors */             \
+  X(short_most, 0.95)       /* share of a copy's speed at most */                                                     \
+  X(short_idle, 0.1)        /* share that idle lanes leave */                                                         \
+  /* rows/pixels */                                                                                                   \
+  X(pixels_near, 0.95)     /* share of a copy's speed */                                                              \
+  X(pixels_spread, 0.5)    /* the same where a warp's loads touch many lines */                                       \
+  X(pixels_lost_words, 64) /* words of a block lost to finding its pixel */                                           \
+  /* tile/aligned, /registers, /unaligned */                                                                          \
+  X(tile_on_words, 0.95)       /* share of a copy's speed: rows of dst start on words */                              \
+  X(tile_whole_words, 0.97)    /* the same: units that are words */                                                   \
+  X(tile_skewed, 0.9025)       /* the same: edges keep to sectors */                                                  \
+  X(tile_small_bytes, 0.7)     /* factor of bytes off words, moved one by one */                                      \
+  X(tile_small_halves, 0.85)   /* of halves off words */                                                              \
+  X(tile_used_cast_bytes, 1.4) /* power of the share of tiles that is used: casts to bytes off words */               \
+  X(tile_used_off_words, 0.65) /* the same: small units, or tiles without a skew, off words */                        \
+  X(tile_used_skewed, 0.3)     /* the same: other units, skewed */                                                    \
+  X(tile_cube_wide, 0.05)      /* cubed share of tiles used of which half is reached: units of 8 bytes and more */    \
+  X(tile_cube, 0.02)           /* the same of other units */                                                          \
+  X(tile_near, 0.9)            /* factor of near outer modes */                                                       \
+  X(tile_shape_cut, 0.12)      /* lost to a tile's unused part along a mode, for the choice of its shape */           \
+  X(tile_shape_least, 0.7)     /* of a shape that nothing fills */                                                    \
+  X(tile_shape_used, 0.6)      /* more by the share that is filled */                                                 \
+  X(tile_shape_step, 0.01)     /* by which a shape is behind the one before it */                                     \
+  /* tile/bulk */                                                                                                     \
+  X(bulk_cast, 0.955)            /* share of a copy's speed: casts */                                                 \
+  X(bulk_small, 0.93)            /* units of 1 and 2 bytes */                                                         \
+  X(bulk_far, 0.945)             /* units of words, or rows of src a multiple of 4 KiB apart */                       \
+  X(bulk_words, 0.958)           /* other units of 4 bytes */                                                         \
+  X(bulk_doubles, 0.976)         /* of 8 */                                                                           \
+  X(bulk_loses, 0.025)           /* less where what the engine fetches is not wanted soon */                          \
+  X(bulk_soon_bytes, 6 << 20)    /* moved until the tiles beside come, so that L2 still has what they share */        \
+  X(bulk_short_row_bytes, 1024)  /* of a row of src whose end is fetched in vain */                                   \
+  X(bulk_staged_bytes, 16 << 10) /* of tiles on their way to a multiprocessor */                                      \
+  /* tile/chains */                                                                                                   \
+  X(chains_dst_shared, 0.94)     /* rows of dst that start off sectors */                                             \
+  X(chains_dst_fixed, 0.75)      /* share of their cost that sharing leaves */                                        \
+  X(chains_dst_more, 0.25)       /* more of it by the sectors touched */                                              \
+  X(chains_src_off_lines, 0.968) /* rows of src that start off lines */                                               \
+  X(chains_src_short, 0.0135)    /* lost for every halving of a row of src below 256 bytes */                         \
+  X(chains_src_long, 0.004)      /* lost for every doubling above 1 KiB, three at most */                             \
+  X(chains_order, 0.985)         /* modes in src's chain that dst wants first */                                      \
+  X(chains_shared_power, -0.35)  /* power of what rows of src share */                                                \
+  X(chains_cut_d_small, 0.03)    /* lost to tiles cut along d: small units */                                         \
+  X(chains_cut_d, 0.12)          /* other units */                                                                    \
+  X(chains_cut_s_small, 0.11)    /* the same along s: small units */                                                  \
+  X(chains_cut_s, 0.23)          /* other units */                                                                    \
+  X(chains_digits, 1.12)         /* factor of lanes that find rows by dividing */                                     \
+  X(chains_wave, 0.2)            /* tiles a multiprocessor lost to the last wave */                                   \
+  X(chains_against, 0.975)       /* the mode that goes on where dst's rows end is in src's chain */                   \
+  X(chains_writing, 9)           /* lost by the square of what tiles share of rows of dst that join */                \
+  X(chains_writing_least, 0.5)   /* what is left of it at least */                                                    \
+  X(chains_small_blocks, 0.38)   /* share of lanes used that is enough: blocks of 128 threads */                      \
+  X(chains_large_blocks, 0.5)    /* the same of 256 threads */                                                        \
+  X(chains_near_blocks, 0.7)     /* of tiles of 32 x 32 words, written near each other */                             \
+  X(chains_1_128x128, 0.949) /* share of a copy's speed that a full tile reaches: bytes of a unit, tile_d x tile_s */ \
+  X(chains_1_128x256, 0.958)                                                                                          \
+  X(chains_1_256x128, 0.958)                                                                                          \
+  X(chains_1_64x256, 0.944)                                                                                           \
+  X(chains_1_64x128, 0.926)                                                                                           \
+  X(chains_2_64x128, 0.971)                                                                                           \
+  X(chains_2_64x64, 0.942)                                                                                            \
+  X(chains_2_32x128, 0.967)                                                                                           \
+  X(chains_2_128x64, 0.969)                                                                                           \
+  X(chains_2_128x128, 0.977)                                                                                          \
+  X(chains_4_64x64, 0.960)                                                                                            \
+  X(chains_4_32x64, 0.940)                                                                                            \
+  X(chains_4_64x32, 0.940)                                                                                            \
+  X(chains_4_32x128, 0.938)                                                                                           \
+  X(chains_4_32x32, 0.922)                                                                                            \
+  X(chains_4_32x32_near, 0.955) /* the same where tiles that follow each other in src are written near each other */  \
+  X(chains_8_32x32, 0.961)                                                                                            \
+  X(chains_8_64x16, 0.949)                                                                                            \
+  X(chains_16_32x16, 0.925)                                                                                           \
+  /* tile/pixels */                                                                                                   \
+  X(pixel_tiles_full, 1.03)   /* share of a copy's speed */                                                           \
+  X(pixel_tiles_lost, 3000)   /* bytes of a tile lost to its steps */                                                 \
+  X(pixel_tiles_halves, 0.86) /* factor of halves on words, where packed is better */                                 \
+  /* packed/records, /records_cast, /planes */                                                                        \
+  X(records_full, 0.94)      /* share of a copy's speed */                                                            \
+  X(records_least_used, 0.6) /* share of chunks used below which others are better */                                 \
+  X(records_idle, 0.3)       /* share that an empty chunk leaves */                                                   \
+  X(records_used, 0.7)       /* more by the share that is used */                                                     \
+  /* packed/direct */                                                                                                 \
+  X(direct_full, 0.98)      /* share of a copy's speed */                                                             \
+  X(direct_most_lines, 48)  /* lines that a warp's loads may touch for 512 bytes of dst */                            \
+  X(direct_most_read, 1.25) /* bytes of sectors that a block may read for a byte written */                           \
+  /* packed/staged, besides what goes by the size of units */                                                         \
+  X(staged_table_cost, 0.35)         /* lost for every entry of tables a word, beyond the free ones */                \
+  X(staged_table_free, 0.5)          /* such entries that are free */                                                 \
+  X(staged_cast_small, 0.72)         /* factor of casts between small units */                                        \
+  X(staged_crowded_from_bytes, 15e3) /* of a tile, from which more crowd out others */                                \
+  X(staged_full_bonus, 0.05)         /* more where all of a tile is inside, 1 at most */                              \
+  X(staged_served_moved, 0.7)        /* tiles a block, by its tables' bytes a byte of a tile: rows moved in blocks */ \
+  X(staged_served_small, 3)          /* the same of small units looked up */                                          \
+  X(staged_served, 1.5)              /* of others */                                                                  \
+  X(staged_served_bytes, 20e3)       /* bytes of a block's tiles at least */                                          \
+  X(staged_resident_small, 4)        /* blocks of a multiprocessor: small units */                                    \
+  X(staged_resident, 6)              /* other units */                                                                \
+  /* gather/units, gather/cast */                                                                                     \
+  X(gather_move, 0.3) /* share of a copy's speed */                                                                   \
   X(gather_cast, 0.1) /* the same, converting */
 
 // X(name, bytes, halves, units of 4 and 8 bytes, of 16): what a tile of packed/staged costs, by the size of units;
@@ -117,6 +152,22 @@ struct StagedCosts {
 #undef RESTRIDE_X
 };
 
+/// What collecting a word of dst from shared memory costs, in cycles or in words: it lays out the lanes of a tile that
+/// is chosen, so it is no machine's own. Fitted as the others were.
+struct LaneCosts {
+  double turn = 2.5;                 ///< cycles of lanes that take turns
+  double word = 8;                   ///< cycles of a word, beside its units
+  double access = 0.5;               ///< of an access, for every bank that lanes meet in
+  double swizzle = 0.5;              ///< of an access through a swizzle, where lanes keep their place
+  double look_up = 1.25;             ///< of an access whose place is looked up for every word
+  double block_accesses = 4;         ///< accesses of a word that is moved in blocks
+  double flat_access = 3;            ///< accesses a cycle, of flat runs
+  double flat_look_up_bytes = 1.3;   ///< words that a flat word's places cost: bytes
+  double flat_look_up = 1.6;         ///< other units
+  double flat_fewer_threads = 0.04;  ///< lost for every warp less of a block
+};
+inline constexpr LaneCosts kLaneCosts;
+
 /// A machine's numbers; the defaults are an H200's.
 struct Costs {
 #define RESTRIDE_X(name, value) double name = value;
@@ -136,18 +187,13 @@ struct Costs {
 #undef RESTRIDE_X
 };
 
-/// By name, as a file of them would say it.
-template <class Of>
-struct CostField {
-  std::string_view name;
-  double Of::*value;
-};
-inline constexpr CostField<Costs> kCostFields[] = {
+/// The numbers by their names, as a file says them.
+inline constexpr plan::Number<Costs> kCostNumbers[] = {
 #define RESTRIDE_X(name, value) {#name, &Costs::name},
     RESTRIDE_CUDA_COSTS(RESTRIDE_X)
 #undef RESTRIDE_X
 };
-inline constexpr CostField<StagedCosts> kStagedCostFields[] = {
+inline constexpr plan::Number<StagedCosts> kStagedCostNumbers[] = {
 #define RESTRIDE_X(name, bytes, halves, wider, words) {#name, &StagedCosts::name},
     RESTRIDE_STAGED_COSTS(RESTRIDE_X)
 #undef RESTRIDE_X

@@ -30,7 +30,7 @@ std::size_t together(std::span<const Kernel> rows) {
 }  // namespace
 
 plan::Decision plan_cuda(const layout::Canonical& c, const CudaMachine& machine, std::string_view forced) {
-  if (c.units == 0) return plan::nothing_to_do(DeviceKind::kCuda);
+  if (c.units == 0) return plan::nothing_to_do(DeviceKind::kCuda, machine.name);
   const std::span<const Kernel> rows = kernels();
   const Request request{c, machine, forced};
   const bool beyond = beyond_memory(c);
@@ -47,7 +47,7 @@ plan::Decision plan_cuda(const layout::Canonical& c, const CudaMachine& machine,
       order[first] = &bids[first];
     }
   }
-  return plan::choose(DeviceKind::kCuda, std::span(order).first(rows.size()), c, forced);
+  return plan::choose(DeviceKind::kCuda, machine.name, std::span(order).first(rows.size()), c, forced);
 }
 
 }  // namespace restride::cuda

@@ -36,18 +36,20 @@ bool is_kernel(std::string_view forced) { return forced.find('/') != std::string
 
 }  // namespace
 
-Decision nothing_to_do(DeviceKind device) {
+Decision nothing_to_do(DeviceKind device, std::string_view costs) {
   Decision d;
   d.device = device;
+  d.costs = costs;
   d.chosen.applies = true;
   d.chosen.reason = "nothing to do";
   return d;
 }
 
-Decision choose(DeviceKind device, std::span<const Candidate* const> bids, const layout::Canonical& c,
-                std::string_view forced) {
+Decision choose(DeviceKind device, std::string_view costs, std::span<const Candidate* const> bids,
+                const layout::Canonical& c, std::string_view forced) {
   Decision d;
   d.device = device;
+  d.costs = costs;
   const Candidate* chosen = nullptr;
   for (const Candidate* k : bids)
     if (k->applies && (forced.empty() || names(forced, k->kernel)) && (chosen == nullptr || better(*k, *chosen)))

@@ -15,14 +15,14 @@ constexpr bool names(std::string_view forced, const KernelName& kernel) noexcept
   return forced == kernel.text || forced == name(kernel.family);
 }
 
-/// The decision for a copy of nothing.
-Decision nothing_to_do(DeviceKind device);
+/// The decision for a copy of nothing. `costs`, here and below: the machine by whose numbers kernels bid.
+Decision nothing_to_do(DeviceKind device, std::string_view costs);
 
 /// The cheapest bid, of those that `forced` names where it is not empty; the others behind it, the cheapest first, then
 /// the refusals, both in the registry's order where nothing else tells. `bids`: one of each kernel of the registry.
 ///
 /// Errors: ArgumentError when `forced` names no kernel of the engine, or none that applies (with the reasons).
-Decision choose(DeviceKind device, std::span<const Candidate* const> bids, const layout::Canonical& c,
-                std::string_view forced);
+Decision choose(DeviceKind device, std::string_view costs, std::span<const Candidate* const> bids,
+                const layout::Canonical& c, std::string_view forced);
 
 }  // namespace restride::plan

@@ -165,6 +165,7 @@ inline constexpr std::size_t kMostKernels = 20;
 /// The outcome of planning: printable, comparable, serialisable.
 struct Decision {
   DeviceKind device = DeviceKind::kCpu;
+  std::string_view costs;  ///< the machine by whose numbers kernels bid; lives as long as the process
   Candidate chosen;
   detail::FixedVector<Candidate, kMostKernels> others;  ///< best first, refusals last
 };

@@ -170,3 +170,27 @@ def test_the_manual_page_names_every_option(restride):
     for command in re.findall(r"^  (\w+)  ", restride("--help").out.split("Subcommands:")[1], re.M):
         for option in re.findall(r"--[a-z][a-z-]*", restride(command, "--help").out):
             assert option in text, f"{command}: {option} is not in docs/restride.1"
+
+
+def test_a_file_of_the_machines_numbers_is_used_or_refused(restride, numbered, tmp_path):
+    numbers = tmp_path / "machine.json"
+    numbers.write_text('{"restride_machine": 1, "cpu": {"name": "Z3", "row_ns": 1000}}')
+    named = {"RESTRIDE_MACHINE": str(numbers)}
+    assert "by the costs of Z3" in restride("explain", "f32 (64,64) -> (1,0)", env=named).out
+    report = restride("explain", "f32 (64,64) -> (1,0)", "--json", env=named).json()
+    assert report["plan"]["costs"] == "Z3"
+    config = tmp_path / "config" / "restride"
+    config.mkdir(parents=True)
+    numbers.rename(config / "machine.json")
+    here = {k: v for k, v in os.environ.items() if k != "RESTRIDE_MACHINE"}
+    found = subprocess.run([os.environ["RESTRIDE"], "explain", "f32 (64,64) -> (1,0)"], capture_output=True, text=True,
+                           env={**here, "XDG_CONFIG_HOME": str(config.parent)}, timeout=120)
+    assert found.returncode == 0 and "by the costs of Z3" in found.stdout
+    assert "No such file" in restride("explain", "f32 (64,64) -> (1,0)", env=named, code=1).err
+    np.save(tmp_path / "in.npy", numbered((4, 4), "f4"))
+    numbers.write_text('{"restride_machine": 1, "cpu": {"name": "Z3", "row_ns": "fast"}}')
+    for args in (["explain", "f32 (64,64) -> (1,0)"], ["copy", "in.npy", "out.npy", "--axes", "1,0"], ["info"]):
+        message = restride(*args, env=named, code=1).err
+        assert "machine.json cannot be used: 'row_ns' is no number" in message and "RESTRIDE_MACHINE=" in message
+    assert not (tmp_path / "out.npy").exists()
+    restride("completion", "bash", env=named)

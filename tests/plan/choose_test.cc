@@ -27,7 +27,7 @@ Candidate refusal(Family family, std::string_view kernel, std::string_view reaso
 Decision chosen_of(const std::vector<Candidate>& bids, std::string_view forced = {}) {
   std::vector<const Candidate*> all;
   for (const Candidate& k : bids) all.push_back(&k);
-  return choose(DeviceKind::kCpu, all, {}, forced);
+  return choose(DeviceKind::kCpu, "a machine", all, {}, forced);
 }
 
 std::vector<std::string_view> order_of(const Decision& d) {
@@ -81,7 +81,7 @@ TEST(Choose, SaysWhyAForcedKernelDoesNotApply) {
 }
 
 TEST(Choose, HasADecisionForACopyOfNothing) {
-  const Decision d = nothing_to_do(DeviceKind::kCuda);
+  const Decision d = nothing_to_do(DeviceKind::kCuda, "a machine");
   EXPECT_EQ(d.device, DeviceKind::kCuda);
   EXPECT_EQ(d.chosen.kernel, KernelName{});
   EXPECT_TRUE(d.chosen.applies);

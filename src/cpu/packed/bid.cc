@@ -84,7 +84,8 @@ Way cheapest_way(const Canonical& c, const PackedSets& s, const CpuMachine& m, b
       // Its first columns want all of a plane in the first cache, besides what leaves and what was prefetched.
       const bool roomy = rows * cols * unit <= kMostNearPlane;
       if (grouping.cells != 0)
-        cycles = std::min(cycles, kGroupedShown * grouping.cycles + (roomy ? 0 : one_plane_cycles(rows * cols * unit)));
+        cycles = std::min(
+            cycles, kPackedCycles.group_shown * grouping.cycles + (roomy ? 0 : one_plane_cycles(rows * cols * unit)));
     }
     const double ns = m.packed_cycle_ns * cycles / static_cast<double>(rows * cols);
     if (ns < way.unit_ns) way = {ns, true};

@@ -1,30 +1,40 @@
-// What permuting a packed tile in the caches takes, way by way: the kernel goes by it tile by tile, the planner before.
-// In cycles of a current core, and only their ratios matter; fitted to 74 layouts of short modes on Zen 5.
+// What permuting a packed tile in the caches takes, way by way, in the cycles of cpu/costs.h: the kernel goes by it
+// tile by tile, the planner before.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
+#include "src/cpu/costs.h"
+
 namespace restride::cpu {
 
 /// A unit picked by the table of places.
-constexpr double pick_cycles(std::int64_t unit) { return unit == 1 ? 2 : unit == 2 ? 1.7 : unit <= 8 ? 1 : 0.7; }
+constexpr double pick_cycles(std::int64_t unit) {
+  constexpr PackedCycles k = kPackedCycles;
+  return unit == 1 ? k.pick_byte : unit == 2 ? k.pick_half : unit <= 8 ? k.pick_word : k.pick_wide;
+}
 
 /// A vector put together from pairs of 64-byte windows. alike: most have the lanes of the one before.
-constexpr double step_cycles(double pairs, bool alike) { return 1 + (alike ? 2.4 : 3.8) * pairs; }
+constexpr double step_cycles(double pairs, bool alike) {
+  return kPackedCycles.step + (alike ? kPackedCycles.step_pair_alike : kPackedCycles.step_pair) * pairs;
+}
 
 /// A plane of rows x cols units, transposed in registers in blocks of vector_bytes by 16. spill: vectors may write past
 /// the end of their column.
 constexpr double plane_cycles(std::int64_t unit, std::int64_t rows, std::int64_t cols, std::int64_t vector_bytes,
                               bool spill) {
+  constexpr PackedCycles k = kPackedCycles;
   const std::int64_t block_rows = vector_bytes / unit;
   const std::int64_t block_cols = std::max<std::int64_t>(16 / unit, 1);
   double shuffles = 0;  // a vector
-  for (std::int64_t n = block_cols; n > 1; n /= 2) shuffles += 0.5;
-  const double block = 0.75 * static_cast<double>(block_rows) + (1 + shuffles) * static_cast<double>(block_cols);
+  for (std::int64_t n = block_cols; n > 1; n /= 2) shuffles += k.block_shuffle;
+  const double block =
+      k.block_row * static_cast<double>(block_rows) + (k.block_column + shuffles) * static_cast<double>(block_cols);
   const std::int64_t blocks = ((rows + block_rows - 1) / block_rows) * ((cols + block_cols - 1) / block_cols);
-  const double hidden = unit <= 2 ? 0.6 : 0.75;
-  return 3 + hidden * block * static_cast<double>(blocks) + (spill ? 0 : 8 * static_cast<double>(cols));
+  const double shown = unit <= 2 ? k.block_shown_small : k.block_shown;
+  return k.plane + shown * block * static_cast<double>(blocks) +
+         (spill ? 0 : k.short_column * static_cast<double>(cols));
 }
 
 /// Bytes of the vectors that a plane of this many rows goes through.
@@ -41,9 +51,6 @@ struct Grouping {
   std::int64_t height = 0;   ///< of a block's columns, in pieces of 16 bytes
   double cycles = 0;         ///< that the plane takes
 };
-
-/// What of them is not hidden behind memory; other ways' cycles have that in them.
-inline constexpr double kGroupedShown = 0.6;
 
 /// Bytes of a plane that may be transposed column by column out of the first cache.
 inline constexpr std::int64_t kMostNearPlane = 10 << 10;
@@ -69,7 +76,8 @@ constexpr Grouping grouping_of(std::int64_t unit, std::int64_t rows, std::int64_
       if (reach > 128) continue;
       const std::int64_t windows = reach > 64 ? 2 : 1;
       const std::int64_t loads = blocks * ((cols + columns - 1) / columns) * groups * windows;
-      const double cycles = 5 + static_cast<double>(loads + stores + (blocks > 1 ? 8 * blocks : 0));
+      const double more = blocks > 1 ? kPackedCycles.group_blocks * static_cast<double>(blocks) : 0;
+      const double cycles = kPackedCycles.group + (static_cast<double>(loads + stores) + more);
       if (best.cells == 0 || cycles < best.cycles) best = {cells, columns, windows, height, cycles};
     }
   }
@@ -78,7 +86,7 @@ constexpr Grouping grouping_of(std::int64_t unit, std::int64_t rows, std::int64_
 
 /// A plane whose rows or columns are the 2 to 4 members of records, which vectors load or store at once.
 constexpr double records_cycles(std::int64_t unit, std::int64_t rows, std::int64_t cols) {
-  return 3 + static_cast<double>(rows * cols * unit) * (3.0 / 64);
+  return kPackedCycles.records + static_cast<double>(rows * cols * unit) * kPackedCycles.records_byte;
 }
 
 /// True when a plane's columns, or its rows, are the 2 to 4 members of records, as many as the `lanes` that vectors
@@ -98,6 +106,8 @@ double moved_plane_cycles(std::int64_t unit, std::int64_t rows, std::int64_t col
                           std::int64_t to_pitch, std::int64_t longest, std::int64_t lanes);
 
 /// What a tile that is one plane takes besides: nothing of it leaves before all of it is transposed.
-constexpr double one_plane_cycles(std::int64_t bytes) { return static_cast<double>(bytes) * (8.0 / 64); }
+constexpr double one_plane_cycles(std::int64_t bytes) {
+  return static_cast<double>(bytes) * kPackedCycles.one_plane_byte;
+}
 
 }  // namespace restride::cpu

@@ -12,7 +12,6 @@
 
 namespace restride::cuda::packed {
 
-inline constexpr double kTurnCost = 2.5;  // cycles
 inline constexpr PackedTurn kNoTurn{};
 
 /// Fills `sums` with what the first index tuples of a group add up to, in their order, from `first` on; step_of(m) is
@@ -198,19 +197,20 @@ struct Collect {
 };
 
 /// What a word of dst costs besides the banks in which its lanes meet, in cycles.
-struct Costs {
+struct CollectCosts {
   double accesses = 0;  // to shared memory
   double swizzle = 0, look_up = 0;
 
   /// Where two accesses take `met` cycles together, by threads that have `waste` times the steps their words need.
   double of(int met, std::int32_t shift, const PackedTurn& turn, double waste) const {
-    return (accesses * 0.5 * met + 8.0 + look_up + (shift != kNoSwizzle ? swizzle : 0.0) +
-            (turn != kNoTurn ? kTurnCost : 0.0)) *
+    return (accesses * kLaneCosts.access * met + kLaneCosts.word + look_up + (shift != kNoSwizzle ? swizzle : 0.0) +
+            (turn != kNoTurn ? kLaneCosts.turn : 0.0)) *
            waste;
   }
   /// The most cycles that they may take together for less than `best`; less than 2: none do.
   int most(double best, std::int32_t shift, const PackedTurn& turn, double waste) const {
-    int met = static_cast<int>(std::min(64.0, (best / waste - of(0, shift, turn, 1)) / (accesses * 0.5) + 1.0));
+    int met =
+        static_cast<int>(std::min(64.0, (best / waste - of(0, shift, turn, 1)) / (accesses * kLaneCosts.access) + 1.0));
     while (met >= 2 && of(met, shift, turn, waste) >= best) --met;  // what was rounded
     return met;
   }

@@ -26,14 +26,16 @@ void lay_cycles(const layout::Canonical& c, PackedArgs& a) {
   const std::int64_t words = run_bytes / whole, cycles = ceil_div(a.rows, a.cycles.runs);
   a.cycles.words = base::FastDiv(words);
   a.cycles.together = static_cast<std::int32_t>(cycles);
-  if (c.cast) return;                                  // converting costs more than looking places up
-  const double look_up = c.dst_unit == 1 ? 1.3 : 1.6;  // what a word's places cost, in words
+  if (c.cast) return;  // converting costs more than looking places up
+  const double look_up = c.dst_unit == 1 ? kLaneCosts.flat_look_up_bytes : kLaneCosts.flat_look_up;
   constexpr std::int64_t kMostSteps = 16;
   constexpr std::int32_t kSmallTile = 12 << 10;  // bytes
   double least = 1e300;
   for (std::int64_t threads = kPackedThreads; threads >= kPackedThreads / 2; threads -= 32) {
     // Fewer threads keep fewer loads of a large tile under way.
-    const double lost = a.tile_bytes < kSmallTile ? 0.0 : 0.04 * static_cast<double>(kPackedThreads - threads) / 32;
+    const double lost = a.tile_bytes < kSmallTile
+                            ? 0.0
+                            : kLaneCosts.flat_fewer_threads * static_cast<double>(kPackedThreads - threads) / 32;
     const double each = static_cast<double>(threads) * (1 + lost);
     for (std::int64_t most = 1; most <= kMostSteps; ++most) {
       const std::int64_t together = std::min(threads * most / words, cycles);
@@ -67,7 +69,7 @@ void spread_flat(const layout::Canonical& c, PackedArgs& a) {
       if (turn != kNoTurn && steps == 1) break;
       const int looked = cycles(collect.look_ups(turn), kNoSwizzle, 32);
       const auto cost_of = [&](int met) {
-        return units * met / 3.0 + (turn != kNoTurn ? kTurnCost : 0.0) + 1.0 * steps * looked;
+        return units * met / kLaneCosts.flat_access + (turn != kNoTurn ? kLaneCosts.turn : 0.0) + 1.0 * steps * looked;
       };
       int met = 3;  // at least one cycle each
       for (const int step : {0, steps / 2, steps - 1}) {

@@ -31,7 +31,7 @@ struct Way {
 
 /// Tries the turns and swizzles of one lattice, whose first warp collects `warp`.
 void try_lattice(const PackedLattice& store, const Words& warp, const Entries& entries, std::int32_t run_units,
-                 const Collect& collect, const Costs& costs, double waste, Way& best) {
+                 const Collect& collect, const CollectCosts& costs, double waste, Way& best) {
   for (const PackedTurn turn : {kNoTurn, PackedTurn{1, 3}, PackedTurn{1, 2}}) {
     if (turn != kNoTurn && collect.steps == 1) break;
     int enough = costs.most(best.cost, kNoSwizzle, turn, waste);
@@ -61,10 +61,10 @@ void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
   const bool block = a.kind == PackedKind::kTransposed;
   const int across = block ? 4 / c.dst_unit : 1;
   const std::int64_t lines = ceil_div(a.rows, across);
-  Costs costs{block ? 4.0 : collect.units};
-  if (a.kind == PackedKind::kFixed) costs.swizzle = 0.5 * costs.accesses;
+  CollectCosts costs{block ? kLaneCosts.block_accesses : collect.units};
+  if (a.kind == PackedKind::kFixed) costs.swizzle = kLaneCosts.swizzle * costs.accesses;
   // Loose rows look their places up for every word.
-  if (a.kind == PackedKind::kLoose && packed_pads(c.dst_unit)) costs.look_up = 1.25 * costs.accesses;
+  if (a.kind == PackedKind::kLoose && packed_pads(c.dst_unit)) costs.look_up = kLaneCosts.look_up * costs.accesses;
   const int warp_lines = 31 / static_cast<int>(std::clamp<std::int64_t>(words, 1, 8)) + 1;  // in the narrowest lattice
   // The cheapest of the sorted is found first: it leaves little to be tried here. Where both cost the same, it loses.
   Entries entries;

@@ -75,9 +75,11 @@ double yield_of_ends(const StagedCosts& w, const Runs& runs, double words, std::
 
 }  // namespace
 
-std::int64_t tiles_of_block(bool blocks, int dst_unit, double entries, double tile_bytes) {
-  const double tables = (blocks ? 0.7 : dst_unit < 4 ? 3.0 : 1.5) * entries * 16 / tile_bytes;
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::max(tables + 0.5, 20e3 / tile_bytes)), 1, 4);
+std::int64_t tiles_of_block(const Costs& k, bool blocks, int dst_unit, double entries, double tile_bytes) {
+  constexpr double kMost = 4;
+  const double weight = blocks ? k.staged_served_moved : dst_unit < 4 ? k.staged_served_small : k.staged_served;
+  const double tiles = std::max(weight * entries * 16 / tile_bytes + 0.5, k.staged_served_bytes / tile_bytes);
+  return static_cast<std::int64_t>(std::clamp(tiles, 1.0, kMost));
 }
 
 Runs runs_of(const Canonical& c, const Set& set) {
@@ -103,7 +105,8 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   const Costs& costs = *machine.costs;
   const StagedCosts& w = weights_of(costs, c.dst_unit);
   const auto size = static_cast<double>(set.tile_units * std::max(c.src_unit, c.dst_unit));
-  double efficiency = w.whole * part(size, w.half_tile) * (1 - w.crowded * std::max(0.0, size - 15e3) / 1e3);
+  double efficiency =
+      w.whole * part(size, w.half_tile) * (1 - w.crowded * std::max(0.0, size - costs.staged_crowded_from_bytes) / 1e3);
   efficiency *= part(static_cast<double>(set.piece_bytes), w.piece);
   // A block's tables serve all of its tiles, of which it seldom has many. They are made while the first is under way,
   // so they cost little unless they take longer.
@@ -127,7 +130,7 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   if (too_many(all_tiles)) return p;
   const auto tiles = static_cast<double>(all_tiles);
   const double used = static_cast<double>(c.units) / (tiles * static_cast<double>(set.tile_units));
-  efficiency *= std::min(1.0, 1 - w.unused + (w.unused + 0.05) * used);
+  efficiency *= std::min(1.0, 1 - w.unused + (w.unused + costs.staged_full_bonus) * used);
   const auto block_bytes = static_cast<double>(loaded_bytes + table_bytes + 1024);
   const double resident = std::min(small ? costs.staged_resident_small : costs.staged_resident,
                                    static_cast<double>(machine.shared_per_sm_bytes) / block_bytes);
@@ -144,7 +147,7 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   const double touched = own + w.shared_sector * (static_cast<double>(p.read) + static_cast<double>(p.written) - own);
   if (too_dear(touched)) return p;  // what follows only costs more
   const bool blocks = is_transposed(c, set);
-  efficiency = with_tables(std::min(kMostServed, tiles_of_block(blocks, c.dst_unit, entries, size)));
+  efficiency = with_tables(std::min(kMostServed, tiles_of_block(costs, blocks, c.dst_unit, entries, size)));
   if (blocks)
     efficiency *= w.block * part(words, w.block_words);
   else

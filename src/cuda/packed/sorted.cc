@@ -81,7 +81,7 @@ SortedWay best_sorted(const layout::Canonical& c, const PackedArgs& a, std::int6
   const Collect collect(c.dst_unit);
   const int units = collect.units, steps = collect.steps;
   const Sorted sorted(a);
-  const Costs costs{static_cast<double>(units)};
+  const CollectCosts costs{static_cast<double>(units)};
   SortedWay best;
   for (const std::int32_t pad : pads_of(a, units)) {
     bool placed = false;

@@ -72,7 +72,7 @@ Runs runs_of(const layout::Canonical& c, const Set& set);
 
 /// Tiles a block moves one after the other. Measured on H200: one is best for tiles of 12 KiB and more, unless its
 /// tables, made while its first tile is under way, take longer than that.
-std::int64_t tiles_of_block(bool blocks, int dst_unit, double entries, double tile_bytes);
+std::int64_t tiles_of_block(const Costs& costs, bool blocks, int dst_unit, double entries, double tile_bytes);
 
 /// Tiles along all cuts and outer modes.
 std::int64_t tiles_of(const layout::Canonical& c, const Set& set);

@@ -141,8 +141,8 @@ Candidate bid_staged(const Canonical& c, const CudaMachine& machine) {
   const auto tile_bytes = static_cast<double>(set.tile_units * c.dst_unit);
   // Several a block only where every multiprocessor has blocks enough without: a small copy is over sooner in one wave.
   const std::int64_t affordable = std::max<std::int64_t>(a.tiles / (4 * machine.sm_count), 1);
-  const std::int64_t tiles =
-      std::min(tiles_of_block(a.kind == PackedKind::kTransposed, c.dst_unit, entries, tile_bytes), affordable);
+  const std::int64_t tiles = std::min(
+      tiles_of_block(*machine.costs, a.kind == PackedKind::kTransposed, c.dst_unit, entries, tile_bytes), affordable);
   const std::int64_t blocks =
       std::min(ceil_div(a.tiles, tiles), most_blocks(machine, !c.cast && runs_of(c, set).merged));
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(set.dst)},

@@ -15,7 +15,7 @@ namespace {
 
 /// The best of some shapes, the fastest first: one that short rows fill may be faster.
 TileShape fitting(const Costs& k, const Tiling& t, std::initializer_list<TileShape> shapes) {
-  TileShape best;
+  TileShape best = *shapes.begin();
   double best_yield = 0, full = 1;
   for (const TileShape shape : shapes) {
     const double d = used_by(t.d_extent, shape.d), s = used_by(t.s_extent, shape.s);

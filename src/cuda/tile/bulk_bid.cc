@@ -29,7 +29,7 @@ struct BulkTile {
   std::int64_t stages = 1;
   bool wins = true;
 };
-BulkTile bulk_tile_of(const Canonical& c, const Tiling& t) {
+BulkTile bulk_tile_of(const Costs& k, const Canonical& c, const Tiling& t) {
   if (c.cast) {
     if (c.src_unit == 2) return {{64, 64}};
     return c.dst_unit == 4 ? BulkTile{{64, 128}} : BulkTile{{128, 128}};
@@ -39,15 +39,15 @@ BulkTile bulk_tile_of(const Canonical& c, const Tiling& t) {
   constexpr TileShape kNarrow[] = {{128, 128}, {64, 64}, {64, 32}, {32, 32}, {32, 16}};
   constexpr TileShape kWide[] = {{128, 256}, {64, 128}, {64, 64}, {32, 32}, {32, 16}};
   const int i = c.dst_unit == 1 ? 0 : c.dst_unit == 2 ? 1 : c.dst_unit == 4 ? 2 : c.dst_unit == 8 ? 3 : 4;
-  constexpr std::int64_t kSoonBytes = 6 << 20;
   const TileShape narrow = kNarrow[i];
   const std::int64_t until_beside =
       saturated_mul(ceil_div(t.d_extent, narrow.d) * t.near, narrow.d * narrow.s * c.src_unit);
   // What lies behind the end of a row is the next row, or wasted; rows off 64 bytes end in the middle of what is
   // fetched.
   const std::int64_t row_bytes = t.s_extent * c.src_unit;
-  const bool ends_matter = row_bytes < 1024 && (c.modes[0].src_stride != row_bytes || t.src_alignment < 64);
-  if (until_beside <= kSoonBytes) return {narrow, 1, !ends_matter && !t.splits_sectors()};
+  const bool ends_matter = static_cast<double>(row_bytes) < k.bulk_short_row_bytes &&
+                           (c.modes[0].src_stride != row_bytes || t.src_alignment < 64);
+  if (static_cast<double>(until_beside) <= k.bulk_soon_bytes) return {narrow, 1, !ends_matter && !t.splits_sectors()};
   return {kWide[i], 1, t.src_alignment >= 256 && !t.splits_sectors()};
 }
 
@@ -64,14 +64,15 @@ double bulk_reach(const Costs& k, const Canonical& c) {
 
 Candidate offer_bulk(const Canonical& c, const CudaMachine& machine, const Tiling& t) {
   const Costs& k = *machine.costs;
-  const BulkTile tile = bulk_tile_of(c, t);
+  const BulkTile tile = bulk_tile_of(k, c, t);
   const double reach = bulk_reach(k, c) - (tile.wins ? 0 : k.bulk_loses);
   Candidate bid = offer(c, machine, t, tile.shape, t.skewed() ? kSector : 0, reach);
   if (!bid.applies) return bid;
   bid.params.push_back({ParamId::kStages, tile.stages});
   if (tile.stages == 1) return bid;
   const std::int64_t stage_bytes = std::int64_t{tile.shape.d} * tile.shape.s * c.src_unit;
-  const std::int64_t blocks = machine.sm_count * std::max<std::int64_t>(1, (16 << 10) / stage_bytes);
+  const std::int64_t blocks =
+      machine.sm_count * std::max<std::int64_t>(1, static_cast<std::int64_t>(k.bulk_staged_bytes) / stage_bytes);
   for (plan::Param& p : bid.params)
     if (p.id == ParamId::kBlocks) p.value = blocks;
   return bid;

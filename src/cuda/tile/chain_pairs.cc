@@ -69,20 +69,34 @@ std::int64_t rows_on(const Canonical& c, const Link& link, std::int64_t align, s
 /// in src are written near each other.
 struct Rated {
   struct Reach {
-    double full, enough;
+    double Costs::*full;
+    double Costs::*enough;
   };
   int unit;
   TileShape shape;
   Reach reach, near = reach;
 };
-constexpr double k128 = 0.38, k256 = 0.5;
+constexpr double Costs::*k128 = &Costs::chains_small_blocks;
+constexpr double Costs::*k256 = &Costs::chains_large_blocks;
 constexpr Rated kShapes[] = {
-    {1, {128, 128}, {0.949, k128}}, {1, {128, 256}, {0.958, k256}}, {1, {256, 128}, {0.958, k256}},
-    {1, {64, 256}, {0.944, k128}},  {1, {64, 128}, {0.926, k128}},  {2, {64, 128}, {0.971, k128}},
-    {2, {64, 64}, {0.942, k128}},   {2, {32, 128}, {0.967, k128}},  {2, {128, 64}, {0.969, k128}},
-    {2, {128, 128}, {0.977, k256}}, {4, {64, 64}, {0.960, k256}},   {4, {32, 64}, {0.940, k128}},
-    {4, {64, 32}, {0.940, k128}},   {4, {32, 128}, {0.938, k128}},  {4, {32, 32}, {0.922, k128}, {0.955, 0.7}},
-    {8, {32, 32}, {0.961, k128}},   {8, {64, 16}, {0.949, k128}},   {16, {32, 16}, {0.925, k128}},
+    {1, {128, 128}, {&Costs::chains_1_128x128, k128}},
+    {1, {128, 256}, {&Costs::chains_1_128x256, k256}},
+    {1, {256, 128}, {&Costs::chains_1_256x128, k256}},
+    {1, {64, 256}, {&Costs::chains_1_64x256, k128}},
+    {1, {64, 128}, {&Costs::chains_1_64x128, k128}},
+    {2, {64, 128}, {&Costs::chains_2_64x128, k128}},
+    {2, {64, 64}, {&Costs::chains_2_64x64, k128}},
+    {2, {32, 128}, {&Costs::chains_2_32x128, k128}},
+    {2, {128, 64}, {&Costs::chains_2_128x64, k128}},
+    {2, {128, 128}, {&Costs::chains_2_128x128, k256}},
+    {4, {64, 64}, {&Costs::chains_4_64x64, k256}},
+    {4, {32, 64}, {&Costs::chains_4_32x64, k128}},
+    {4, {64, 32}, {&Costs::chains_4_64x32, k128}},
+    {4, {32, 128}, {&Costs::chains_4_32x128, k128}},
+    {4, {32, 32}, {&Costs::chains_4_32x32, k128}, {&Costs::chains_4_32x32_near, &Costs::chains_near_blocks}},
+    {8, {32, 32}, {&Costs::chains_8_32x32, k128}},
+    {8, {64, 16}, {&Costs::chains_8_64x16, k128}},
+    {16, {32, 16}, {&Costs::chains_16_32x16, k128}},
 };
 
 /// Those for units of so many bytes.
@@ -159,8 +173,8 @@ double src_yield(const Costs& k, const Canonical& c, const Rows& s) {
 /// of other sizes the rows' own yields stand for it.
 double shared_yield(const Costs& costs, const Canonical& c, const Rows& d, const Rows& s, std::size_t k) {
   if (c.dst_unit != 4) return 1;
-  const double writing = rows_join(c, d.link, s.link.modes[0]) ? 9 * d.shared[k] * d.shared[k] : 0;
-  return std::max(0.5, 1 - writing) * std::pow(1 + s.shared[k], costs.chains_shared_power);
+  const double writing = rows_join(c, d.link, s.link.modes[0]) ? costs.chains_writing * d.shared[k] * d.shared[k] : 0;
+  return std::max(costs.chains_writing_least, 1 - writing) * std::pow(1 + s.shared[k], costs.chains_shared_power);
 }
 
 /// True where a mode outside comes after src's chain in dst, and one of the sides has several modes.
@@ -184,8 +198,8 @@ void rate(const Canonical& c, const CudaMachine& machine, const Rows& d, const R
     const Rated& r = shapes[k];
     const Rated::Reach& reach = near ? r.near : r.reach;
     const double used = d.used[k] * s.used[k];
-    double efficiency = reach.full * yield * shared_yield(costs, c, d, s, k) * (1 - cut_d * (1 - d.used[k])) *
-                        (1 - cut_s * (1 - s.used[k])) * std::min(1.0, used / (reach.enough * digits));
+    double efficiency = costs.*reach.full * yield * shared_yield(costs, c, d, s, k) * (1 - cut_d * (1 - d.used[k])) *
+                        (1 - cut_s * (1 - s.used[k])) * std::min(1.0, used / (costs.*reach.enough * digits));
     if (efficiency <= best.efficiency) continue;
     const double tiles = static_cast<double>(c.units) / (used * r.shape.d * r.shape.s);
     efficiency *= tiles / (tiles + costs.chains_wave * machine.sm_count);
