@@ -90,7 +90,8 @@ PYTHON
 
 need_test_python() {
   need_python "the command's end-to-end tests" numpy pytest ml_dtypes safetensors
-  need_python "the Python package and its tests; torch takes a minute" scikit-build-core hypothesis einops 'torch==2.13.*'
+  need_python "the Python package and its tests; torch takes a minute" scikit-build-core setuptools hypothesis einops \
+    expecttest 'torch==2.13.*'
 }
 
 # The version that .clang-format is for; a distribution may have another.

@@ -4,6 +4,8 @@ restride.copy, contiguous and the others take tensors as they are, outside of au
 torch (torch.ops.restride.*), known to autograd, torch.compile, vmap and fake tensors; each makes a new tensor. They cost
 some 20 us a call more than those, as every operator that is written in Python does.
 
+enable() makes torch's own copies faster, without any other change to a program; it needs the package restride-torch.
+
 >>> x = torch.ones(2, 3, requires_grad=True)
 >>> restride.torch.permute_copy(x, (1, 0)).sum().backward()
 >>> x.grad.shape
@@ -19,9 +21,21 @@ import restride
 import torch
 from restride import _core
 from restride._copies import repeat_as_rearrange
+from restride._drop_in import Stats, disable, enable, enabled, stats
 from torch import Tensor
 
-__all__ = ["contiguous", "flip_copy", "permute_copy", "rearrange", "repeat"]
+__all__ = [
+    "Stats",
+    "contiguous",
+    "disable",
+    "enable",
+    "enabled",
+    "flip_copy",
+    "permute_copy",
+    "rearrange",
+    "repeat",
+    "stats",
+]
 
 
 def contiguous(x: Tensor, dtype: torch.dtype | None = None) -> Tensor:

@@ -93,18 +93,24 @@ TypeInfo info_of(PyObject* x) {
   return info;
 }
 
-bool truth(PyObject* x, const char* name, bool call) {
-  Ref value = attribute_or_none(x, name);
-  if (!value) return false;
-  if (call) value = own(PyObject_CallNoArgs(value.get()));
-  return PyObject_IsTrue(value.get()) == 1;
+/// A name of an attribute, made once.
+PyObject* interned(PyObject** name, const char* text) {
+  if (*name == nullptr) *name = own(PyUnicode_InternFromString(text)).release();
+  return *name;
+}
+
+bool is_true(Ref value) {
+  const int truth = PyObject_IsTrue(value.get());
+  if (truth < 0) throw Raised{};
+  return truth != 0;
 }
 
 /// What a DLTensor cannot say of a torch.Tensor.
 void check_torch(PyObject* x, const char* who, Array::Access access, const Kind& kind) {
-  if (truth(x, "requires_grad", false)) {
+  static PyObject *requires_grad = nullptr, *is_conj = nullptr, *is_neg = nullptr;
+  if (is_true(own(PyObject_GetAttr(x, interned(&requires_grad, "requires_grad"))))) {
     PyObject* torch = imported("torch");
-    const bool recording = PyObject_IsTrue(own(PyObject_CallMethod(torch, "is_grad_enabled", nullptr)).get()) == 1;
+    const bool recording = is_true(own(PyObject_CallMethod(torch, "is_grad_enabled", nullptr)));
     if (recording)
       raise(PyExc_TypeError,
             std::string(who) + (access == Array::Access::kWrite
@@ -114,11 +120,13 @@ void check_torch(PyObject* x, const char* who, Array::Access access, const Kind&
                                       "restride.torch's operators, which have gradients"));
   }
   const DTypeKind k = restride::kind(kind.element.dtype);
-  if (kind.element.dtype != DType::kBytes && k == DTypeKind::kComplex && truth(x, "is_conj", true))
+  if (kind.element.dtype != DType::kBytes && k == DTypeKind::kComplex &&
+      is_true(own(PyObject_CallMethodObjArgs(x, interned(&is_conj, "is_conj"), nullptr))))
     raise(PyExc_TypeError, std::string(who) +
                                " has the conjugate bit set, and its memory holds other values; give "
                                "x.resolve_conj()");
-  if ((k == DTypeKind::kComplex || k == DTypeKind::kFloat) && truth(x, "is_neg", true))
+  if ((k == DTypeKind::kComplex || k == DTypeKind::kFloat) &&
+      is_true(own(PyObject_CallMethodObjArgs(x, interned(&is_neg, "is_neg"), nullptr))))
     raise(PyExc_TypeError,
           std::string(who) + " has the negative bit set, and its memory holds other values; give x.resolve_neg()");
 }

@@ -18,4 +18,10 @@ $python -m venv --without-pip "$venv"
 site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 $python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$site/of_the_checkout.pth"
 $python -m pip -q --disable-pip-version-check --python "$venv/bin/python" install --no-deps --no-index --force-reinstall "$wheels"/*.whl
+# restride-torch from a copy of its sources: it is compiled in place.
+if $python -c 'import torch, setuptools' 2>/dev/null; then
+  cp -rT python/torch "$build/python/torch"
+  CC="$(command -v ccache || true) cc" CXX="$(command -v ccache || true) c++" "$venv/bin/python" -m pip -q \
+    --disable-pip-version-check install --no-deps --no-index --no-build-isolation --force-reinstall "$build/python/torch"
+fi
 ls -l "$wheels"

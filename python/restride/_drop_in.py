@@ -1,0 +1,121 @@
+"""Turns restride on under torch's own operators, and tells what it did. restride.torch has these names."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+OPERATORS = ("copy_",)
+# A copy that is not known yet is planned, which takes some microseconds: below this size torch is as fast.
+MIN_BYTES = 16384
+
+_min_bytes: int | None = None  # while it is on
+
+
+def _library() -> Any:
+    try:
+        import restride_torch
+    except ImportError:
+        raise RuntimeError(
+            "the compiled part is not installed: pip install --no-build-isolation restride-torch "
+            "(in a checkout: pip install --no-build-isolation ./python/torch)"
+        ) from None
+    return restride_torch.load()
+
+
+def enable(ops: Sequence[str] = OPERATORS, min_bytes: int = MIN_BYTES) -> None:
+    """Lets restride do the strided copies of torch: contiguous, clone, reshape, to, slice assignment, and what calls them.
+
+    ops: the operators to take, of ('copy_',).
+    min_bytes: smaller copies are left to torch.
+    Left to torch as well: plain copies of dense memory, copies between devices, casts on which the two differ (floats to
+        integers, to float8, f64 and wide integers to half), sparse, quantised and conjugated tensors. Results are the
+        same, bit by bit, but for the payload of NaNs that become half floats.
+    Threads: torch's own (torch.set_num_threads). Streams: the current one.
+    Errors: RuntimeError where restride-torch is not installed, or built for another torch, or where somebody else has
+        taken the operator; torch is then as it was. Says in one line on standard error that it is on; RESTRIDE_QUIET=1
+        leaves that out. Copies nothing itself.
+    """
+    global _min_bytes
+    unknown = [name for name in ops if name not in OPERATORS]
+    if unknown or not ops:
+        raise ValueError(f"ops {list(ops)}: give some of {list(OPERATORS)}")
+    if min_bytes < 0:
+        raise ValueError(f"min_bytes = {min_bytes}; give 0 or more")
+    library = _library()
+    was_on = library.restride_torch_enabled() != 0
+    refused = library.restride_torch_enable(min_bytes).decode()
+    if refused:
+        raise RuntimeError(f"{refused}; torch is left alone")
+    _min_bytes = min_bytes
+    if not was_on and os.environ.get("RESTRIDE_QUIET", "") != "1":
+        from restride._info import __version__
+
+        where = "CPU and CUDA" if library.restride_torch_with_cuda() else "CPU"
+        torch = sys.modules["torch"].__version__
+        print(f"restride {__version__}: torch {torch} copies by restride ({where}, from {min_bytes} bytes)", file=sys.stderr)
+
+
+def disable() -> None:
+    """Gives torch its own copies back. Copies nothing itself; what was counted stays."""
+    global _min_bytes
+    if _min_bytes is not None:
+        _library().restride_torch_disable()
+        _min_bytes = None
+
+
+@contextlib.contextmanager
+def enabled(ops: Sequence[str] = OPERATORS, min_bytes: int = MIN_BYTES) -> Iterator[None]:
+    """enable() for a with-statement, and as it was before behind it. Of the process, not of a thread. Copies nothing itself."""
+    before = _min_bytes
+    enable(ops, min_bytes)
+    try:
+        yield
+    finally:
+        if before is None:
+            disable()
+        else:
+            enable(ops, before)
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy that took long, with all its calls."""
+
+    copy: str
+    calls: int
+    nanoseconds: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What restride did for torch since it was first on, or since the last reset; prints as a table."""
+
+    seen: int
+    taken: int
+    bytes: int
+    nanoseconds: int
+    most: list[Copy]
+
+    def __str__(self) -> str:
+        lines = [
+            f"copies   {self.seen} seen, {self.taken} by restride",
+            f"bytes    {self.bytes} written in {self.nanoseconds / 1e9:.3f} s",
+        ]
+        lines += [f"{c.nanoseconds / 1e6:9.3f} ms  {c.calls:7} calls  {c.copy}" for c in self.most]
+        return "\n".join(lines)
+
+
+def stats(reset: bool = False) -> Stats:
+    """Copies seen and taken, bytes, time, and where most of it went (of copies of 20 us and more). Copies nothing itself.
+
+    reset: counts from 0 again. On a GPU the time is that of launching.
+    """
+    said = json.loads(_library().restride_torch_stats(int(reset)).decode())
+    return Stats(said["seen"], said["taken"], said["bytes"], said["nanoseconds"], [Copy(**c) for c in said["most"]])

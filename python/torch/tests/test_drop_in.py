@@ -1,0 +1,373 @@
+"""torch's own operators with restride under them: bit for bit what torch does, errors too, and nothing else is touched.
+
+RESTRIDE_CASES sets how many random pairs are drawn (100,000).
+"""
+import contextlib
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+
+import pytest
+import torch
+
+restride_torch = pytest.importorskip("restride_torch")
+import restride.torch  # noqa: E402
+
+CASES = int(os.environ.get("RESTRIDE_CASES", "100000"))
+NEVER = 2**60  # min_bytes with which everything is left to torch
+
+
+@pytest.fixture(autouse=True)
+def on():
+    with restride.torch.enabled(min_bytes=0):
+        restride.torch.stats(reset=True)
+        yield
+
+
+def by_torch(function):
+    with restride.torch.enabled(min_bytes=NEVER):
+        return function()
+
+
+def bits(x):
+    x = x.contiguous()
+    return torch.view_as_real(x).flatten().view(torch.uint8) if x.is_complex() else x.flatten().view(torch.uint8)
+
+
+# ---- what is taken
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.permute(2, 0, 1).contiguous(),
+        lambda x: x.transpose(0, 2).clone(memory_format=torch.contiguous_format),
+        lambda x: x.permute(1, 0, 2).reshape(-1),
+        lambda x: x.transpose(0, 1).to(torch.float64, memory_format=torch.contiguous_format),
+        lambda x: torch.zeros(8, 6, 4).copy_(x.permute(2, 1, 0)),
+        lambda x: torch.empty(4, 6, 16)[..., ::2].copy_(x),
+        lambda x: x.permute(0, 2, 1).flatten(),
+        lambda x: x.repeat_interleave(2, 0).transpose(0, 1).contiguous(),
+        lambda x: x[None].contiguous(memory_format=torch.channels_last),
+    ],
+)
+def test_operators_that_end_in_a_copy_are_taken(function):
+    x = torch.randn(4, 6, 8)
+    expected = by_torch(lambda: function(x))
+    restride.torch.stats(reset=True)
+    got = function(x)
+    assert restride.torch.stats().taken >= 1
+    assert got.stride() == expected.stride() and torch.equal(bits(got), bits(expected))
+
+
+def test_slice_assignment_is_taken():
+    x, y = torch.randn(6, 4), torch.zeros(4, 12)
+    restride.torch.stats(reset=True)
+    y[:, 3:9] = x.T
+    assert restride.torch.stats().taken == 1
+    assert torch.equal(y[:, 3:9], x.T) and not y[:, :3].any() and not y[:, 9:].any()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: (torch.empty(8, 8), torch.rand(8, 8)),  # plain
+        lambda: (torch.empty(8, 8), torch.rand(8)),  # broadcast
+        lambda: (torch.empty(8, 8), torch.tensor(3.0)),
+        lambda: (torch.empty(8, 8, dtype=torch.uint8), torch.rand(8, 8).T * 500 - 250),  # floats to integers
+        lambda: (torch.empty(8, 8, dtype=torch.float16), torch.rand(8, 8).double().T),
+        lambda: (torch.empty(8, 8, dtype=torch.complex64), torch.randn(8, 8, dtype=torch.complex64).conj().T),
+        lambda: (torch.empty(8, 8), torch.randn(8, 8, dtype=torch.complex64).conj().imag.T),
+        lambda: (torch.empty(0, 8), torch.rand(8, 0).T),
+    ],
+)
+def test_what_is_left_to_torch(make):
+    torch.manual_seed(1)
+    expected, src = make()
+    by_torch(lambda: expected.copy_(src))
+    torch.manual_seed(1)
+    dst, src = make()
+    restride.torch.stats(reset=True)
+    dst.copy_(src)
+    stats = restride.torch.stats()
+    assert stats.taken == 0 and stats.seen >= 1
+    assert torch.equal(bits(dst), bits(expected))
+
+
+def test_small_copies_are_left_to_torch():
+    with restride.torch.enabled(min_bytes=1024):
+        restride.torch.stats(reset=True)
+        torch.rand(15, 16).T.contiguous()
+        assert restride.torch.stats().taken == 0
+        torch.rand(16, 16).T.contiguous()
+        assert restride.torch.stats().taken == 1
+
+
+# ---- the same bits
+
+
+MOVED = [torch.bool, torch.uint8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.float16, torch.bfloat16,
+         torch.float32, torch.float64, torch.complex64, torch.complex128, torch.float8_e4m3fn, torch.float8_e5m2,
+         torch.float8_e4m3fnuz]  # fmt: skip
+CAST = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16,
+        torch.float32, torch.float64]  # fmt: skip
+
+
+def random_pair(rng):
+    """Two tensors of one shape with strides of many kinds, and the memory of the first."""
+    rank = rng.choice([1, 2, 2, 3, 3, 4, 5])
+    shape = [rng.choice([1, 2, 3, 4, 5, 7, 8, 16, 33, 64]) for _ in range(rank)]
+    while torch.Size(shape).numel() > 2048:
+        shape[rng.randrange(rank)] = 2
+    to = rng.choice(MOVED)
+    of = to if rng.random() < 0.6 or to not in CAST else rng.choice(CAST)
+
+    def laid_out(dtype, writes):
+        order = rng.sample(range(rank), rank) if rng.random() < 0.8 else list(range(rank))
+        steps = [1] * rank
+        steps[rng.randrange(rank)] = rng.choice([1, 1, 2, 3])
+        extents = [shape[axis] * steps[axis] + rng.choice([0, 0, 1]) for axis in order]
+        memory = torch.randint(-60, 60, extents) if dtype != torch.bool else torch.randint(0, 2, extents)
+        if dtype.itemsize == 1 and dtype.is_floating_point or rng.random() < 0.2 and dtype not in (torch.bool,) and of == to:
+            memory = torch.randint(0, 256, [*extents, dtype.itemsize], dtype=torch.uint8).view(dtype).squeeze(-1)
+        else:
+            memory = memory.to(dtype)
+        view = memory.permute([order.index(axis) for axis in range(rank)])
+        view = view[tuple(slice(0, n * s, s) for n, s in zip(shape, steps))]
+        if not writes and rng.random() < 0.1:
+            axis = rng.randrange(rank)
+            view = view.select(axis, 0).unsqueeze(axis).expand(shape)
+        return memory, view
+
+    memory, dst = laid_out(to, True)
+    return memory, dst, laid_out(of, False)[1]
+
+
+def test_random_pairs_are_the_same_bit_for_bit():
+    rng = random.Random(5)
+    torch.manual_seed(5)
+    library = restride_torch.load()
+    for _ in range(CASES):
+        memory, dst, src = random_pair(rng)
+        other = memory.clone()
+        by_native = other.as_strided(dst.shape, dst.stride(), dst.storage_offset())
+        library.restride_torch_enable(NEVER)
+        by_native.copy_(src)
+        library.restride_torch_enable(0)
+        dst.copy_(src)
+        same = torch.equal(memory.view(torch.uint8), other.view(torch.uint8))
+        assert same, (dst.shape, dst.stride(), dst.dtype, src.stride(), src.dtype)
+    assert restride.torch.stats().taken > CASES // 2
+
+
+def test_float_casts_of_every_half():
+    every = torch.arange(65536).to(torch.uint16).view(torch.float16).reshape(256, 256)
+    for of in (every, every.view(torch.bfloat16)):
+        for to in (torch.float32, torch.float64):
+            expected = by_torch(lambda: of.T.to(to))
+            got = of.T.to(to)
+            assert torch.equal(torch.nan_to_num(got, 7.0), torch.nan_to_num(expected, 7.0))
+    wide = torch.randn(512, 512) * 10 ** torch.randint(-45, 38, (512, 512)).float()
+    for to in (torch.float16, torch.bfloat16, torch.float64):
+        assert torch.equal(bits(wide.T.to(to)), bits(by_torch(lambda: wide.T.to(to))))
+
+
+# ---- torch's own samples
+
+
+OPERATORS = ["clone", "contiguous", "reshape", "permute", "cat", "stack", "flip", "roll", "tile", "repeat", "expand_copy",
+             "transpose_copy", "permute_copy", "to", "double", "half", "bfloat16", "float", "long", "einsum", "matmul",
+             "index_put", "split", "unfold_copy", "as_strided_scatter", "slice_scatter", "select_scatter",
+             "diagonal_scatter", "ravel", "flatten", "movedim", "rot90", "fliplr", "block_diag", "cdist", "masked_fill"]  # fmt: skip
+
+
+def op_infos():
+    with contextlib.suppress(ImportError):
+        from torch.testing._internal.common_methods_invocations import op_db
+
+        return [op for op in op_db if op.name in OPERATORS]
+    return []
+
+
+@pytest.mark.parametrize("op", op_infos(), ids=lambda op: op.formatted_name)
+@pytest.mark.filterwarnings("ignore")
+def test_torch_s_samples(op):
+    for dtype in [d for d in (torch.float32, torch.complex64, torch.uint8, torch.bfloat16) if d in op.supported_dtypes("cpu")]:
+        for sample in op.sample_inputs("cpu", dtype, requires_grad=False):
+            def call():
+                torch.manual_seed(0)
+                return op(sample.input, *sample.args, **sample.kwargs)
+
+            expected, got = by_torch(call), call()
+            torch.testing.assert_close(got, expected, rtol=0, atol=0, equal_nan=True)
+
+
+# ---- what torch does around a copy
+
+
+def test_autograd_versions_and_inference_mode():
+    x = torch.randn(64, 32, requires_grad=True)
+    (x.T.contiguous() * torch.arange(64.0)).sum().backward()
+    assert torch.equal(x.grad, torch.arange(64.0)[:, None].expand(64, 32))
+    y = torch.zeros(32, 64)
+    version = y._version
+    y.copy_(x.detach().T)
+    assert y._version == version + 1
+    leaf = torch.zeros(32, 64, requires_grad=True)
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        leaf.copy_(x.T)
+    with torch.inference_mode():
+        assert torch.equal(x.T.contiguous(), x.T)
+
+
+def test_errors_are_torch_s_own():
+    x = torch.arange(64.0)
+    for function in (
+        lambda: x[1:].as_strided((6, 6), (1, 6)).copy_(x.as_strided((6, 6), (6, 1))),
+        lambda: torch.zeros(1, 8).expand(8, 8).copy_(torch.rand(8, 8).T),
+        lambda: torch.zeros(8, 8).copy_(torch.rand(7, 8)),
+    ):
+        messages = []
+        for run in (lambda f: f(), by_torch):
+            with pytest.raises(RuntimeError) as error:
+                run(function)
+            messages.append(str(error.value))
+        assert messages[0] == messages[1]
+    assert torch.equal(x, torch.arange(64.0))
+
+
+def test_subclasses_vmap_and_compile():
+    class Logged(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return super().__torch_function__(function, types, args, kwargs or {})
+
+    x = torch.randn(8, 16)
+    assert torch.equal(x.as_subclass(Logged).T.contiguous().as_subclass(torch.Tensor), x.T)
+    assert torch.equal(torch.vmap(lambda y: y.T.contiguous())(torch.stack([x, x]))[0], x.T)
+    compiled = torch.compile(lambda y: y.T.contiguous() + 1, backend="aot_eager", fullgraph=True)
+    assert torch.equal(compiled(x), x.T + 1)
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        assert torch.empty(8, 16).T.contiguous().shape == (16, 8)
+
+
+def test_deterministic_mode():
+    torch.use_deterministic_algorithms(True)
+    try:
+        x = torch.randn(8, 16)
+        assert torch.equal(x.T.contiguous(), x.T)
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def test_runs_on_torch_s_threads():
+    x = torch.randn(2048, 2048)
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 2, 4):
+            torch.set_num_threads(threads)
+            x.sum()  # starts torch's team
+            count = len(os.listdir("/proc/self/task"))
+            for _ in range(5):
+                assert torch.equal(x.T.contiguous(), x.T)
+            assert len(os.listdir("/proc/self/task")) == count
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_many_threads_copy_while_it_is_switched():
+    failures = []
+    stop = threading.Event()
+
+    def work(seed):
+        x = torch.randn(64 + seed, 48)
+        while not stop.is_set():
+            if not torch.equal(x.T.contiguous(), x.T):
+                failures.append(seed)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(50):
+        with restride.torch.enabled(min_bytes=NEVER):
+            pass
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+# ---- on and off
+
+
+def run(code, **environment):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **environment})
+
+
+STATE = "import torch, restride.torch, json; x = torch.rand(64, 64)\n"
+
+
+def test_off_until_it_is_enabled_and_off_again():
+    code = STATE + (
+        "def taken(): restride.torch.stats(reset=True); x.T.contiguous(); return restride.torch.stats().seen\n"
+        "a = taken(); restride.torch.enable(min_bytes=0); b = taken(); restride.torch.enable(); c = taken()\n"
+        "restride.torch.disable(); d = taken(); restride.torch.disable()\n"
+        "print(json.dumps([a, b, c, d]))"
+    )
+    ran = run(code)
+    assert json.loads(ran.stdout) == [0, 1, 1, 0]
+    assert ran.stderr.count("\n") == 1 and "copies by restride" in ran.stderr and "Warning" not in ran.stderr
+
+
+def test_a_variable_turns_it_on():
+    code = "import torch; x = torch.rand(128, 128).T.contiguous(); import restride._drop_in as d; print(d._min_bytes, d.stats().taken if d._min_bytes else 0)"
+    assert run(code, RESTRIDE_TORCH="1").stdout.split() == ["16384", "1"]
+    assert run(code, RESTRIDE_TORCH="0").stdout.split() == ["None", "0"]
+    quiet = run(code, RESTRIDE_TORCH="1", RESTRIDE_QUIET="1")
+    assert quiet.stderr == ""
+
+
+def test_another_s_kernel_is_named_and_left_alone():
+    code = STATE + (
+        "library = torch.library.Library('aten', 'IMPL')\n"
+        "def mine(self, src, non_blocking=False): print('mine'); return self\n"
+        "library.impl('copy_', mine, 'CPU')\n"
+        "try: restride.torch.enable()\n"
+        "except RuntimeError as error: print(error)\n"
+        "torch.zeros(2).copy_(torch.ones(2))"
+    )
+    ran = run(code)
+    assert "aten::copy_ has another kernel for CPU already, registered at" in ran.stdout
+    assert ran.stdout.rstrip().endswith("mine")
+
+
+def test_a_torch_that_it_was_not_built_for_is_left_alone():
+    code = (
+        "import restride_torch._built as b; b.TORCH = '1.2.3'\n"
+        "import torch, restride_torch; restride_torch.autoload(); print(torch.ones(2, 2).T.contiguous().sum().item())"
+    )
+    ran = run("import os, sys; sys.modules.pop('torch', None)\n" + code, RESTRIDE_TORCH="1", TORCH_DEVICE_BACKEND_AUTOLOAD="0")
+    assert "torch is left alone: restride-torch was built for torch 1.2.3" in ran.stderr and ran.stdout == "4.0\n"
+
+
+def test_arguments():
+    with pytest.raises(ValueError, match="give some of"):
+        restride.torch.enable(ops=("add",))
+    with pytest.raises(ValueError, match="min_bytes"):
+        restride.torch.enable(min_bytes=-1)
+
+
+def test_stats_name_where_time_went():
+    x = torch.randn(1024, 1024)
+    restride.torch.stats(reset=True)
+    for _ in range(3):
+        x.T.contiguous()
+    stats = restride.torch.stats()
+    assert stats.taken == 3 and stats.bytes == 3 * 4 * 1024**2 and stats.nanoseconds > 0
+    assert stats.most[0].copy == "f32 (1024,1024):(1,1024) -> f32 (1024,1024):(1024,1)" and stats.most[0].calls == 3
+    assert "f32 (1024,1024)" in str(stats) and "3 by restride" in str(stats)
