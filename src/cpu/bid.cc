@@ -36,13 +36,10 @@ std::int64_t lines_for_runs(std::int64_t bytes, std::int64_t run_bytes, std::int
   return bytes / run * lines_of(run) + lines_of(bytes % run);
 }
 
-Bid base_bid(const Canonical& c, const CpuMachine& m) {
-  Bid k;
-  if (!c.two_sided) {
-    k.read_lines = lines_for_runs(c.src_bytes(), run_bytes(c, false), m.line_bytes);
-    k.written_lines = lines_for_runs(c.dst_bytes(), run_bytes(c, true), m.line_bytes);
-  }
-  return k;
+Lines lines_of(const Canonical& c, const CpuMachine& m) {
+  if (c.two_sided) return {};
+  return {lines_for_runs(c.src_bytes(), run_bytes(c, false), m.line_bytes),
+          lines_for_runs(c.dst_bytes(), run_bytes(c, true), m.line_bytes)};
 }
 
 bool streams(const Canonical& c, const CpuMachine& m) noexcept { return c.dst_bytes() >= m.stream_from_bytes; }

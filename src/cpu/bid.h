@@ -20,8 +20,11 @@ struct Question {
 
 /// A bid under way: its time is predicted from lines as the machine's numbers were fitted to them. Runs lie anywhere,
 /// what a broadcast repeats counts each time, and lines of dst with gaps count twice, as they are read before they are
-/// written. Of what a copy touches, `plan_cpu` tells in the prediction.
+/// written. Of what a copy touches, `plan_cpu` tells in the prediction. A kernel gets its bid with the lines that any
+/// kernel moves, as a refusal without a reason.
 struct Bid : Candidate {
+  Bid() noexcept {}  // a defaulted one would clear the room for parameters first
+
   std::int64_t read_lines = 0;
   std::int64_t written_lines = 0;
 };
@@ -29,8 +32,12 @@ struct Bid : Candidate {
 /// Lines a side takes when it walks runs of `run_bytes` that follow each other at random alignment.
 std::int64_t lines_for_runs(std::int64_t bytes, std::int64_t run_bytes, std::int64_t line);
 
-/// A bid with the lines that any kernel moves, not applying yet.
-Bid base_bid(const layout::Canonical& c, const CpuMachine& m);
+/// The lines that any kernel moves.
+struct Lines {
+  std::int64_t read = 0;
+  std::int64_t written = 0;
+};
+Lines lines_of(const layout::Canonical& c, const CpuMachine& m);
 
 /// Whether stores bypass the caches, and whether src is then prefetched near.
 bool streams(const layout::Canonical& c, const CpuMachine& m) noexcept;

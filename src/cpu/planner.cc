@@ -35,6 +35,11 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
   if (c.units == 0) return plan::nothing_to_do(DeviceKind::kCpu, machine.name);
   std::array<Bid, std::size(kKernels)> bids;
   std::array<const Candidate*, std::size(kKernels)> order;
+  const Lines lines = lines_of(c, machine);
+  for (Bid& k : bids) {
+    k.read_lines = lines.read;
+    k.written_lines = lines.written;
+  }
   for (std::size_t i = 0; i < bids.size(); ++i) {
     if (i == 0 || kKernels[i].bid != kKernels[i - 1].bid) kKernels[i].bid({c, machine, forced}, &bids[i]);
     bids[i].kernel = kKernels[i].name;

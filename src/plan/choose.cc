@@ -8,9 +8,7 @@
 namespace restride::plan {
 namespace {
 
-bool better(const Candidate& a, const Candidate& b) {
-  return a.applies != b.applies ? a.applies : a.applies && a.predicted.time_ns < b.predicted.time_ns;
-}
+bool better(const Candidate& a, const Candidate& b) { return a.predicted.time_ns < b.predicted.time_ns; }
 
 bool is_kernel(std::string_view forced) { return forced.find('/') != std::string_view::npos; }
 
@@ -58,13 +56,15 @@ Decision choose(DeviceKind device, std::string_view costs, std::span<const Candi
   d.chosen = *chosen;
   detail::FixedVector<const Candidate*, kMostKernels> order;
   for (const Candidate* k : bids) {
-    if (k == chosen) continue;
+    if (k == chosen || !k->applies) continue;
     std::size_t at = order.size();
     order.push_back(k);
     for (; at > 0 && better(*k, *order[at - 1]); --at) order[at] = order[at - 1];
     order[at] = k;
   }
   for (const Candidate* k : order) d.others.push_back(*k);
+  for (const Candidate* k : bids)
+    if (!k->applies) d.others.push_back(*k);
   return d;
 }
 

@@ -52,7 +52,6 @@ void bid_buffered(const Question& q, Bid* bid) {
   const Canonical& c = q.c;
   const CpuMachine& m = q.machine;
   Bid& k = *bid;
-  k = base_bid(c, m);
   BufferedSets sets;
   Targets targets;
   if (!choose_sets(c, m, &sets, &targets)) {

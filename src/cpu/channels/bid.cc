@@ -28,7 +28,6 @@ double run_ends_ns(const Canonical& c, const Channels& channels, const CpuMachin
 
 /// Both directions: what is on the interleaved side is read or written once either way.
 void bid_one(const Canonical& c, const Channels& channels, const CpuMachine& m, Bid* k) {
-  *k = base_bid(c, m);
   k->applies = true;
   push_stream_and_near(k, c, m);
   const std::int64_t unit = channels.together ? c.dst_unit : c.src_unit;

@@ -6,7 +6,7 @@ namespace restride::cpu {
 
 void bid_gather(const Question& q, Bid* bid) {
   const layout::Canonical& c = q.c;
-  Bid k = base_bid(c, q.machine);
+  Bid& k = *bid;
   k.applies = true;
   if (c.two_sided) {
     k.read_lines = k.written_lines = c.units;
@@ -19,7 +19,6 @@ void bid_gather(const Question& q, Bid* bid) {
   const auto units = static_cast<double>(c.units);
   set_time(&k, stream_ns(k, q.machine), units * q.machine.row_ns / static_cast<double>(run),
            units * (q.machine.unit_ns + q.machine.gather_unit_ns));
-  *bid = k;
 }
 
 }  // namespace restride::cpu

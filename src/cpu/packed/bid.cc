@@ -108,10 +108,12 @@ int uneven_cuts(const Canonical& c, const PackedSets& s) {
   return uneven;
 }
 
-/// The bid with runs that aim for `run` bytes in dst and `read` in src, which make these sets.
-Bid offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std::int64_t run, std::int64_t read) {
-  Bid k = base_bid(c, m);
+/// Makes `bid` the one with runs that aim for `run` bytes in dst and `read` in src, which make these sets.
+void offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std::int64_t run, std::int64_t read,
+           Bid* bid) {
+  Bid& k = *bid;
   k.applies = true;
+  k.params.clear();
   k.params.push_back({ParamId::kRunBytes, run});
   k.params.push_back({ParamId::kReadBytes, read});
   k.params.push_back({ParamId::kWay, static_cast<std::int64_t>(PackedWay::kByShape)});
@@ -140,9 +142,8 @@ Bid offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std::
     pages *= m.packed_many_runs;  // planes leave run by run
   const std::int64_t runs = sets.units / sets.src_run_units + sets.units / sets.dst_run_units;
   const double tables_ns = table_ns * (uneven > 1 ? std::max(1.0, tiles / 4) : 1.0);
-  set_time(&k, stream_ns(k, m) * pages, m.packed_start_ns + tiles * m.row_ns * static_cast<double>(runs),
+  set_time(bid, stream_ns(k, m) * pages, m.packed_start_ns + tiles * m.row_ns * static_cast<double>(runs),
            static_cast<double>(c.units) * way.unit_ns + tables_ns);
-  return k;
 }
 
 }  // namespace
@@ -167,12 +168,13 @@ void bid_packed(const Question& q, Bid* bid) {
     return;
   }
   Bid& best = *bid;
-  best = offer(c, m, sets, run, run);
+  offer(c, m, sets, run, run, &best);
   if (sets.units == sets.dst_run_units) return;
   const int uneven = uneven_cuts(c, sets);
   for (std::int64_t read = 2 * run; read <= kPackedRunBytes; read *= 2) {
     if (!packed_sets(c, run, read, max_units, kPackedModes, &sets) || uneven_cuts(c, sets) > uneven) break;
-    const Bid longer = offer(c, m, sets, run, read);
+    Bid longer;
+    offer(c, m, sets, run, read, &longer);
     if (longer.predicted.time_ns < best.predicted.time_ns) best = longer;
   }
 }

@@ -15,7 +15,6 @@ using layout::Canonical;
 namespace {
 
 void bid_records(const Canonical& c, const Canonical& r, const CpuMachine& m, Bid* k) {
-  *k = base_bid(c, m);
   k->applies = true;
   push_stream_and_near(k, c, m);
   k->params.push_back({ParamId::kRecordBytes, r.dst_unit});
@@ -41,7 +40,6 @@ bool follows_src(const Canonical& c, const CpuMachine& m) {
 }
 
 void bid_units(const Canonical& c, const CpuMachine& m, Bid* k) {
-  *k = base_bid(c, m);
   k->applies = true;
   push_stream_and_near(k, c, m);
   k->params.push_back(

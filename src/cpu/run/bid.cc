@@ -13,21 +13,21 @@ void bid_run(const Question& q, Bid* bids) {
     units.reason = pieces.reason = "the copy is not one run contiguous on both sides";
     return;
   }
-  Bid k = base_bid(c, q.machine);
-  k.applies = true;
-  set_time(&k, stream_ns(k, q.machine), 0, 0);
-  push_stream_and_near(&k, c, q.machine);
-  const bool near = k.get(ParamId::kNear) != 0 && !c.modes.empty();
-  units = pieces = k;
-  if (!c.modes.empty())
-    pieces.params.push_back({ParamId::kLoop, static_cast<std::int64_t>(loop_of(c, streams(c, q.machine), near))});
-  if (near && !q.wants("run/units")) {
-    units.applies = false;
+  const auto offer = [&](Bid* k) {
+    k->applies = true;
+    set_time(k, stream_ns(*k, q.machine), 0, 0);
+    push_stream_and_near(k, c, q.machine);
+  };
+  const bool near = reads_near(c, q.machine) && !c.modes.empty();
+  if (near && !q.wants("run/units"))
     units.reason = "pieces are prefetched near";
-  }
+  else
+    offer(&units);
   if (c.modes.empty() || (!near && !q.wants("run/pieces"))) {
-    pieces.applies = false;
     pieces.reason = c.modes.empty() ? "one unit has no pieces" : "nothing is prefetched near";
+  } else {
+    offer(&pieces);
+    pieces.params.push_back({ParamId::kLoop, static_cast<std::int64_t>(loop_of(c, streams(c, q.machine), near))});
   }
 }
 

@@ -187,7 +187,6 @@ bool has_three_parts(const Canonical& r, const CpuMachine& m) {
 }
 
 void bid_records(const Canonical& c, const Canonical& r, const TileSets& sets, const CpuMachine& m, Bid* k) {
-  *k = base_bid(c, m);
   k->applies = true;
   k->params.push_back({ParamId::kRecordBytes, r.dst_unit});
   record_tile_shape(r, sets, k);
@@ -237,7 +236,6 @@ void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m,
 }
 
 void bid_units(const Canonical& c, const TileSets& sets, const CpuMachine& m, Bid* k) {
-  *k = base_bid(c, m);
   k->applies = true;
   tile_shape(c, sets, m, k);
   push_stream_and_near(k, c, m);
