@@ -13,6 +13,7 @@
 #include "src/api/plan_impl.h"
 #include "src/layout/canonical.h"
 #include "src/layout/describe.h"
+#include "tools/array_request.h"
 #include "tools/commands.h"
 #include "tools/input_options.h"
 #include "tools/io/json_text.h"
@@ -140,16 +141,22 @@ Layout layout_alone(const ExplainArguments& a) {
   return layout_named(a.what);
 }
 
+io::ArrayEntry entry_of(const Layout& layout) {
+  io::ArrayEntry entry;
+  entry.layout = layout;
+  return entry;
+}
+
 Sides sides_of(const ExplainArguments& a) {
   std::error_code unknown;  // whatever it is, it is no file
   const bool exists = std::filesystem::exists(a.what, unknown);
   const std::size_t arrow = a.what.find("->");
   if (!exists && arrow != std::string::npos) return parse_arrow(a.what, arrow, a);
-  const Layout layout = !exists && looks_like_layout(a.what)
-                            ? layout_alone(a)
-                            : io::open_array(a.what, to_open_options(a.input)).entry.layout;
+  const bool is_layout = !exists && looks_like_layout(a.what);
+  const io::ArrayEntry entry =
+      is_layout ? entry_of(layout_alone(a)) : io::open_array(a.what, to_open_options(a.input)).entry;
   note_typed_order(a.view);
-  const CopyRequest r = apply(a.view, layout);
+  const CopyRequest r = request_for(a.view, entry);
   return {r.dst, r.src, r.views, false};
 }
 

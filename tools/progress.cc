@@ -23,16 +23,22 @@ Progress::~Progress() {
   if (shown_) fmt::print(stderr, "\r\x1b[K");
 }
 
-void Progress::update(std::uint64_t done, std::uint64_t total) {
+void Progress::show(const std::string& line) {
+  shown_ = true;
+  fmt::print(stderr, "\r\x1b[K{}", line);
+  std::fflush(stderr);
+}
+
+void Progress::update(double done) {
   using namespace std::chrono_literals;
   const auto now = Clock::now();
-  if (!wanted_ || now - start_ < 1s || now - last_ < 100ms || total == 0) return;
+  if (!wanted_ || now - start_ < 1s || now - last_ < 100ms || moved_bytes_ <= 0) return;
   last_ = now;
-  shown_ = true;
-  const double part = static_cast<double>(done) / static_cast<double>(total);
-  const double seconds = std::chrono::duration<double>(now - start_).count();
-  fmt::print(stderr, "\r\x1b[K{}", progress_line(part, moved_bytes_, seconds));
-  std::fflush(stderr);
+  show(progress_line(done / moved_bytes_, moved_bytes_, std::chrono::duration<double>(now - start_).count()));
+}
+
+void Progress::finishing(bool sync) {
+  if (wanted_ && sync) show("waiting until the device has the data (--no-sync does not wait)");
 }
 
 }  // namespace restride::tools

@@ -16,11 +16,16 @@ class Progress {
   Progress(bool wanted, std::int64_t moved_bytes);
   ~Progress();  ///< wipes the line
   Progress(const Progress&) = delete;
-  void update(std::uint64_t done, std::uint64_t total);
+  /// `done` of them.
+  void update(double done);
+  /// The work is done, and what follows has no measure: the file gets its name, behind the device when `sync` says so.
+  void finishing(bool sync);
 
  private:
   using Clock = std::chrono::steady_clock;
   bool wanted_;
+  void show(const std::string& line);
+
   double moved_bytes_;
   bool shown_ = false;
   Clock::time_point start_ = Clock::now();

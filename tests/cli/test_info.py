@@ -44,10 +44,12 @@ def test_info_lists_tensors_in_the_order_of_their_bytes(restride, tmp_path):
     write_safetensors(tmp_path / "m.safetensors", {
         "wte": {"dtype": "BF16", "shape": [4, 2], "data_offsets": [8, 24]},
         "bias": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
-        "odd": {"dtype": "F4", "shape": [4], "data_offsets": [24, 26]}, "__metadata__": {"format": "pt"}}, bytes(26))
+        "odd": {"dtype": "F3", "shape": [4], "data_offsets": [24, 26]}, "four": {"dtype": "F4", "shape": [2, 2], "data_offsets": [26, 28]},
+        "__metadata__": {"format": "pt"}}, bytes(28))
     lines = restride("info", "m.safetensors").out.splitlines()
     assert lines[:2] == ["bias  f32   (2)    8 bytes", "wte   bf16  (4,2)  16 bytes"]
-    assert lines[2].startswith("odd   cannot be read: ") and "F4" in lines[2]
+    assert lines[2].startswith("odd   cannot be read: ") and "F3" in lines[2]
+    assert lines[3] == "four  F4    (2,2)  2 bytes"
     assert restride("info", "m.safetensors:wte").out == "wte  bf16  (4,2)  16 bytes\n"
 
 

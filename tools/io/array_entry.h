@@ -8,12 +8,18 @@
 
 namespace restride::io {
 
+/// Where arrays lie or go; a folder holds .npy files.
+enum class FileFormat { kNpy, kNpz, kSafetensors, kRaw, kFolder };
+
 struct ArrayEntry {
   std::string name;                    ///< member or tensor; empty where a format holds one array
   Layout layout;                       ///< offset_bytes counts from the first byte of the source that was parsed
   std::int64_t swap_bytes = 0;         ///< size of the big-endian words that elements consist of; 0: little-endian
   std::int64_t opaque_word_bytes = 0;  ///< the same of an opaque element, which moves unswapped until it is named
-  std::string npy_descr;    ///< NumPy's name of an opaque element ("<U5", "<M8[ns]"), to write it back; else empty
+  std::string npy_descr;  ///< NumPy's name of an opaque element ("<U5", "<M8[ns]"), to write it back; else empty
+  std::string safetensors_dtype;  ///< the same of safetensors ("F8_E8M0")
+  int bits = 0;  ///< of packed elements narrower than a byte, of which the layout says how many there are, as
+                 ///< if each had a byte; 0: none are
   std::string unsupported;  ///< why nobody can read it, though others beside it can be read; its layout is empty
 };
 

@@ -17,8 +17,8 @@ class DeviceStage {
   ~DeviceStage();
 
   /// Copies `from`, in host memory, to the elements that `to` names in the piece on the device.
-  /// The part's span (byte_range) must fit into part_bytes.
-  void copy_in(const Layout& to, const ConstTensor& from, const Options& options);
+  /// The part's span (byte_range) must fit into part_bytes. Returns the seconds that measuring took in front of it.
+  double copy_in(const Layout& to, const ConstTensor& from, const Options& options);
   /// Brings the first `bytes` of the piece to host memory, done on return.
   void download(void* to, std::uint64_t bytes);
 

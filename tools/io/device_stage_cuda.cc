@@ -4,6 +4,7 @@
 #include <restride/error.hpp>
 
 #include "tools/io/device_stage.h"
+#include "tools/io/measure_apart.h"
 
 namespace restride::io {
 namespace {
@@ -44,9 +45,9 @@ DeviceStage::DeviceStage(std::uint64_t piece_bytes, std::uint64_t part_bytes, in
 
 DeviceStage::~DeviceStage() = default;
 
-void DeviceStage::copy_in(const Layout& to, const ConstTensor& from, const Options& options) {
+double DeviceStage::copy_in(const Layout& to, const ConstTensor& from, const Options& options) {
   const auto [first, last] = byte_range(from.layout);
-  if (first == last) return;
+  if (first == last) return 0;
   std::byte* origin = state_->part.get() + (first % kAlign + kAlign) % kAlign - first;
   // Ordered behind the copy that last read the buffer; pageable memory is taken before the call returns.
   check(cudaMemcpyAsync(origin + first, static_cast<const std::byte*>(from.data) + first,
@@ -54,7 +55,11 @@ void DeviceStage::copy_in(const Layout& to, const ConstTensor& from, const Optio
         "bringing input to the GPU");
   Options here = options;
   here.stream = nullptr;
-  copy(Tensor{state_->piece.get(), to}, ConstTensor{origin, from.layout}, here);
+  const Tensor target{state_->piece.get(), to};
+  const ConstTensor source{origin, from.layout};
+  const double measured = measure_apart(target, source, here);
+  copy(target, source, here);
+  return measured;
 }
 
 void DeviceStage::download(void* to, std::uint64_t bytes) {

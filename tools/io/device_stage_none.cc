@@ -11,7 +11,7 @@ DeviceStage::DeviceStage(std::uint64_t, std::uint64_t, int) {
   throw DeviceError("no GPU: " + cuda_status().reason + "; leave out --device cuda");
 }
 DeviceStage::~DeviceStage() = default;
-void DeviceStage::copy_in(const Layout&, const ConstTensor&, const Options&) {}
+double DeviceStage::copy_in(const Layout&, const ConstTensor&, const Options&) { return 0; }
 void DeviceStage::download(void*, std::uint64_t) {}
 
 }  // namespace restride::io

@@ -28,11 +28,37 @@ InputFile::InputFile(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::m
   if (S_ISDIR(st.st_mode)) throw IoError("cannot read " + path_ + ": it is a directory");
   if (!S_ISREG(st.st_mode))
     throw IoError("cannot read " + path_ +
-                  ": it is no regular file; a pipe or device cannot be mapped, so save it to a file first");
+                  ": it is no regular file; a pipe or device cannot be mapped, so save it to a file, or give - as "
+                  "the name and it as standard input");
   size_ = static_cast<std::uint64_t>(st.st_size);
   written_ = st.st_mtim;
   device_ = st.st_dev;
   inode_ = st.st_ino;
+}
+
+InputFile open_input(const std::string& path) {
+  if (path != "-") return InputFile(path);
+  const std::string shown = "standard input";
+  static Fd held;  // who asks again gets the same
+  const auto again = [&] { return InputFile(Fd(::fcntl(held.get(), F_DUPFD_CLOEXEC, 0)), shown); };
+  if (held) return again();
+  struct stat st {};
+  if (::fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) && ::lseek(STDIN_FILENO, 0, SEEK_CUR) == 0)
+    return {Fd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)), shown};
+  if (::isatty(STDIN_FILENO) == 1) throw IoError("standard input is a terminal; redirect or pipe a file into it");
+  Fd all = nameless_file();
+  std::vector<std::uint8_t> piece(1 << 20);
+  for (std::uint64_t at = 0;;) {
+    const ssize_t n = ::read(STDIN_FILENO, piece.data(), piece.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw IoError(errno_message("read", shown));
+    if (n == 0) break;
+    write_fully(all.get(), at, std::span(piece).first(static_cast<std::size_t>(n)),
+                "the temporary file for standard input (TMPDIR says where)");
+    at += static_cast<std::uint64_t>(n);
+  }
+  held = std::move(all);
+  return again();
 }
 
 void InputFile::require_unchanged() const {

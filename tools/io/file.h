@@ -44,6 +44,10 @@ class InputFile final : public ByteSource {
   ino_t inode_ = 0;
 };
 
+/// The file at `path`, or for "-" what standard input holds: a file that it was redirected from itself, of anything
+/// else all that comes, in a nameless file. Errors: IoError.
+InputFile open_input(const std::string& path);
+
 /// Bytes [first, last) of a file, mapped read-only. Reading pages that the file has lost raises SIGBUS, which
 /// signals.h turns into a message and an exit.
 class Mapping {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/io/naming.h"
 #include "tools/io/npy.h"
 #include "tools/io/npz.h"
 #include "tools/io/safetensors.h"
@@ -52,45 +53,15 @@ const auto& choose(const Entries& entries, const std::string& wanted, const std:
                                      : fmt::format("{} holds no '{}'; it has {}", path, printable(wanted), names));
 }
 
-/// What `parse` makes of a file or a member; errors of its content begin with its name.
-template <class Parse>
-auto naming(const std::string& what, Parse&& parse) -> decltype(parse()) {
-  try {
-    return parse();
-  } catch (const ParseError& e) {
-    throw ParseError(what + ": " + e.what());
-  } catch (const UnsupportedError& e) {
-    throw UnsupportedError(what + ": " + e.what());
-  } catch (const RangeError& e) {  // a shape whose bytes nothing can address
-    throw RangeError(what + ": " + e.what());
-  }
-}
-
 OpenArray open_npz(InputFile file, const std::string& wanted) {
   std::vector<ZipMember> arrays = read_zip_directory(file);
   // Folders and notes may lie beside the arrays; whoever names one hears that it is none.
   std::erase_if(arrays, [&](const ZipMember& m) { return !m.name.ends_with(".npy") && m.name != wanted; });
   const ZipMember& member = choose(arrays, wanted, ".npy", file.path());
   const std::string shown = file.path() + ":" + member.name;
-  const std::uint64_t data = zip_member_data(file, member);
-  const auto naming_member = [&](auto&& parse) { return naming("member '" + printable(member.name) + "'", parse); };
-  if (!member.deflated) {
-    ArrayEntry entry = naming_member([&] { return parse_npy(SubSource(file, data, member.bytes)); });
-    entry.layout.offset_bytes += static_cast<std::int64_t>(data);
-    entry.name = member.name;
-    return {std::move(file), std::move(entry), shown};
-  }
-  naming_member([&] { return parse_deflated_npy(file, member); });  // before all of it is unpacked
-  Fd unpacked = nameless_file();
-  std::uint64_t at = 0;
-  inflate_zip_member(file, member, [&](Bytes piece) {
-    write_fully(unpacked.get(), at, piece, "the temporary file for " + shown + " (TMPDIR says where)");
-    at += piece.size();
-  });
-  InputFile plain(std::move(unpacked), shown);
-  ArrayEntry entry = naming_member([&] { return parse_npy(plain); });
-  entry.name = member.name;
-  return {std::move(plain), std::move(entry), shown};
+  ArrayEntry entry = parse_npz_member(file, member);  // of a deflated one before all of it is unpacked
+  if (member.deflated) return {unpack_npz_member(file, member), std::move(entry), shown};
+  return {std::move(file), std::move(entry), shown};
 }
 
 OpenArray open_safetensors(InputFile file, const std::string& wanted) {
@@ -112,36 +83,24 @@ OpenArray open_raw(InputFile file, const OpenOptions& options) {
   return {std::move(file), std::move(entry), std::move(shown)};
 }
 
-enum class Format { kNpy, kNpz, kSafetensors };
-
-/// Told by the first bytes where they tell. `remedy`: what to do about a file that is none of them.
-Format format_of(const InputFile& file, const std::string& path, std::string_view remedy) {
-  std::array<std::uint8_t, 6> magic{};
-  file.read(0, std::span(magic).first(std::min<std::uint64_t>(magic.size(), file.size())));
-  const std::string_view head(reinterpret_cast<const char*>(magic.data()), magic.size());
-  if (head == "\x93NUMPY") return Format::kNpy;
-  if (head.starts_with("PK\3\4") || head.starts_with("PK\5\6")) return Format::kNpz;
-  if (path.ends_with(".safetensors")) return Format::kSafetensors;
-  if (path.ends_with(".npy") || path.ends_with(".npz"))
-    throw ParseError("it is damaged: it does not begin as its name says");
-  throw ArgumentError(fmt::format("{} is no .npy, .npz or .safetensors file; {}", path, remedy));
-}
+std::string shown_path(const PathAndMember& where) { return where.path == "-" ? "standard input" : where.path; }
 
 void refuse_member_of_npy(const PathAndMember& where) {
-  if (!where.member.empty()) throw ArgumentError(where.path + " is one array; leave out '" + where.behind + "'");
+  if (!where.member.empty()) throw ArgumentError(shown_path(where) + " is one array; leave out '" + where.behind + "'");
 }
 
 OpenArray open_by_content(const PathAndMember& where, const OpenOptions& options) {
-  InputFile file(where.path);
+  InputFile file = open_input(where.path);
   if (options.raw_layout) return open_raw(std::move(file), options);
-  switch (format_of(file, where.path, "say how its bytes lie: --in-layout 'f32 (480,640,3)'")) {
-    case Format::kNpz: return open_npz(std::move(file), where.member);
-    case Format::kSafetensors: return open_safetensors(std::move(file), where.member);
-    case Format::kNpy: break;
+  switch (format_of(file, "say how its bytes lie: --in-layout 'f32 (480,640,3)'")) {
+    case FileFormat::kNpz: return open_npz(std::move(file), where.member);
+    case FileFormat::kSafetensors: return open_safetensors(std::move(file), where.member);
+    default: break;
   }
   refuse_member_of_npy(where);
   ArrayEntry entry = parse_npy(file);
-  return {std::move(file), std::move(entry), where.path};
+  std::string shown = file.path();
+  return {std::move(file), std::move(entry), std::move(shown)};
 }
 
 ListedArray listed_array(const std::string& name, const ArrayEntry& entry) {
@@ -154,11 +113,9 @@ ListedArray listed_array(const std::string& name, const ArrayEntry& entry) {
 
 /// What cannot be read is listed, too, because what lies beside it can.
 ListedArray listed_member(const InputFile& file, const ZipMember& member) {
-  const std::string name = member.name.substr(0, member.name.size() - std::string_view(".npy").size());
+  const std::string name = array_of_member(member.name);
   try {
-    const std::uint64_t data = zip_member_data(file, member);
-    return listed_array(
-        name, member.deflated ? parse_deflated_npy(file, member) : parse_npy(SubSource(file, data, member.bytes)));
+    return listed_array(name, parse_npz_member(file, member));
   } catch (const Error& e) {
     return {name, "", "", {}, member.bytes, false, e.what()};
   }
@@ -166,39 +123,77 @@ ListedArray listed_member(const InputFile& file, const ZipMember& member) {
 
 ListedArray listed_tensor(const SafetensorsTensor& t) {
   ListedArray out{t.name, t.unknown_dtype, "", t.extents, t.last - t.first, false, ""};
-  if (t.dtype)
-    out.dtype = name(*t.dtype);
+  if (t.dtype != nullptr)
+    out.dtype = t.dtype->dtype == DType::kBytes ? t.dtype->name : name(t.dtype->dtype);
   else
     out.problem = entry_of(t).unsupported;
   return out;
 }
 
 ArrayList list_by_content(const PathAndMember& where) {
-  const InputFile file(where.path);
+  const InputFile file = open_input(where.path);
   ArrayList out;
-  switch (format_of(file, where.path, "nothing in it says what its bytes are")) {
-    case Format::kNpy: refuse_member_of_npy(where); return {"npy", {listed_array("", parse_npy(file))}};
-    case Format::kNpz:
+  switch (format_of(file, "nothing in it says what its bytes are")) {
+    case FileFormat::kNpy: refuse_member_of_npy(where); return {"npy", {listed_array("", parse_npy(file))}};
+    case FileFormat::kNpz:
       out.format = "npz";
       for (const ZipMember& member : read_zip_directory(file))
         if (member.name.ends_with(".npy")) out.arrays.push_back(listed_member(file, member));
       break;
-    case Format::kSafetensors:
+    case FileFormat::kSafetensors:
       out.format = "safetensors";
       for (const SafetensorsTensor& t : parse_safetensors(file)) out.arrays.push_back(listed_tensor(t));
       break;
+    default: break;
   }
   if (where.member.empty()) return out;
-  const std::string_view member = where.member;
-  const std::string wanted(out.format == "npz" && member.ends_with(".npy") ? member.substr(0, member.size() - 4)
-                                                                           : member);
+  const std::string wanted = out.format == "npz" ? array_of_member(where.member) : where.member;
   return {out.format, {choose(out.arrays, wanted, "", where.path)}};
 }
 
-/// Elements that were only moved are words from now on, and big-endian ones must be swapped like all others.
+/// The length of a header that can be there, and a header's first character.
+bool looks_like_safetensors(const InputFile& file) {
+  if (file.size() < 10) return false;
+  const std::vector<std::uint8_t> head = file.read(0, 9);
+  return head[8] == '{' && load_le(head.data(), 8) <= file.size() - 8;
+}
+
+}  // namespace
+
+FileFormat format_of(const InputFile& file, std::string_view remedy) {
+  const std::string& path = file.path();
+  std::array<std::uint8_t, 6> magic{};
+  file.read(0, std::span(magic).first(std::min<std::uint64_t>(magic.size(), file.size())));
+  const std::string_view head(reinterpret_cast<const char*>(magic.data()), magic.size());
+  if (head == "\x93NUMPY") return FileFormat::kNpy;
+  if (head.starts_with("PK\3\4") || head.starts_with("PK\5\6")) return FileFormat::kNpz;
+  if (path.ends_with(".safetensors") || looks_like_safetensors(file)) return FileFormat::kSafetensors;
+  if (path.ends_with(".npy") || path.ends_with(".npz"))
+    throw ParseError("it is damaged: it does not begin as its name says");
+  throw ArgumentError(fmt::format("{} is no .npy, .npz or .safetensors file; {}", path, remedy));
+}
+
+PathAndMember split_spec(const std::string& spec) {
+  if (spec == "-") return {spec, "", ""};
+  if (is_regular_file(spec)) return {spec, "", ""};
+  for (const char separator : {':', '/'})
+    for (std::size_t at = spec.find(separator); at != std::string::npos; at = spec.find(separator, at + 1)) {
+      const std::string path = spec.substr(0, at);
+      if (at + 1 < spec.size() && (is_regular_file(path) || may_hold_members(path)))
+        return {path, spec.substr(at + 1), spec.substr(at)};
+    }
+  return {spec, "", ""};
+}
+
 void reinterpret_entry(ArrayEntry& entry, const Element& element) {
+  if (entry.bits != 0)
+    throw UnsupportedError(
+        fmt::format("{} has {} bits an element, and no dtype of restride has so few; leave out "
+                    "--in-dtype",
+                    entry.safetensors_dtype, entry.bits));
   entry.layout = reinterpret(entry.layout, element);
   entry.npy_descr.clear();
+  entry.safetensors_dtype.clear();
   const std::int64_t from = std::exchange(entry.opaque_word_bytes, 0);
   if (element.dtype == DType::kBytes) return;
   entry.swap_bytes = std::max(entry.swap_bytes, from);
@@ -210,29 +205,16 @@ void reinterpret_entry(ArrayEntry& entry, const Element& element) {
                     entry.swap_bytes, to_string(element), word));
 }
 
-}  // namespace
-
-PathAndMember split_spec(const std::string& spec) {
-  if (is_regular_file(spec)) return {spec, "", ""};
-  for (const char separator : {':', '/'})
-    for (std::size_t at = spec.find(separator); at != std::string::npos; at = spec.find(separator, at + 1)) {
-      const std::string path = spec.substr(0, at);
-      if (at + 1 < spec.size() && (is_regular_file(path) || may_hold_members(path)))
-        return {path, spec.substr(at + 1), spec.substr(at)};
-    }
-  return {spec, "", ""};
-}
-
 OpenArray open_array(const std::string& spec, const OpenOptions& options) {
   const PathAndMember where = split_spec(spec);
-  OpenArray array = naming(where.path, [&] { return open_by_content(where, options); });
+  OpenArray array = naming(shown_path(where), [&] { return open_by_content(where, options); });
   if (options.reinterpret) reinterpret_entry(array.entry, *options.reinterpret);
   return array;
 }
 
 ArrayList list_arrays(const std::string& spec) {
   const PathAndMember where = split_spec(spec);
-  return naming(where.path, [&] { return list_by_content(where); });
+  return naming(shown_path(where), [&] { return list_by_content(where); });
 }
 
 }  // namespace restride::io

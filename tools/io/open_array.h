@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/io/array_entry.h"
@@ -23,9 +24,17 @@ struct OpenOptions {
   std::optional<Element> reinterpret;  ///< what the elements really are: same size, same bits
 };
 
-/// The format is told by the first bytes, not the name. A member is named behind ':' or '/'; a file with a
-/// single one needs no name.
-/// Errors: IoError, ParseError, UnsupportedError, ArgumentError (no such member, several and none named).
+/// Told by the first bytes where they tell: of .safetensors by its name, too. `remedy`: what to do about a file that is
+/// none. Errors: ParseError, ArgumentError.
+FileFormat format_of(const InputFile& file, std::string_view remedy);
+
+/// Says what an array's elements really are. Those that were only moved are words from now on, and big-endian ones must
+/// be swapped like all others. Errors: those of reinterpret; UnsupportedError (words of another size, packed elements).
+void reinterpret_entry(ArrayEntry& entry, const Element& element);
+
+/// The format is told by the first bytes, not the name; "-" is standard input. A member is named behind ':' or '/'; a
+/// file with a single one needs no name. Errors: IoError, ParseError, UnsupportedError, ArgumentError (no such member,
+/// several and none named).
 OpenArray open_array(const std::string& spec, const OpenOptions& options = {});
 
 /// What a file says of one of its arrays. A file may hold a million.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,19 +20,35 @@ namespace {
 
 constexpr base::JsonLimits kLimits{100'000'000, 3};  // file { tensor { shape [ ... ] } }
 
-constexpr struct {
-  std::string_view name;
-  DType dtype;
-} kDtypes[] = {{"BOOL", DType::kBool}, {"U8", DType::kU8},   {"U16", DType::kU16},        {"U32", DType::kU32},
-               {"U64", DType::kU64},   {"I8", DType::kI8},   {"I16", DType::kI16},        {"I32", DType::kI32},
-               {"I64", DType::kI64},   {"F16", DType::kF16}, {"BF16", DType::kBF16},      {"F32", DType::kF32},
-               {"F64", DType::kF64},   {"C64", DType::kC64}, {"F8_E4M3", DType::kF8E4M3}, {"F8_E5M2", DType::kF8E5M2}};
+constexpr SafetensorsDtype kDtypes[] = {{"BOOL", DType::kBool, 8},      {"U8", DType::kU8, 8},
+                                        {"U16", DType::kU16, 16},       {"U32", DType::kU32, 32},
+                                        {"U64", DType::kU64, 64},       {"I8", DType::kI8, 8},
+                                        {"I16", DType::kI16, 16},       {"I32", DType::kI32, 32},
+                                        {"I64", DType::kI64, 64},       {"F16", DType::kF16, 16},
+                                        {"BF16", DType::kBF16, 16},     {"F32", DType::kF32, 32},
+                                        {"F64", DType::kF64, 64},       {"C64", DType::kC64, 64},
+                                        {"F8_E4M3", DType::kF8E4M3, 8}, {"F8_E5M2", DType::kF8E5M2, 8},
+                                        {"F8_E8M0", DType::kBytes, 8},  {"F8_E4M3FNUZ", DType::kBytes, 8},
+                                        {"F6_E2M3", DType::kBytes, 6},  {"F8_E5M2FNUZ", DType::kBytes, 8},
+                                        {"F6_E3M2", DType::kBytes, 6},  {"F4", DType::kBytes, 4}};
+
+Element element_of(const SafetensorsDtype& row) {
+  return row.dtype == DType::kBytes ? Element::bytes(1) : Element(row.dtype);
+}
 
 constexpr std::string_view kMetadata = "__metadata__";  // the header's one key that is no tensor
 
 [[noreturn]] void fail(const std::string& problem) { throw ParseError("safetensors header: " + problem); }
 
 std::string called(const std::string& name) { return "tensor '" + printable(name) + "'"; }
+
+/// Nothing where the last byte would not be full. Of less than 2^60 elements.
+std::optional<std::uint64_t> packed_bytes(std::int64_t elements, int bits) {
+  const auto n = static_cast<std::uint64_t>(elements), width = static_cast<std::uint64_t>(bits);
+  if (width % 8 == 0) return n * (width / 8);
+  if (n * width % 8 != 0) return std::nullopt;
+  return n * width / 8;
+}
 
 /// Numbers of a list, as far as they are of use.
 struct Numbers {
@@ -59,7 +76,8 @@ struct Numbers {
 /// JSON with no name twice.
 class HeaderEvents final : public base::JsonEvents {
  public:
-  explicit HeaderEvents(std::uint64_t data_bytes) : data_bytes_(data_bytes) {}
+  HeaderEvents(std::uint64_t data_bytes, SafetensorsMetadata* metadata)
+      : data_bytes_(data_bytes), metadata_(metadata) {}
 
   void open(bool is_object) override {
     ++level_;
@@ -92,6 +110,8 @@ class HeaderEvents final : public base::JsonEvents {
       has_dtype_ |= is_dtype_;
       numbers_ = name == "shape" ? &shape_ : name == "data_offsets" ? &offsets_ : nullptr;
       if (numbers_ != nullptr) numbers_->present = true;
+    } else if (level_ == 2 && metadata_ != nullptr) {
+      metadata_->emplace_back(name, "");
     }
   }
 
@@ -100,6 +120,7 @@ class HeaderEvents final : public base::JsonEvents {
     if (level_ == 1 && !(in_metadata_ && std::holds_alternative<std::nullptr_t>(value))) refuse_member();
     const auto* text = std::get_if<std::string_view>(&value);
     if (level_ == 2 && in_metadata_ && text == nullptr) refuse_member();
+    if (level_ == 2 && in_metadata_ && text != nullptr && metadata_ != nullptr) metadata_->back().second = *text;
     if (level_ == 2 && !in_metadata_ && is_dtype_ && text != nullptr) dtype_ = *text;
     if (level_ == 3 && numbers_ != nullptr && numbers_->is_list) numbers_->add(value);
   }
@@ -141,23 +162,29 @@ class HeaderEvents final : public base::JsonEvents {
     if (first > last || last > data_bytes_)
       return refuse(fmt::format("{} lies at bytes {} to {} of {}; the file is truncated or the header is wrong",
                                 called(name_), first, last, data_bytes_));
-    SafetensorsTensor t{name_, first, last, std::nullopt, {}, {}};
+    SafetensorsTensor t{name_, first, last, nullptr, {}, {}};
     const auto* row =
         std::find_if(std::begin(kDtypes), std::end(kDtypes), [&](const auto& r) { return r.name == *dtype_; });
     if (row == std::end(kDtypes)) {  // how many bytes its elements take is unknown, so the span cannot be checked
       t.unknown_dtype = printable(*dtype_);
     } else {
-      const Layout layout = dense(row->dtype, shape_.values, false);
-      if (static_cast<std::uint64_t>(layout.bytes()) != last - first)
-        return refuse(fmt::format("{}: {} is {} bytes, but data_offsets span {}", called(name_), to_string(layout),
-                                  layout.bytes(), last - first));
-      t.dtype = row->dtype;
+      const Layout layout = dense(element_of(*row), shape_.values, false);
+      const std::optional<std::uint64_t> bytes = packed_bytes(layout.elements(), row->bits);
+      const std::string shown = fmt::format("{} ({})", row->name, fmt::join(shape_.values, ","));
+      if (!bytes)
+        return refuse(fmt::format("{}: {} ends inside a byte, because its elements have {} bits", called(name_), shown,
+                                  row->bits));
+      if (*bytes != last - first)
+        return refuse(fmt::format("{}: {} is {} bytes, but data_offsets span {}", called(name_),
+                                  row->dtype == DType::kBytes ? shown : to_string(layout), *bytes, last - first));
+      t.dtype = row;
       t.extents = shape_.values;
     }
     tensors_.push_back(std::move(t));
   }
 
   const std::uint64_t data_bytes_;
+  SafetensorsMetadata* const metadata_;
   int level_ = 0;
   bool in_metadata_ = false;
   std::string name_;  // of the tensor, or kMetadata
@@ -202,13 +229,13 @@ void require_filled(const std::deque<SafetensorsTensor>& tensors, std::uint64_t 
 
 }  // namespace
 
-std::deque<SafetensorsTensor> parse_safetensors(const ByteSource& source) {
+std::deque<SafetensorsTensor> parse_safetensors(const ByteSource& source, SafetensorsMetadata* metadata) {
   const std::uint64_t header_bytes = load_le(source.read(0, 8).data(), 8);
   if (header_bytes > kLimits.bytes)
     fail(fmt::format("its length is given as {} bytes; more than {} are refused", header_bytes, kLimits.bytes));
   const std::vector<std::uint8_t> text = source.read(8, header_bytes);
   const std::uint64_t data_start = 8 + header_bytes, data_bytes = source.size() - data_start;
-  HeaderEvents events(data_bytes);
+  HeaderEvents events(data_bytes, metadata);
   try {
     base::read_json({reinterpret_cast<const char*>(text.data()), text.size()}, kLimits, events);
   } catch (const ParseError& e) {
@@ -224,9 +251,11 @@ std::deque<SafetensorsTensor> parse_safetensors(const ByteSource& source) {
 ArrayEntry entry_of(const SafetensorsTensor& tensor) {
   ArrayEntry entry;
   entry.name = tensor.name;
-  if (tensor.dtype) {
-    entry.layout = contiguous(*tensor.dtype, tensor.extents);
+  if (tensor.dtype != nullptr) {
+    entry.layout = contiguous(element_of(*tensor.dtype), tensor.extents);
     entry.layout.offset_bytes = static_cast<std::int64_t>(tensor.first);
+    if (tensor.dtype->dtype == DType::kBytes) entry.safetensors_dtype = tensor.dtype->name;
+    if (tensor.dtype->bits < 8) entry.bits = tensor.dtype->bits;
   } else {
     entry.layout = contiguous(DType::kU8, {0});
     entry.unsupported = fmt::format("safetensors: {} has dtype '{}', which restride does not know", called(tensor.name),
@@ -235,21 +264,47 @@ ArrayEntry entry_of(const SafetensorsTensor& tensor) {
   return entry;
 }
 
-std::string safetensors_header(const std::string& name, const Element& element, Extents extents) {
-  require_utf8(name, "the tensor's name");
-  if (name == kMetadata)
-    throw ArgumentError(fmt::format("safetensors keeps '{}' for itself; give the tensor another name", name));
+std::string_view safetensors_dtype(const Element& element) {
   const auto* row =
       std::find_if(std::begin(kDtypes), std::end(kDtypes), [&](const auto& r) { return r.dtype == element.dtype; });
-  if (row == std::end(kDtypes))
+  if (row == std::end(kDtypes) || element.dtype == DType::kBytes)
     throw UnsupportedError(fmt::format(
         "safetensors has no dtype for {}; {}, or write .npy", to_string(element),
         element.dtype == DType::kBytes ? "say with --in-dtype what the elements really are" : "convert with --dtype"));
-  const Layout layout = contiguous(element, extents);
-  std::string text =
-      fmt::format(R"({{{}:{{"dtype":"{}","shape":[{}],"data_offsets":[0,{}]}}}})", base::json_quoted(name), row->name,
-                  fmt::join(extents.begin(), extents.end(), ","), layout.bytes());
+  return row->name;
+}
+
+std::string safetensors_header(std::span<const SafetensorsSpec> tensors, const SafetensorsMetadata& metadata) {
+  std::string text = "{";
+  const auto comma = [&text] {
+    if (text.back() != '{') text += ',';
+  };
+  if (!metadata.empty()) {
+    text += fmt::format("\"{}\":{{", kMetadata);
+    for (const auto& [key, value] : metadata) {
+      comma();
+      text += fmt::format("{}:{}", base::json_quoted(key), base::json_quoted(value));
+    }
+    text += '}';
+  }
+  std::unordered_set<std::string_view> names;
+  std::uint64_t at = 0;
+  for (const SafetensorsSpec& t : tensors) {
+    require_utf8(t.name, "the tensor's name");
+    if (t.name == kMetadata)
+      throw ArgumentError(fmt::format("safetensors keeps '{}' for itself; give the tensor another name", t.name));
+    if (!names.insert(t.name).second)
+      throw ArgumentError(fmt::format("two tensors are called '{}'; names must differ", printable(t.name)));
+    comma();
+    text += fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", base::json_quoted(t.name),
+                        t.dtype, fmt::join(t.extents.begin(), t.extents.end(), ","), at, at + t.bytes);
+    at += t.bytes;
+  }
+  text += '}';
   text.append((8 - text.size() % 8) % 8, ' ');
+  if (text.size() > kLimits.bytes)
+    throw UnsupportedError(fmt::format("the header of {} tensors takes {} bytes; readers refuse more than {}",
+                                       tensors.size(), text.size(), kLimits.bytes));
   std::string out;
   append_le(out, text.size(), 8);
   return out + text;

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <restride/error.hpp>
 
+#include "tools/io/remove_tree.h"
 #include "tools/io/text.h"
 
 namespace restride::io {
@@ -38,7 +39,7 @@ bool is_empty(const char* path) noexcept {
 
 void remove_temporaries() noexcept {
   for (Temporary& t : temporaries)
-    if (t.used.exchange(false) && (!t.claim || is_empty(t.path))) ::unlink(t.path);
+    if (t.used.exchange(false) && (!t.claim || is_empty(t.path))) remove_tree(t.path);
 }
 
 void end_by_signal(int signal) {

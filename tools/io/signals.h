@@ -13,8 +13,8 @@ void install_signal_handlers();
 /// The file that SIGBUS is about: the one that is mapped.
 void name_mapped_file(const std::string& path);
 
-/// A name that a signal must remove from now on; of a claim only while the file is empty, because somebody may have put
-/// another in its place. A few at a time. Errors: IoError.
+/// A name that a signal must remove from now on, a folder with all that is in it; of a claim only while the file is
+/// empty, because somebody may have put another in its place. A few at a time. Errors: IoError.
 void add_temporary(const std::string& path, bool claim);
 /// Not any more.
 void forget_temporary(const std::string& path) noexcept;

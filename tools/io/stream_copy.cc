@@ -7,11 +7,13 @@
 #include <chrono>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "tools/io/box.h"
 #include "tools/io/device_stage.h"
+#include "tools/io/measure_apart.h"
 #include "tools/io/signals.h"
 
 namespace restride::io {
@@ -134,7 +136,8 @@ class Stream {
     }
     if (device_) device_->download(output_.data(), bytes);
     if (swap_after_) swap_words(output_.data(), bytes, swap_bytes_);
-    report_.copy_seconds += seconds_since(start);
+    report_.copy_seconds += seconds_since(start) - measured_;
+    report_.measure_seconds += std::exchange(measured_, 0);
 
     const auto write_start = Clock::now();
     write_(static_cast<std::uint64_t>(in_file.offset_bytes), Bytes(output_.data(), bytes));
@@ -148,12 +151,13 @@ class Stream {
   // One call of the library, here or on the device; there `to` is a layout of the output piece.
   void move(const Tensor& to, const ConstTensor& from, bool on_device) {
     if (on_device) {
-      device_->copy_in(to.layout, from, options_.copy);
+      measured_ += device_->copy_in(to.layout, from, options_.copy);
       return;
     }
     Options here = options_.copy;
     here.device = DeviceKind::kCpu;
     if (device_) here.family = {};  // a forced family is meant for the device
+    measured_ += measure_apart(to, from, here);
     copy(to, from, here);
   }
 
@@ -194,10 +198,19 @@ class Stream {
   Buffer output_, staging_;
   std::uint64_t input_bytes_ = 0;        // of input looked at, or sent to the GPU, at a time
   std::unique_ptr<DeviceStage> device_;  // when the copy runs on a GPU
+  double measured_ = 0;                  // seconds of the piece at hand
   StreamReport report_;
 };
 
 }  // namespace
+
+void StreamReport::add(const StreamReport& other) {
+  pieces += other.pieces;
+  buffer_bytes = std::max(buffer_bytes, other.buffer_bytes);
+  measure_seconds += other.measure_seconds;
+  copy_seconds += other.copy_seconds;
+  write_seconds += other.write_seconds;
+}
 
 StreamReport stream_copy(const InputFile& file, const Layout& src, std::int64_t swap_bytes, const Layout& dst,
                          const std::function<void(std::uint64_t, Bytes)>& write, const StreamOptions& options) {

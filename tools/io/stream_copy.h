@@ -11,7 +11,7 @@
 namespace restride::io {
 
 struct StreamOptions {
-  Options copy;                            ///< planning and threads, as for restride::copy
+  Options copy;                            ///< planning and threads, as for restride::copy; measuring takes records
   std::uint64_t buffer_bytes = 256 << 20;  ///< of output held at a time, and of input pages looked at meanwhile
   /// Called now and then with output bytes done and in all.
   std::function<void(std::uint64_t, std::uint64_t)> progress;
@@ -20,8 +20,11 @@ struct StreamOptions {
 struct StreamReport {
   std::uint64_t pieces = 0;        ///< output pieces written
   std::uint64_t buffer_bytes = 0;  ///< really used; less than asked for when memory is short
+  double measure_seconds = 0;      ///< in measuring what can do the copy, in front of it
   double copy_seconds = 0;         ///< in restride::copy, page faults of the input included
   double write_seconds = 0;
+  /// Of several copies: sums, and the largest buffer.
+  void add(const StreamReport& other);
 };
 
 /// Writes the elements of `src`, which lie in `file`, as `dst` lays them out, through `write(offset, bytes)` in

@@ -40,12 +40,19 @@ void inflate_zip_member(const ByteSource& source, const ZipMember& member,
 /// Errors: ParseError (bad stream).
 std::vector<std::uint8_t> inflate_zip_head(const ByteSource& source, const ZipMember& member, std::uint64_t count);
 
-/// What stands in front of the only, stored member of a new archive. The checksum is patched in later, at
-/// `zip_crc_offset` of the file.
-std::string zip_local_header(const std::string& name, std::uint64_t bytes);
-inline constexpr std::uint64_t zip_crc_offset = 14;
+/// A stored member of an archive that is written.
+struct ZipEntry {
+  std::string name;
+  std::uint64_t header_offset = 0;  ///< of its local header
+  std::uint64_t bytes = 0;
+  std::uint32_t crc32 = 0;
+};
 
-/// What stands behind it.
-std::string zip_end(const std::string& name, std::uint64_t bytes, std::uint32_t crc32);
+/// What stands in front of a stored member. Its checksum is patched in later, `kZipCrcOffset` bytes behind its start.
+std::string zip_local_header(const std::string& name, std::uint64_t bytes);
+inline constexpr std::uint64_t kZipCrcOffset = 14;
+
+/// What stands behind the members, at `offset` of the file.
+std::string zip_end(std::span<const ZipEntry> members, std::uint64_t offset);
 
 }  // namespace restride::io

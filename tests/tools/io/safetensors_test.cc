@@ -29,12 +29,18 @@ TEST(Safetensors, ReadsEveryTensorWithItsPlaceInTheFile) {
   EXPECT_EQ(entries[1].layout.offset_bytes, static_cast<std::int64_t>(8 + json.size() + 4));
 }
 
+std::string header_of(const std::string& name, const Element& element, const std::vector<std::int64_t>& shape) {
+  const SafetensorsSpec spec{name, safetensors_dtype(element), shape,
+                             static_cast<std::uint64_t>(contiguous(element, shape).bytes())};
+  return safetensors_header({&spec, 1});
+}
+
 TEST(Safetensors, ReadsBackWhatItWrites) {
   for (int i = 0; i < kDTypeCount; ++i) {
     const Element element = static_cast<DType>(i);
     if (element.dtype == DType::kC128) continue;
     const std::vector<std::int64_t> shape{2, 3};
-    const std::string header = safetensors_header("name \"with\" quotes", element, shape);
+    const std::string header = header_of("name \"with\" quotes", element, shape);
     EXPECT_EQ(header.size() % 8, 0u);
     const std::string file = header + std::string(static_cast<std::size_t>(6 * element.size_bytes), '\0');
     const std::vector<ArrayEntry> entries = entries_of(file);
@@ -46,22 +52,62 @@ TEST(Safetensors, ReadsBackWhatItWrites) {
   }
 }
 
+TEST(Safetensors, WritesManyTensorsAndWhatTheFileSaysBesideThem) {
+  const std::vector<std::int64_t> shape{2, 3}, none{0}, scalar;
+  const SafetensorsMetadata metadata{{"format", "pt"}, {"a \"b\"", "\n\u00e4"}};
+  const std::vector<SafetensorsSpec> specs{{"w", "F64", shape, 48}, {"empty", "U8", none, 0}, {"s", "BF16", scalar, 2}};
+  const std::string file = safetensors_header(specs, metadata) + std::string(50, '\0');
+  SafetensorsMetadata back;
+  const std::deque<SafetensorsTensor> tensors = parse_safetensors(source_of(file), &back);
+  EXPECT_EQ(back, metadata);
+  ASSERT_EQ(tensors.size(), 3u);
+  for (const SafetensorsTensor& t : tensors) {
+    const auto& spec = specs[t.name == "w" ? 0 : t.name == "empty" ? 1 : 2];
+    EXPECT_EQ(t.dtype->name, spec.dtype);
+    EXPECT_EQ(t.last - t.first, spec.bytes);
+    EXPECT_TRUE(std::equal(t.extents.begin(), t.extents.end(), spec.extents.begin(), spec.extents.end()));
+  }
+  const std::vector<SafetensorsSpec> twice{specs[0], specs[0]};
+  EXPECT_NE(message_of<ArgumentError>([&] { safetensors_header(twice); }).find("two tensors are called 'w'"),
+            std::string::npos);
+}
+
+TEST(Safetensors, ReadsElementsThatOnlyMove) {
+  const std::string json = R"({"e":{"dtype":"F8_E8M0","shape":[3],"data_offsets":[0,3]},)"
+                           R"("f":{"dtype":"F4","shape":[3,2],"data_offsets":[3,6]},)"
+                           R"("s":{"dtype":"F6_E3M2","shape":[4],"data_offsets":[6,9]}})";
+  const std::vector<ArrayEntry> entries = entries_of(le(json.size(), 8) + json + "abcdefghi");
+  ASSERT_EQ(entries.size(), 3u);
+  EXPECT_EQ(entries[0].layout.element, Element::bytes(1));
+  EXPECT_EQ(entries[0].safetensors_dtype, "F8_E8M0");
+  EXPECT_EQ(entries[0].bits, 0);
+  EXPECT_EQ(entries[1].bits, 4);
+  EXPECT_EQ(entries[1].layout.elements(), 6);
+  EXPECT_EQ(entries[2].bits, 6);
+  for (const char* wrong : {R"({"f":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}})",
+                            R"({"f":{"dtype":"F6_E3M2","shape":[6],"data_offsets":[0,4]}})"}) {
+    const std::string file = le(std::string(wrong).size(), 8) + wrong + "abcd";
+    EXPECT_NE(message_of<ParseError>([&] { parse_safetensors(source_of(file)); }).find("ends inside a byte"),
+              std::string::npos);
+  }
+}
+
 TEST(Safetensors, SaysWhenItHasNoNameForAnElement) {
   const std::vector<std::int64_t> shape{1};
   const auto message = [&](const Element& element) {
-    return message_of<UnsupportedError>([&] { safetensors_header("x", element, shape); });
+    return message_of<UnsupportedError>([&] { safetensors_dtype(element); });
   };
   EXPECT_NE(message(DType::kC128).find("convert with --dtype, or write .npy"), std::string::npos);
   // Opaque bytes never convert.
   EXPECT_EQ(message(Element::bytes(24)).find(" --dtype"), std::string::npos);
   EXPECT_NE(message(Element::bytes(24)).find("--in-dtype what the elements really are, or write .npy"),
             std::string::npos);
-  EXPECT_THROW(safetensors_header("\xff", DType::kF32, shape), ArgumentError);
+  EXPECT_THROW(header_of("\xff", DType::kF32, shape), ArgumentError);
 }
 
 TEST(Safetensors, RefusesTheNameThatIsNoTensors) {
   const std::vector<std::int64_t> shape{1};
-  const auto message = message_of<ArgumentError>([&] { safetensors_header("__metadata__", DType::kF32, shape); });
+  const auto message = message_of<ArgumentError>([&] { header_of("__metadata__", DType::kF32, shape); });
   EXPECT_NE(message.find("another name"), std::string::npos) << message;
 }
 
@@ -159,12 +205,12 @@ TEST(Safetensors, RefusesByteCountsThatOverflow) {
 }
 
 TEST(Safetensors, NamesADtypeItDoesNotKnowAndReadsTheOthers) {
-  const std::string file = file_of(R"({"new":{"dtype":"F4","shape":[2],"data_offsets":[0,1]},)"
+  const std::string file = file_of(R"({"new":{"dtype":"F3","shape":[2],"data_offsets":[0,1]},)"
                                    R"("old":{"dtype":"U8","shape":[3],"data_offsets":[1,4]}})",
                                    4);
   const std::vector<ArrayEntry> entries = entries_of(file);
   ASSERT_EQ(entries.size(), 2u);
-  EXPECT_NE(entries[0].unsupported.find("'F4'"), std::string::npos) << entries[0].unsupported;
+  EXPECT_NE(entries[0].unsupported.find("'F3'"), std::string::npos) << entries[0].unsupported;
   EXPECT_EQ(entries[1].unsupported, "");
   EXPECT_EQ(entries[1].layout.elements(), 3);
 }

@@ -90,8 +90,9 @@ TEST(Zip, TellsTheTwoSizesOfTheSixtyFourBitFieldApart) {
 TEST(Zip, ReadsBackWhatItWritesAlsoBeyondFourGigabytes) {
   const std::string data = "some bytes";
   std::string file = zip_local_header("a.npy", data.size());
-  file.replace(zip_crc_offset, 4, le(crc_of(data), 4));
-  file += data + zip_end("a.npy", data.size(), crc_of(data));
+  file.replace(kZipCrcOffset, 4, le(crc_of(data), 4));
+  const std::uint64_t end = file.size() + data.size();
+  file += data + zip_end(std::vector<ZipEntry>{{"a.npy", 0, data.size(), crc_of(data)}}, end);
   EXPECT_EQ(unpacked(file), data);
 
   // A source that pretends to hold the five gigabytes between header and end.
@@ -113,11 +114,31 @@ TEST(Zip, ReadsBackWhatItWritesAlsoBeyondFourGigabytes) {
   } big;
   big.gap = 5'000'000'000;
   big.head = zip_local_header("a.npy", big.gap);
-  big.tail = zip_end("a.npy", big.gap, 7);
+  const std::string next = zip_local_header("b.npy", 3) + "xyz";
+  const std::uint64_t second = big.head.size() + big.gap;
+  big.tail =
+      next + zip_end(std::vector<ZipEntry>{{"a.npy", 0, big.gap, 7}, {"b.npy", second, 3, 8}}, second + next.size());
   const std::vector<ZipMember> members = read_zip_directory(big);
-  ASSERT_EQ(members.size(), 1u);
+  ASSERT_EQ(members.size(), 2u);
   EXPECT_EQ(members[0].bytes, big.gap);
   EXPECT_EQ(zip_member_data(big, members[0]), big.head.size());
+  EXPECT_EQ(members[1].bytes, 3u);
+  EXPECT_EQ(zip_member_data(big, members[1]), second + next.size() - 3);
+}
+
+TEST(Zip, CountsMoreMembersThanItsShortRecordCan) {
+  std::string file;
+  std::vector<ZipEntry> entries;
+  for (int i = 0; i < 70'000; ++i) {
+    entries.push_back({std::to_string(i), file.size(), 1, crc_of("x")});
+    std::string head = zip_local_header(entries.back().name, 1);
+    head.replace(kZipCrcOffset, 4, le(crc_of("x"), 4));
+    file += head + "x";
+  }
+  file += zip_end(entries, file.size());
+  const std::vector<ZipMember> members = read_zip_directory(source_of(file));
+  ASSERT_EQ(members.size(), 70'000u);
+  EXPECT_EQ(file[zip_member_data(source_of(file), members[69'999])], 'x');
 }
 
 TEST(Zip, RefusesHostileArchivesWithAReason) {
