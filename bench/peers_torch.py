@@ -122,6 +122,11 @@ class Problem:
         if "dst_slice_of" in case:
             whole = torch.zeros(case["dst_slice_of"], dtype=self.dst_type, device=device)
             return whole[parse_slices({"slice": case["dst_slice"]})]
+        if "dst_strides_bytes" in case:
+            size = torch.empty((), dtype=self.dst_type).element_size()
+            if any(stride % size or stride < 0 for stride in case["dst_strides_bytes"]):
+                raise Unsupported("destination strides below zero, or that are no multiple of the element")
+            return torch.empty_strided(list(self.view.shape), [s // size for s in case["dst_strides_bytes"]], dtype=self.dst_type, device=device).zero_()
         return torch.zeros(list(self.view.shape), dtype=self.dst_type, device=device)
 
     def expected(self):

@@ -3,11 +3,14 @@
 #include <filesystem>
 #include <memory>
 
+#include <fmt/format.h>
 #include <restride/error.hpp>
 
 #include "src/cpu/team/team.h"
 #include "tools/bench/bench.h"
 #include "tools/commands.h"
+#include "tools/io/text.h"
+#include "tools/layout_arrow.h"
 #include "tools/list_values.h"
 #include "tools/result_file.h"
 #include "tools/run_options.h"
@@ -19,13 +22,16 @@ namespace {
 
 constexpr const char* kFooter = R"(
 Examples:
+  restride bench 'f32 (64,512,512,3) -> (0,3,1,2)' --peers
+  restride bench 'u8 (1080,1920,3):(6144,3,1) -> f32' 'bf16 (4096,4096) -> bf16 (4096,4096):(1,4096)'
   restride bench --only transpose --threads 1,2 --json result.json
   restride bench --cases bench/cases/ttc57.json --dtype u8,f32 --reps 15
   restride bench --cases mine.json --max-mib 64 --peers
 
 Every output is compared with a naive loop before it is timed. The ceiling is the best plain copy of the same
-bytes with the same threads in the same run; ratio = ceiling time / our time. Without --cases the shipped
-files field.json and ttc57.json are run; `--cases extra` adds the third.)";
+bytes with the same threads in the same run; ratio = ceiling time / our time. With neither a layout nor
+--cases the shipped files field.json and ttc57.json are run; `--cases extra` adds the third. `man restride`
+has the format of case files.)";
 
 // CLI::PositiveNumber lets infinities pass, and names its limits by 309 digits.
 std::string is_size(const std::string& text) {
@@ -44,12 +50,68 @@ void refuse_result_in_case_file(const bench::Settings& settings) {
   }
 }
 
+/// A line as a case. Errors: those of parse_arrow; UsageError where a case cannot say it.
+bench::CaseSpec case_of(const std::string& what) {
+  if (!has_arrow(what))
+    throw UsageError(
+        fmt::format("bench '{}': write what it is copied into behind '->', as in 'f32 (64,512) -> (1,0)'; "
+                    "case files go behind --cases",
+                    what));
+  const LayoutArrow arrow = parse_arrow("bench", what);
+  const auto extents_of = [](const Layout& layout) {
+    std::vector<std::int64_t> out;
+    for (const Mode& m : layout.modes) out.push_back(m.extent);
+    return out;
+  };
+  const auto strides_of = [](const Layout& layout) {
+    std::vector<std::int64_t> out;
+    for (const Mode& m : layout.modes) out.push_back(m.stride_bytes);
+    return is_contiguous(layout) ? std::vector<std::int64_t>() : out;
+  };
+  bench::CaseSpec spec;
+  spec.name = io::escaped(what);
+  spec.shape = extents_of(arrow.src);
+  spec.strides_bytes = strides_of(arrow.src);
+  if (arrow.axes) spec.axes = *arrow.axes;
+  spec.src = arrow.src.element;
+  spec.dst = arrow.dst ? arrow.dst->element : arrow.dtype.value_or(spec.src);
+  if (arrow.src.offset_bytes != 0 || (arrow.dst && arrow.dst->offset_bytes != 0))
+    throw UsageError(fmt::format("bench '{}': memory is bench's own, and begins at a page; leave out '@'", what));
+  if (!arrow.dst) return spec;
+  if (extents_of(*arrow.dst) != spec.shape)
+    throw UsageError(
+        fmt::format("bench '{}': both sides need the same shape; what pairs by count is a case with dst_shape "
+                    "in a file for --cases",
+                    what));
+  spec.dst_strides_bytes = strides_of(*arrow.dst);
+  return spec;
+}
+
+/// Options that take several words take a layout, too.
+void refuse_arrow(const std::string& option, const std::string& word) {
+  if (has_arrow(word))
+    throw UsageError(
+        fmt::format("'{}' stands behind {}, which takes all words up to the next option; write it in front "
+                    "of the options",
+                    word, option));
+}
+
+/// Adds an option that takes words, or several times one.
+void add_words(CLI::App& command, const std::string& option, std::vector<std::string>& to, const std::string& type,
+               const std::string& help) {
+  command.add_option(option, to, help)->type_name(type)->take_all()->each([option](const std::string& word) {
+    refuse_arrow(option, word);
+  });
+}
+
 /// An option that takes a list between commas, or words, and hands each entry to `take`.
 template <class Take>
 CLI::Option* add_list(CLI::App& command, const std::string& option, const std::string& help, Take take) {
   const auto read = [option, take](const std::vector<std::string>& words) {
-    for (const std::string& word : words)
+    for (const std::string& word : words) {
+      refuse_arrow(option, word);
       for (std::string& entry : entries_of(option, word, "write it or leave out its comma")) take(std::move(entry));
+    }
   };
   return command.add_option_function<std::vector<std::string>>(option, read, help);
 }
@@ -60,12 +122,17 @@ void add_bench_command(CLI::App& app) {
   auto settings = std::make_shared<bench::Settings>();
   CLI::App* command = app.add_subcommand("bench", "Measure layouts against the speed of a plain copy");
   command->footer(kFooter);
-  command->add_option("--cases", settings->case_files, "Case files, or the shipped field, ttc57, extra")
-      ->type_name("FILE")
-      ->take_all();
-  command->add_option("--only", settings->only, "Only cases whose name or class has this in it, or matches this glob")
-      ->type_name("PATTERN")
-      ->take_all();
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "WHAT",
+          [settings](const std::vector<std::string>& lines) {
+            for (const std::string& line : lines) settings->own.push_back(case_of(line));
+          },
+          "Layouts of your own: 'LAYOUT -> (AXES)', 'LAYOUT -> DTYPE', 'LAYOUT -> LAYOUT'")
+      ->type_name("");
+  add_words(*command, "--cases", settings->case_files, "FILE", "Case files, or the shipped field, ttc57, extra");
+  add_words(*command, "--only", settings->only, "PATTERN",
+            "Only cases whose name or class has this in it, or matches this glob");
   add_list(*command, "--threads", "Threads; a list runs each case with each", [settings](std::string entry) {
     if (const std::string wrong = whole_number(1, cpu::kMostThreads)(entry); !wrong.empty())
       throw UsageError("--threads: " + wrong);

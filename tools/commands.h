@@ -39,9 +39,9 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What `explain` says where nothing stands in front of its arrow.
-inline UsageError nothing_before_arrow(const std::string& what) {
-  return UsageError("explain '" + what + "': a layout stands in front of '->', as in 'f32 (64,512) -> (1,0)'");
+/// What a command says where nothing stands in front of an arrow.
+inline UsageError nothing_before_arrow(const std::string& command, const std::string& what) {
+  return UsageError(command + " '" + what + "': a layout stands in front of '->', as in 'f32 (64,512) -> (1,0)'");
 }
 
 /// What `read` makes of the command line's text; its errors of these types are then the command line's.

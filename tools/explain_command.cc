@@ -19,6 +19,7 @@
 #include "tools/io/json_text.h"
 #include "tools/io/open_array.h"
 #include "tools/io/text.h"
+#include "tools/layout_arrow.h"
 #include "tools/list_values.h"
 #include "tools/run_options.h"
 #include "tools/view_options.h"
@@ -60,10 +61,6 @@ struct Sides {
   bool reshape = false;         // elements pair in C order
 };
 
-Layout layout_named(std::string_view text) {
-  return from_command_line<ParseError>([&] { return parse_layout(text); });
-}
-
 // A layout says itself what the elements are and how they lie.
 void refuse_input_options(const ExplainArguments& a) {
   if (any(a.input))
@@ -80,49 +77,21 @@ bool asks_reshape(const ViewOptions& view, const Layout& src, const Layout& dst)
                                layout::join_extents(dst.modes)));
 }
 
-Sides parse_arrow(const std::string& what, std::size_t arrow, const ExplainArguments& a) {
+Sides sides_of_arrow(const ExplainArguments& a) {
   ViewOptions others = a.view;
   const auto reshapes = [](const View& v) { return v.kind == ViewKind::kReshape; };
   std::erase_if(others.views, reshapes);
   if (any(others)) throw UsageError("with '->' the right side says it all; leave out --axes, --slice, --dtype ...");
   refuse_input_options(a);
-  const std::string_view left = io::trimmed(std::string_view(what).substr(0, arrow));
-  if (left.empty()) throw nothing_before_arrow(what);
-  const Layout src = layout_named(left);
-  const std::string_view right = io::trimmed(std::string_view(what).substr(arrow + 2));
-  const bool is_layout =
-      std::isalpha(static_cast<unsigned char>(right.empty() ? ' ' : right.front())) != 0 && !parse_element(right);
-  if (!is_layout && any(a.view))
-    throw UsageError("--reshape goes with a layout on both sides of '->'; behind it stands '" + std::string(right) +
-                     "'");
-  if (const std::optional<Element> element = parse_element(right)) {
-    ViewOptions view;
-    view.dtype = std::string(right);
-    const CopyRequest r = apply(view, src);
-    return {r.dst, r.src, {}, false};
-  }
-  if (right.size() >= 2 && right.front() == '(' && right.back() == ')' && right.find(':') == std::string_view::npos) {
-    ViewOptions view;
-    const std::string_view axes = io::trimmed(right.substr(1, right.size() - 2));
-    std::size_t count = 0;
-    if (!axes.empty()) {
-      view.views.push_back(read_view(ViewKind::kAxes, "axes", std::string(axes)));
-      count = view.views[0].numbers.size();
-    }
-    if (count != static_cast<std::size_t>(src.rank()))
-      throw ShapeError(fmt::format("{} has {}, but {} names {}; to reshape, write a dtype in front: '{} {}'",
-                                   to_string(src), layout::counted(src.modes.size(), "mode"), right, count,
-                                   to_string(src.element), right));
-    const CopyRequest r = apply(view, src);
-    return {r.dst, r.src, {}, false};
-  }
-  if (right.empty() || std::isalpha(static_cast<unsigned char>(right.front())) == 0)
-    throw UsageError(
-        fmt::format("explain '{}': {} stands behind '->'; write axes in parentheses, a dtype or a layout there, as in "
-                    "'-> (1,0)', '-> f16' or '-> f32 (6)'",
-                    what, right.empty() ? "nothing" : fmt::format("'{}'", right)));
-  const Layout dst = layout_named(right);
-  return {dst, src, {}, asks_reshape(a.view, src, dst)};
+  const LayoutArrow arrow = parse_arrow("explain", a.what);
+  if (arrow.dst) return {*arrow.dst, arrow.src, {}, asks_reshape(a.view, arrow.src, *arrow.dst)};
+  if (any(a.view))
+    throw UsageError("--reshape goes with a layout on both sides of '->'; behind it stands '" + arrow.right + "'");
+  ViewOptions view;
+  if (arrow.dtype) view.dtype = to_string(*arrow.dtype);
+  if (arrow.axes && !arrow.axes->empty()) view.views.push_back({ViewKind::kAxes, arrow.right, *arrow.axes});
+  const CopyRequest r = apply(view, arrow.src);
+  return {r.dst, r.src, {}, false};
 }
 
 // Of a word that is no file's name. It begins with an element, or has parentheses; what has a dot may be a file's name
@@ -150,8 +119,7 @@ io::ArrayEntry entry_of(const Layout& layout) {
 Sides sides_of(const ExplainArguments& a) {
   std::error_code unknown;  // whatever it is, it is no file
   const bool exists = std::filesystem::exists(a.what, unknown);
-  const std::size_t arrow = a.what.find("->");
-  if (!exists && arrow != std::string::npos) return parse_arrow(a.what, arrow, a);
+  if (!exists && has_arrow(a.what)) return sides_of_arrow(a);
   const bool is_layout = !exists && looks_like_layout(a.what);
   const io::ArrayEntry entry =
       is_layout ? entry_of(layout_alone(a)) : io::open_array(a.what, to_open_options(a.input)).entry;

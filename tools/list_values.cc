@@ -35,7 +35,8 @@ std::vector<std::int64_t> parse_numbers(const std::string& option, const std::st
   constexpr std::string_view kRemedy = "write whole numbers between commas, as in 0,3,1,2";
   const std::string where = fmt::format("{} '{}'", option, text);
   std::string_view list = io::trimmed(text);
-  if (list.size() > 2 && list.front() == '(' && list.back() == ')') list = list.substr(1, list.size() - 2);
+  const auto within = [&](char open, char close) { return list.front() == open && list.back() == close; };
+  if (list.size() > 2 && (within('(', ')') || within('[', ']'))) list = list.substr(1, list.size() - 2);
   std::vector<std::int64_t> out;
   for (const std::string& entry : entries_of(option, std::string(list), kRemedy))
     for (std::size_t at = 0, end = 0; at != std::string::npos; at = entry.find_first_not_of(' ', end)) {

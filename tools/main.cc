@@ -83,8 +83,9 @@ void refuse_empty_words(int argc, char** argv) {
 
 // CLI11 takes it for an option and would only say that WHAT is missing.
 void refuse_arrow_alone(int argc, char** argv) {
-  if (argc > 2 && std::string_view(argv[1]) == "explain" && std::string_view(argv[2]).starts_with("->"))
-    throw restride::tools::nothing_before_arrow(argv[2]);
+  const std::string_view command = argc > 2 ? argv[1] : "";
+  if ((command == "explain" || command == "bench") && std::string_view(argv[2]).starts_with("->"))
+    throw restride::tools::nothing_before_arrow(std::string(command), argv[2]);
 }
 
 // The library leaves such a file alone; who calls the command is there to mend it.

@@ -4,6 +4,7 @@ import os
 import shlex
 import stat
 import subprocess
+import sys
 import threading
 
 import pytest
@@ -206,3 +207,52 @@ def test_a_case_of_a_shipped_file_that_was_not_asked_for_is_found_there(restride
     assert "--cases extra has it" in restride("bench", "--only", "small_30x20_u8", code=1).err
     assert "--cases field" in restride(*cases, "--only", "transpose*", code=1).err
     assert "bench --list" in restride(*cases, "--only", "no_such_case", code=1).err
+
+
+LINES = [("f32 (64,32) -> (1,0)", "f32 (32,64):(1,32)", "f32 (32,64):(64,1)"), ("f32 (64,32) -> [1, 0]", "f32 (32,64):(1,32)", "f32 (32,64):(64,1)"),
+         ("u8 (6,5,3):(16,3,1) -> f16", "u8 (6,5,3):(16,3,1)", "f16 (6,5,3):(15,3,1)"),
+         ("bf16 (8,4) -> bf16 (8,4):(1,8)", "bf16 (8,4):(4,1)", "bf16 (8,4):(1,8)"), ("i32 () -> ()", "i32 ():()", "i32 ():()")]
+
+
+@pytest.mark.parametrize("line, src, dst", LINES)
+def test_a_layout_of_ones_own_is_measured_in_a_line(restride, tmp_path, line, src, dst):
+    restride("bench", line, "--reps", "1", "--threads", "1", "--json", "out.json")
+    run = only_run(tmp_path / "out.json")
+    case, = run["cases"]
+    assert case["name"] == line and case["src"] == src and case["dst"] == dst and case["ratio"] > 0 and case["checked"]
+    assert run["case_files"] == [line]
+
+
+def test_several_lines_and_files_go_together(restride, tmp_path, cases):
+    out = restride("bench", "u8 (3,3) -> (1,0)", *cases[1:], "--list").out
+    assert "u8 (3,3) -> (1,0)" in out and "small" in out
+    listed = restride("bench", "u8 (3,3) -> (1,0)", "f32 (2,5) -> f64", "--list").out.splitlines()
+    assert len(listed) == 2 and "f64 (2,5)" in listed[1], "the shipped files are not run beside one's own lines"
+
+
+@pytest.mark.parametrize("line, words", [
+    ("f32 (2,3)", "write what it is copied into behind '->'"), ("-> (1,0)", "a layout stands in front of '->'"), ("f32 (2,3) ->", "nothing stands behind"),
+    ("f32 (2,3) -> (1,1)", "mode 1 twice"), ("f32 (2,3) -> f32 (3,2)", "both sides need the same shape"), ("f32 (2,3)@4 -> (1,0)", "leave out '@'"),
+    ("f99 (2,3) -> (1,0)", "f99"), ("cases.json", "case files go behind --cases"),
+])
+def test_a_line_that_is_no_case_is_refused(restride, cases, line, words):
+    assert words in restride("bench", line, "--reps", "1", code=2).err
+
+
+@pytest.mark.parametrize("option", [("--threads", 1), ("--dtype", "u8"), ("--only", "small"), ("--cases", "cases.json")])
+def test_a_line_behind_an_option_that_takes_it_is_noticed(restride, cases, option):
+    err = restride("bench", *option, "u8 (3,3) -> (1,0)", "--list", code=2).err
+    assert f"stands behind {option[0]}" in err and "in front of the options" in err
+
+
+def test_a_line_that_does_not_fit_its_layout_is_refused(restride):
+    assert "names 3" in restride("bench", "f32 (2,3) -> (0,1,2)", code=1).err
+    assert "overlaps itself" in restride("bench", "f32 (4,4) -> f32 (4,4):(2,1)", "--reps", "1", code=1).out
+
+
+def test_numpy_is_timed_on_a_line(restride, tmp_path):
+    pytest.importorskip("numpy")
+    for line in ("f32 (600,700) -> (1,0)", "f32 (600,700):(704,1) -> f32 (600,700):(1,-608)", "u8 (1100,1000):(-1024,1) -> (1,0)"):
+        restride("bench", line, "--peers", "--reps", "1", "--threads", "1", "--json", "out.json", env={"RESTRIDE_PYTHON": sys.executable})
+        peers = [r for r in json.loads((tmp_path / "out.json").read_text())["runs"] if r["case_files"] == [line]][0]["cases"][0]["peers"]
+        assert peers["numpy"] > 0 and peers["naive"] > 0

@@ -73,7 +73,7 @@ def test_explain_pairs_other_shapes_where_a_reshape_is_asked_for(restride):
     ("f32 (4,4) -> (0x1,0)", "whole numbers"), ("f32 (4,4) -> (+1,0)", "whole numbers"), ("f32 (4,4) -> (1,99999999999999999999)", "does not fit 63 bits"),
     ("f32 (4,4) -> (1,1)", "twice"), ("->", "in front of '->'"), ("-> (1,0)", "in front of '->'"),
     (" -> (1,0)", "in front of '->'"), ("f32 (2,3) ->", "nothing stands behind '->'"), ("f32 (2,3)->  ", "nothing stands behind '->'"),
-    ("f32 (2,3) -> 1,0", "'1,0' stands behind '->'; write axes in parentheses"), ("f32 (2,3) -> [1,0]", "'[1,0]' stands behind"),
+    ("f32 (2,3) -> 1,0", "'1,0' stands behind '->'; write axes in parentheses"), ("f32 (2,3) -> {1,0}", "'{1,0}' stands behind"),
     ("f32 (2,3) -> (1,0", "'(1,0' stands behind"), ("f32 (2,3) -> (1,0) f16", "'(1,0) f16' stands behind"),
     ("f32 (2,3) -> (1,0,)", "axes '1,0,': entry 3 is empty"), ("f32 (2,3) -> float16", "column 1: 'float16' is no element type"),
     ("f32 (2,3) > (1,0)", "write '->' between the two sides"), ("f32 (2,3) \u2192 (1,0)", "write '->' between the two sides"),
@@ -194,3 +194,13 @@ def test_a_file_of_the_machines_numbers_is_used_or_refused(restride, numbered, t
         assert "machine.json cannot be used: 'row_ns' is no number" in message and "RESTRIDE_MACHINE=" in message
     assert not (tmp_path / "out.npy").exists()
     restride("completion", "bash", env=named)
+
+
+def test_axes_stand_in_parentheses_or_brackets(restride, tmp_path, array):
+    first = restride("explain", "f32 (4,5,6) -> (2,0,1)").out
+    for text in ("[2,0,1]", "[ 2, 0, 1 ]", "(2 0 1)", "[2 0 1]"):
+        assert restride("explain", f"f32 (4,5,6) -> {text}").out == first
+    for text in ("[2,0,1]", "[2 0 1]", "(2, 0, 1)"):
+        restride("copy", "in.npy", "out.npy", "-f", "--axes", text)
+        np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), array.transpose(2, 0, 1))
+    assert "is no whole number" in restride("explain", "in.npy", "--axes", "[2,0,1)", code=2).err

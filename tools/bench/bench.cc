@@ -30,7 +30,15 @@ bool matches(const CaseSpec& spec, const std::vector<std::string>& patterns) {
 }
 
 std::vector<std::string> files_of(const Settings& settings) {
-  return settings.case_files.empty() ? std::vector<std::string>{"field", "ttc57"} : settings.case_files;
+  if (!settings.case_files.empty() || !settings.own.empty()) return settings.case_files;
+  return {"field", "ttc57"};
+}
+
+/// What a result file calls the cases of a run: its files, and the lines of its own.
+std::vector<std::string> names_of(const Settings& settings) {
+  std::vector<std::string> out = files_of(settings);
+  for (const CaseSpec& spec : settings.own) out.push_back(spec.name);
+  return out;
 }
 
 std::vector<CaseSpec> load(const std::vector<std::string>& files, std::vector<std::string>& warnings) {
@@ -110,7 +118,7 @@ std::vector<int> thread_counts(const Settings& settings) {
 }
 
 RunInfo describe(const Settings& settings, const Device& device, int threads) {
-  RunInfo info{files_of(settings), settings.device, threads, {}, commit(), command_line(), {}};
+  RunInfo info{names_of(settings), settings.device, threads, {}, commit(), command_line(), {}};
   info.options = nlohmann::ordered_json::object();
   if (!settings.only.empty()) info.options["only"] = settings.only;
   if (!settings.dtypes.empty()) info.options["dtypes"] = settings.dtypes;
@@ -134,7 +142,9 @@ std::vector<Case> select_cases(const Settings& settings, std::vector<std::string
     elements.push_back(*element);
   }
   std::vector<Case> out;
-  for (const CaseSpec& loaded : load(files_of(settings), warnings)) {
+  std::vector<CaseSpec> specs = settings.own;
+  for (CaseSpec& spec : load(files_of(settings), warnings)) specs.push_back(std::move(spec));
+  for (const CaseSpec& loaded : specs) {
     for (const CaseSpec& spec : variants(loaded, elements)) {
       if (!matches(loaded, settings.only) && !matches(spec, settings.only)) continue;
       out.push_back(made(spec, settings.max_mib));

@@ -10,7 +10,8 @@
 namespace restride::bench {
 
 struct Settings {
-  std::vector<std::string> case_files;  ///< paths or shipped names; empty: field and ttc57
+  std::vector<CaseSpec> own;            ///< cases of the command line, in front of those of files
+  std::vector<std::string> case_files;  ///< paths or shipped names; empty: field and ttc57, or only its own
   std::vector<std::string> only;        ///< substrings or globs of names or classes; empty: all
   std::vector<int> threads;             ///< empty: the cores this process may use
   std::vector<std::string> dtypes;      ///< elements to run cases without a cast with; empty: their own

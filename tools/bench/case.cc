@@ -32,6 +32,12 @@ Layout source_view(const CaseSpec& spec) {
 
 Layout destination_view(const CaseSpec& spec, const Layout& src) {
   const std::vector<std::int64_t> extents = extents_of(src);
+  if (!spec.dst_strides_bytes.empty()) {
+    if (spec.dst_strides_bytes.size() != extents.size())
+      throw ShapeError(
+          fmt::format("dst_strides_bytes has {} entries for {}", spec.dst_strides_bytes.size(), to_string(src)));
+    return strided(spec.dst, extents, spec.dst_strides_bytes);
+  }
   if (spec.dst_slice_of.empty()) {
     return contiguous(spec.dst, spec.dst_shape.empty() ? Extents(extents) : Extents(spec.dst_shape));
   }
@@ -196,7 +202,8 @@ Case build_case(const CaseSpec& spec) try { return built(spec); } catch (const E
 }
 
 CaseSpec with_element(const CaseSpec& spec, Element element) {
-  if (spec.src != spec.dst || !spec.strides_bytes.empty() || spec.src == element) return spec;
+  const bool given = !spec.strides_bytes.empty() || !spec.dst_strides_bytes.empty();
+  if (spec.src != spec.dst || given || spec.src == element) return spec;
   CaseSpec out = spec;
   out.src = out.dst = element;
   out.name += fmt::format("@{}", to_string(element));

@@ -22,9 +22,9 @@ using base::JsonValue;
 
 constexpr base::JsonLimits kLimits{base::kMostTextBytes, 16};
 
-const std::set<std::string, std::less<>> kKnownKeys = {"name",          "id",        "class",     "note", "shape",
-                                                       "strides_bytes", "slice",     "broadcast", "axes", "dst_shape",
-                                                       "dst_slice_of",  "dst_slice", "src",       "dst"};
+const std::set<std::string, std::less<>> kKnownKeys = {
+    "name",      "id",           "class",     "note", "shape", "strides_bytes",    "slice", "broadcast", "axes",
+    "dst_shape", "dst_slice_of", "dst_slice", "src",  "dst",   "dst_strides_bytes"};
 
 /// A value in a message.
 std::string shown(const JsonValue& value) {
@@ -120,6 +120,7 @@ void parse_case(const JsonValue& object, std::string_view stem, std::size_t inde
   spec.broadcast = read.integers("broadcast");
   spec.axes = read.integers("axes");
   spec.dst_shape = read.integers("dst_shape");
+  spec.dst_strides_bytes = read.integers("dst_strides_bytes");
   spec.dst_slice_of = read.integers("dst_slice_of");
   spec.dst_slice = read.strings("dst_slice");
   spec.src = read.element("src");
@@ -132,6 +133,8 @@ void parse_case(const JsonValue& object, std::string_view stem, std::size_t inde
   if (has("dst_slice") != has("dst_slice_of"))
     read.fail("dst_slice", "and \"dst_slice_of\" go together: the slice, and the shape it is taken from");
   if (has("dst_slice") && has("dst_shape")) read.fail("dst_shape", "and \"dst_slice\" exclude each other");
+  if (has("dst_strides_bytes") && (has("dst_slice") || has("dst_shape")))
+    read.fail("dst_strides_bytes", "excludes \"dst_slice\" and \"dst_shape\": they say where elements lie, too");
 }
 
 }  // namespace
@@ -184,6 +187,7 @@ std::string to_json(const CaseSpec& spec) {
   put("broadcast", spec.broadcast);
   put("axes", spec.axes);
   put("dst_shape", spec.dst_shape);
+  put("dst_strides_bytes", spec.dst_strides_bytes);
   put("dst_slice_of", spec.dst_slice_of);
   put("dst_slice", quoted(spec.dst_slice));
   return out + "}";

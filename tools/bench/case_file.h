@@ -29,6 +29,7 @@ struct CaseSpec {
   std::vector<std::int64_t> broadcast;
   std::vector<std::int64_t> axes;
   std::vector<std::int64_t> dst_shape;
+  std::vector<std::int64_t> dst_strides_bytes;
   std::vector<std::int64_t> dst_slice_of;
   std::vector<std::string> dst_slice;
   Element src = DType::kF32;

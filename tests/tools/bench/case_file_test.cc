@@ -67,6 +67,9 @@ TEST(CaseFile, RefusesWhatItCannotReadAndNamesCaseAndKey) {
             std::string::npos);
   EXPECT_NE(message_of(R"({"cases": [{"name": "a", "shape": [2], "strides_bytes": [4, 4]}]})").find("strides_bytes"),
             std::string::npos);
+  EXPECT_NE(message_of(R"({"cases": [{"name": "a", "shape": [2], "dst_strides_bytes": [4], "dst_shape": [2]}]})")
+                .find("excludes"),
+            std::string::npos);
   EXPECT_NE(message_of(R"({"cases": [{"name": "a", "shape": [2], "dst_slice": [":"]}]})").find("dst_slice_of"),
             std::string::npos);
   EXPECT_NE(message_of(R"({"cases": [{"name": "a", "shape": [2]}, {"name": "a", "shape": [3]}]})").find("two cases"),

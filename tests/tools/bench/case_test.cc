@@ -44,6 +44,10 @@ TEST(BuildCase, CountsABroadcastSourceOnce) {
 TEST(BuildCase, WritesIntoASliceOfALargerArray) {
   const Case c = case_of(R"("shape": [4, 8], "axes": [1, 0], "dst_slice_of": [8, 16], "dst_slice": [":", "3:7"])");
   EXPECT_EQ(to_string(c.dst.layout), "f32 (8,4):(16,1)@3");
+  const Case padded = case_of(R"("shape": [4, 8], "axes": [1, 0], "dst_strides_bytes": [-32, 4])");
+  EXPECT_EQ(padded.dst.layout.modes[0], (Mode{8, -32}));
+  EXPECT_EQ(padded.dst.buffer_bytes - padded.dst.layout.offset_bytes, 4 * 4);
+  EXPECT_THROW(case_of(R"("shape": [4, 8], "dst_strides_bytes": [32])"), Error);
   EXPECT_THROW(case_of(R"("shape": [4, 8], "axes": [1, 0], "dst_slice_of": [8, 16], "dst_slice": [":", "3:8"])"),
                Error);
 }

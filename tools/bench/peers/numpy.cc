@@ -27,23 +27,34 @@ def dtype(name):
 def index(slices):
     parts = lambda s: slice(*[int(p) if p else None for p in s.split(':')]) if ':' in s else int(s)
     return tuple(parts(s) for s in slices)
+def span(shape, strides, size):
+    # Of the first and last byte, from element zero's.
+    if 0 in shape: return 0, 0
+    ends = [(e - 1) * s for e, s in zip(shape, strides)]
+    return sum(min(e, 0) for e in ends), sum(max(e, 0) for e in ends) + size
+def strided(shape, strides, dtype, make):
+    first, last = span(shape, strides, dtype.itemsize)
+    return np.ndarray(shape, dtype, make(last - first), -first, strides)
 rng = np.random.default_rng(1)
 def pair():
     src_type, dst_type = dtype(case['src']), dtype(case['dst'])
     count = int(np.prod(case['shape'], dtype=np.int64))
-    if src_type.kind in 'fc' and case['src'] != case['dst']:
-        base = rng.random(count, dtype=np.float32).astype(src_type)
-    else:
-        base = rng.integers(0, 120, count * src_type.itemsize, dtype=np.uint8).view(src_type)
-    view = base.reshape(case['shape'])
+    def values(count):
+        if src_type.kind in 'fc' and case['src'] != case['dst']: return rng.random(count, dtype=np.float32).astype(src_type)
+        return rng.integers(0, 120, count * src_type.itemsize, dtype=np.uint8).view(src_type)
     if 'strides_bytes' in case:
-        view = np.lib.stride_tricks.as_strided(base, case['shape'], case['strides_bytes'])
+        bytes_of = lambda n: values(-(-n // src_type.itemsize)).view(np.uint8)
+        view = strided(case['shape'], case['strides_bytes'], src_type, bytes_of)
+    else:
+        view = values(count).reshape(case['shape'])
     if 'slice' in case: view = view[index(case['slice'])]
     if 'broadcast' in case: view = np.broadcast_to(view, case['broadcast'])
     if 'axes' in case: view = view.transpose(case['axes'])
     if 'dst_slice_of' in case:
         out = np.ones(case['dst_slice_of'], np.uint8).astype(dst_type) if dst_type.kind != 'V' else np.zeros(case['dst_slice_of'], dst_type)
         out = out[index(case['dst_slice'])]
+    elif 'dst_strides_bytes' in case:
+        out = strided(view.shape, case['dst_strides_bytes'], dst_type, lambda n: np.ones(n, np.uint8))
     else:
         out = np.zeros(case.get('dst_shape', view.shape), dst_type)
         out.view(np.uint8).fill(1)
