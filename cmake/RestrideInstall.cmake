@@ -3,7 +3,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(restride_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/restride)
-install(TARGETS restride EXPORT restride_targets)
+install(TARGETS restride restride_distributed EXPORT restride_targets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/restride DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT restride_targets FILE restrideTargets.cmake NAMESPACE restride:: DESTINATION ${restride_config_dir})
 

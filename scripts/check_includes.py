@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that includes point one way: base <- layout <- plan <- cpu, cuda <- api.
+"""Checks that includes point one way: base <- layout <- plan <- cpu, cuda <- api <- distributed.
 
 A file may include its own folder and those before it; the two engines know nothing of each other. Public headers include
 public headers only. In src/ CUDA's headers are included by *.cu, *.cuh and cuda/runtime alone, so that all else builds
@@ -10,7 +10,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RANK = {"base": 0, "layout": 1, "plan": 2, "cpu": 3, "cuda": 3, "api": 4}
+RANK = {"base": 0, "layout": 1, "plan": 2, "cpu": 3, "cuda": 3, "api": 4, "distributed": 5}
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.M)
 CUDA_HEADERS = re.compile(r"^(cuda|cooperative_groups|cub/|thrust/|nv/)")
 SOURCES = {".h", ".hpp", ".cc", ".cu", ".cuh", ".c"}
