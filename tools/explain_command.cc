@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <restride/distributed.hpp>
 #include <restride/restride.hpp>
 
 #include "src/api/plan_impl.h"
@@ -15,6 +16,7 @@
 #include "src/layout/describe.h"
 #include "tools/array_request.h"
 #include "tools/commands.h"
+#include "tools/explain_exchange.h"
 #include "tools/input_options.h"
 #include "tools/io/json_text.h"
 #include "tools/io/open_array.h"
@@ -35,6 +37,9 @@ What it takes:
                         with --reshape of equal count:      'f32 (4,4):(1,4) -> f32 (16)' --reshape 16
   LAYOUT or a file      with --axes, --rearrange, --slice ... as `restride copy` takes them;
                         a file also with --in-layout and --in-dtype
+  'DTYPE DIST -> DIST'  one distribution over ranks into another, as restride/distributed.hpp writes them:
+                        'f32 (8192,512) as (block[0],*) over (4) -> (8192,512) as (*,block[0]) over (4)'
+                        with --rank also whom that rank sends to and gets from
 
 A layout is a dtype, extents and strides in elements, outermost first: f32 (8,64):(64,1).
 Without strides it is contiguous; `b` behind them makes them bytes.
@@ -45,11 +50,13 @@ Examples:
   restride explain 'f32 (64,512,512,3) -> (0,3,1,2)'
   restride explain 'f32 (4096,4096) -> (1,0)' --device cuda
   restride explain 'u8 (1080,1920,3):(6144,3,1) -> (2,0,1)' --threads 1
-  restride explain images.npy --rearrange 'b h w c -> b c h w' --dtype f16 --json)";
+  restride explain images.npy --rearrange 'b h w c -> b c h w' --dtype f16 --json
+  restride explain 'f32 (60,70) as (cyclic:8[0],*) over (4) -> f16 (60,70) as (*,block[0]) over (2)@2' --rank 0)";
 
 struct ExplainArguments {
   std::string what;
   bool json = false;
+  int rank = -1;
   ViewOptions view;
   InputOptions input;
   RunOptions run;
@@ -166,6 +173,15 @@ void print_json(const Plan& plan, const std::vector<ViewStep>& views) {
 }
 
 void run_explain(ExplainArguments& a) {
+  if (names_exchange(a.what)) {
+    const bool of_a_copy = a.run.threads != 0 || a.run.device != "auto" || !a.run.family.empty() || a.run.measure ||
+                           !a.run.measurements.empty();
+    if (any(a.view) || any(a.input) || of_a_copy)
+      throw UsageError("two distributions say it all; of the options only --rank and --json go with them");
+    return explain_exchange(a.what, a.rank, a.json);
+  }
+  if (a.rank >= 0)
+    throw UsageError("--rank goes with two distributions, as in 'f32 (8) as (block[0]) over (2) -> ...'");
   const Sides sides = sides_of(a);
   // Memory of one's own is aligned to a cache line at least, as every allocator of large blocks does.
   constexpr std::int64_t kAlign = 64;
@@ -190,6 +206,9 @@ void add_explain_command(CLI::App& app) {
   add_view_options(*sub, a->view);
   add_input_options(*sub, a->input);
   add_run_options(*sub, a->run);
+  sub->add_option("--rank", a->rank, "With two distributions: list this rank's messages")
+      ->type_name("N")
+      ->check(CLI::Range(0, distributed::kMaxRanks - 1));
   sub->add_flag("--json", a->json, "As JSON, with the plan that Plan::deserialize replays");
   sub->callback([a] { run_explain(*a); });
 }
