@@ -18,6 +18,7 @@
 //     (8192,512) as (block[0],*) over (4) order (1,0)          each rank's part lies with axis 0 fastest
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -27,6 +28,7 @@
 
 #include <restride/copy.hpp>
 #include <restride/detail/visibility.hpp>
+#include <restride/error.hpp>
 #include <restride/layout.hpp>
 
 namespace restride {
@@ -176,6 +178,158 @@ class Exchange {
  private:
   std::shared_ptr<const Impl> impl_;
 };
+
+// ---- Running an exchange ----
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+/// A contiguous message to or from a peer.
+struct Message {
+  int peer = 0;
+  void* data = nullptr;  ///< of a message that is sent, never written through
+  std::int64_t bytes = 0;
+};
+
+/// Messages on their way. One is made by each rank of an exchange; all calls come from one thread.
+class Posted {
+ public:
+  virtual ~Posted() = default;
+  /// Begins to send; `m.data` stays as it is until `finish` returns.
+  virtual void send(const Message& m) = 0;
+  /// The place in the list of a receive that is complete and has not been returned yet; -1 when none is left. Waits.
+  /// Errors: DeadlineError that names the ranks that have not sent; AgreementError for a message of other bytes.
+  virtual int received(Deadline deadline) = 0;
+  /// Waits until all that was sent has left its memory. Errors: DeadlineError.
+  virtual void finish(Deadline deadline) = 0;
+};
+
+/// The ranks of an exchange, as one of them sees them: what an engine has to offer. `Threads` and `mpi` make some; a
+/// program may bring its own. Used by one thread at a time.
+class Comm {
+ public:
+  virtual ~Comm() = default;
+  virtual int rank() const noexcept = 0;
+  virtual int size() const noexcept = 0;
+  virtual std::string_view engine() const noexcept = 0;  ///< "threads", "mpi (Open MPI)"
+  /// Why no further call can succeed: a deadline passed and its messages may still come. Empty: usable.
+  virtual std::string unusable() const { return {}; }
+  /// True when every rank reads every other's memory by its pointers.
+  virtual bool shares_memory() const noexcept { return false; }
+  /// Every rank's `bytes` bytes, in the order of ranks. Collective. `what` is for messages: "plan", "run".
+  /// Errors: DeadlineError that names the ranks that did not come.
+  virtual void allgather(const void* mine, void* all, std::int64_t bytes, std::string_view what, Deadline deadline) = 0;
+  /// Begins an exchange of messages; `tag` is the same on all ranks and unlike that of any other on its way.
+  virtual std::unique_ptr<Posted> post(std::span<const Message> receives, std::int64_t tag, std::string_view what) = 0;
+  /// Makes every call of every rank fail from now on, with this reason. For a rank that cannot go on.
+  virtual void abort(const std::string& reason) = 0;
+  /// A number that counts the collective plans made with this communicator.
+  std::int64_t next_sequence() noexcept { return sequence_++; }
+
+ private:
+  std::int64_t sequence_ = 0;
+};
+
+/// Ranks that are threads of this process: for tests, and for programs that share work by threads.
+/// `comm(r)` is for the thread that is rank r. The object outlives them all.
+/// Example: examples/exchange_threads.cc
+class Threads {
+ public:
+  /// Errors: ArgumentError for fewer than 1 or more than 4096 ranks.
+  explicit Threads(int ranks);
+  ~Threads();
+  Threads(Threads&&) noexcept;
+  Threads& operator=(Threads&&) noexcept;
+  Comm& comm(int rank);
+  int size() const noexcept;
+
+ private:
+  struct World;
+  std::unique_ptr<World> world_;
+};
+
+/// How the bytes go. `kAuto` takes kDirect where memory is shared, else kMessages.
+enum class Method : std::uint8_t {
+  kAuto,
+  kDirect,    ///< each rank copies what it needs straight out of the others' memory: no workspace
+  kMessages,  ///< packed, sent, unpacked, a message a pair, the next packed while others are on their way
+};
+std::string_view name(Method method) noexcept;
+
+/// How to plan and run an exchange; the default is right for most. Equal on all ranks, but for `threads`.
+struct ExchangeOptions {
+  /// How long any wait for other ranks may take. A rank may be reading a checkpoint: be generous.
+  std::chrono::milliseconds deadline = std::chrono::minutes(10);
+  Method method = Method::kAuto;
+  /// Each run begins with 64 bytes from every rank, so that one that runs something else, or cannot run, is named at
+  /// once. Without it such ranks are named when the deadline passes. kDirect always has it.
+  bool check_runs = true;
+  int threads = 1;  ///< for the copies of one rank; 0: as restride::Options::threads says
+};
+
+/// A tensor on one side of an exchange, as this rank has it.
+struct Side {
+  Distribution distribution;
+  Element element;
+  /// One a region of this rank, all from one data pointer, each of the region's shape; empty: local_layouts().
+  std::vector<Layout> local;
+};
+
+struct Transfer {
+  Side src, dst;
+};
+
+/// One rank's part of an exchange of one tensor or several, made once by all ranks together.
+///
+/// Belongs to the communicator that it was made with, which outlives it. One run at a time; plans of one communicator
+/// run in the same order on all ranks, and may be destroyed in any.
+class Plan {
+ public:
+  /// Runs the exchange. Collective; returns when this rank has all that it is to get and its source may be changed.
+  /// dst, src: one pointer a tensor of the plan; where this rank has no element of it, null will do.
+  /// Alias: dst may not overlap src, on this rank or, where memory is shared, on another.
+  /// Errors: ArgumentError (null, or another number of pointers), OverlapError, before anything is sent, and then
+  /// AgreementError on the other ranks when runs are checked; AgreementError when a rank runs another plan;
+  /// DeadlineError that names the ranks that did not come.
+  /// Cost: nothing is allocated but an engine's own requests. Workspace is the plan's, see workspace_bytes().
+  /// Example: examples/exchange_threads.cc
+  void run(void* dst, const void* src);
+  /// The same of several tensors. Not one more `run`: an array of pointers would be taken for one.
+  void run_all(std::span<void* const> dst, std::span<const void* const> src);
+  /// `run` in two parts: what is on its way between them leaves the caller free to work. `src` stays as it is and
+  /// `dst` is unknown until `wait` returns.
+  void start(void* dst, const void* src);
+  void start_all(std::span<void* const> dst, std::span<const void* const> src);
+  void wait();
+
+  Method method() const noexcept;
+  /// Bytes of the buffers for packed messages: 0 with kDirect, and where messages are runs of the tensors' own memory.
+  std::int64_t workspace_bytes() const noexcept;
+  std::int64_t sent_bytes() const noexcept;      ///< to other ranks, each run
+  std::int64_t received_bytes() const noexcept;  ///< from other ranks
+  int tensors() const noexcept;
+  const Exchange& exchange(int tensor = 0) const;
+  /// The exchange in words, of each tensor, and what this rank does for it.
+  std::string explain() const;
+
+  struct Impl;
+  explicit Plan(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+/// Plans an exchange. Collective: every rank of `comm` calls it, with its own local layouts and the same of all else.
+/// Ranks that a distribution does not name take part with nothing on that side.
+///
+/// Shapes: local layouts have the shape of this rank's regions, any strides, negative too; those of dst write no
+/// element twice, and different regions' do not overlap.
+/// Cast: when the elements differ, as docs/casts.md says; the smaller one crosses the wire.
+/// Errors: as Exchange and restride::Plan, and ArgumentError when there are fewer ranks than a distribution names; then
+/// AgreementError on all other ranks. AgreementError on every rank when shapes, elements, distributions, options, the
+/// number of plans made before, or the version differ. DeadlineError that names the ranks that did not come.
+/// Cost: microseconds a pair, one or two allgathers.
+Plan plan(const Side& src, const Side& dst, Comm& comm, const ExchangeOptions& options = {});
+Plan plan(std::span<const Transfer> transfers, Comm& comm, const ExchangeOptions& options = {});
 
 }  // namespace distributed
 }  // namespace restride

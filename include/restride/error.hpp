@@ -21,6 +21,8 @@ enum class ErrorCode : int {
   kIo = 9,            ///< a file that cannot be read or written
   kUnsupported = 10,  ///< valid, but not built into this library
   kInternal = 11,
+  kAgreement = 12,  ///< ranks that called with different arguments
+  kDeadline = 13,   ///< a rank that did not come in time
 };
 
 /// Base of every exception of the library.
@@ -49,6 +51,8 @@ RESTRIDE_DEFINE_ERROR(MemoryError, ErrorCode::kOutOfMemory)
 RESTRIDE_DEFINE_ERROR(IoError, ErrorCode::kIo)
 RESTRIDE_DEFINE_ERROR(UnsupportedError, ErrorCode::kUnsupported)
 RESTRIDE_DEFINE_ERROR(InternalError, ErrorCode::kInternal)
+RESTRIDE_DEFINE_ERROR(AgreementError, ErrorCode::kAgreement)
+RESTRIDE_DEFINE_ERROR(DeadlineError, ErrorCode::kDeadline)
 #undef RESTRIDE_DEFINE_ERROR
 
 }  // namespace restride

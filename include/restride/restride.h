@@ -38,7 +38,9 @@ typedef enum restride_status {
   RESTRIDE_OUT_OF_MEMORY = 8,
   RESTRIDE_IO = 9,
   RESTRIDE_UNSUPPORTED = 10, /* valid, but not built into this library (also: a newer header than library) */
-  RESTRIDE_INTERNAL = 11     /* a defect in restride: please report it */
+  RESTRIDE_INTERNAL = 11,    /* a defect in restride: please report it */
+  RESTRIDE_AGREEMENT = 12,   /* ranks that called with different arguments (restride/distributed.h) */
+  RESTRIDE_DEADLINE = 13     /* a rank that did not come in time */
 } restride_status;
 
 /* Element types. The values are those of restride::DType and never change. */

@@ -27,6 +27,8 @@ SAME_STATUS(RESTRIDE_OUT_OF_MEMORY, kOutOfMemory);
 SAME_STATUS(RESTRIDE_IO, kIo);
 SAME_STATUS(RESTRIDE_UNSUPPORTED, kUnsupported);
 SAME_STATUS(RESTRIDE_INTERNAL, kInternal);
+SAME_STATUS(RESTRIDE_AGREEMENT, kAgreement);
+SAME_STATUS(RESTRIDE_DEADLINE, kDeadline);
 #undef SAME_STATUS
 
 #define SAME_DTYPE(c, cpp) static_assert(int{c} == static_cast<int>(restride::DType::cpp))
@@ -216,6 +218,8 @@ const char* restride_status_name(restride_status status) {
     case RESTRIDE_IO: return "input or output error";
     case RESTRIDE_UNSUPPORTED: return "not supported by this library";
     case RESTRIDE_INTERNAL: return "internal error";
+    case RESTRIDE_AGREEMENT: return "ranks disagree";
+    case RESTRIDE_DEADLINE: return "deadline passed";
   }
   return "unknown status";
 }

@@ -1,0 +1,36 @@
+// Whether all ranks mean the same: 64 bytes a rank, compared before anything is sent.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <restride/distributed.hpp>
+
+namespace restride::distributed {
+
+enum class CallKind : std::uint16_t { kPlan = 1, kRun = 2 };
+
+/// What a rank is about to do. Hashes are of texts, so that unlike ranks differ in one member at least.
+struct Fingerprint {
+  std::uint32_t magic = 0x52445354;
+  CallKind kind = CallKind::kPlan;
+  std::uint16_t status = 0;    ///< an ErrorCode when this rank cannot take part; then the rest has no meaning
+  std::uint32_t sequence = 0;  ///< of the plan among the communicator's
+  std::uint32_t run = 0;       ///< of the plan's runs
+  std::uint64_t version = 0, shapes = 0, elements = 0, sources = 0, targets = 0, options = 0;
+};
+static_assert(sizeof(Fingerprint) == 64);
+
+/// "rank 2", "ranks 1, 4 and 9 others"
+std::string named_ranks(const std::vector<int>& ranks);
+
+/// FNV-1a.
+std::uint64_t hash_of(std::string_view text) noexcept;
+
+/// Throws AgreementError, the same on all ranks with status 0, unless all fingerprints are equal and no rank has a
+/// status.
+void require_agreement(const std::vector<Fingerprint>& all);
+
+}  // namespace restride::distributed

@@ -1,0 +1,128 @@
+// From parts to layouts of their pieces, to restride plans.
+#include "src/distributed/program.h"
+
+#include <utility>
+
+namespace restride::distributed {
+namespace {
+
+using Chosen = std::vector<const AxisPiece*>;
+
+/// Calls f(pieces) for every choice of one piece an axis, in the order that both ranks of a pair follow.
+template <class F>
+void for_each_piece(const Part& part, const F& f) {
+  const std::size_t rank = part.axes.size();
+  std::vector<std::size_t> at(rank, 0);
+  Chosen chosen(rank);
+  for (std::size_t a = 0; a < rank; ++a) chosen[a] = &part.axes[a][0];
+  for (;;) {
+    f(chosen);
+    std::size_t a = rank;
+    while (a > 0 && ++at[a - 1] == part.axes[a - 1].size()) {
+      at[--a] = 0;
+      chosen[a] = &part.axes[a][0];
+    }
+    if (a == 0) return;
+    chosen[a - 1] = &part.axes[a - 1][at[a - 1]];
+  }
+}
+
+/// A piece in local memory: up to two modes an axis, axes in `order`; its offset is that of its first element.
+Layout view(const Layout& local, const Chosen& pieces, const std::vector<int>& order, std::int64_t AxisPiece::*first,
+            std::int64_t AxisPiece::*step) {
+  Layout out;
+  out.element = local.element;
+  out.offset_bytes = local.offset_bytes;
+  for (int axis : order) {
+    const AxisPiece& p = *pieces[static_cast<std::size_t>(axis)];
+    const std::int64_t stride = local.modes[static_cast<std::size_t>(axis)].stride_bytes;
+    out.offset_bytes += p.*first * stride;
+    if (p.count > 1) out.modes.push_back({p.count, p.*step * stride});
+    if (p.length > 1) out.modes.push_back({p.length, stride});
+  }
+  return out;
+}
+
+Layout src_view(const Layout& local, const Chosen& pieces, const std::vector<int>& order) {
+  return view(local, pieces, order, &AxisPiece::src_first, &AxisPiece::src_step);
+}
+
+Layout dst_view(const Layout& local, const Chosen& pieces, const std::vector<int>& order) {
+  return view(local, pieces, order, &AxisPiece::dst_first, &AxisPiece::dst_step);
+}
+
+/// Dense, with the extents of `like`.
+Layout dense(Element element, const Layout& like) {
+  Layout out = like;
+  out.element = element;
+  out.offset_bytes = 0;
+  std::int64_t stride = element.size_bytes;
+  for (std::size_t i = out.modes.size(); i-- > 0;) {
+    out.modes[i].stride_bytes = stride;
+    stride *= out.modes[i].extent;
+  }
+  return out;
+}
+
+}  // namespace
+
+int PlanStore::add(const Layout& dst, const Layout& src) {
+  std::vector<std::int64_t> key{static_cast<std::int64_t>(dst.element.dtype), dst.element.size_bytes,
+                                static_cast<std::int64_t>(src.element.dtype), src.element.size_bytes};
+  for (std::size_t i = 0; i < dst.modes.size(); ++i) {
+    key.push_back(dst.modes[i].extent);
+    key.push_back(dst.modes[i].stride_bytes);
+    key.push_back(src.modes[i].stride_bytes);
+  }
+  const auto [at, is_new] = by_layouts_.try_emplace(std::move(key), static_cast<int>(plans_.size()));
+  if (is_new) {
+    Layout to = dst, from = src;
+    to.offset_bytes = from.offset_bytes = 0;
+    plans_.emplace_back(to, from, options_);
+  }
+  return at->second;
+}
+
+void StepMaker::straight(const PairParts& pair, const std::vector<Layout>& src, const std::vector<Layout>& dst,
+                         std::vector<CopyStep>& out) {
+  for (const Part& part : pair.parts)
+    for_each_piece(part, [&](const Chosen& pieces) {
+      const Layout from = src_view(src[static_cast<std::size_t>(part.src_region)], pieces, x_.dst_order);
+      const Layout to = dst_view(dst[static_cast<std::size_t>(part.dst_region)], pieces, x_.dst_order);
+      out.push_back({plans_.add(to, from), tensor_, to.offset_bytes, from.offset_bytes});
+    });
+}
+
+void StepMaker::pack(const PairParts& pair, const std::vector<Layout>& src, PeerSteps& out) {
+  if (!out.steps.empty()) out.in_place = -1;  // another tensor stands before
+  const bool alone = out.bytes == 0 && out.steps.empty() && pair.parts.size() == 1;
+  for (const Part& part : pair.parts)
+    for_each_piece(part, [&](const Chosen& pieces) {
+      const Layout from = src_view(src[static_cast<std::size_t>(part.src_region)], pieces, x_.dst_order);
+      const Layout to = dense(x_.wire, from);
+      if (alone && from.elements() == part.elements && from.element == x_.wire && is_contiguous(from)) {
+        out.in_place = tensor_;
+        out.in_place_offset = from.offset_bytes;
+      }
+      out.steps.push_back({plans_.add(to, from), tensor_, out.bytes, from.offset_bytes});
+      out.bytes += to.bytes();
+    });
+}
+
+void StepMaker::unpack(const PairParts& pair, const std::vector<Layout>& dst, PeerSteps& out) {
+  if (!out.steps.empty()) out.in_place = -1;  // another tensor stands before
+  const bool alone = out.bytes == 0 && out.steps.empty() && pair.parts.size() == 1;
+  for (const Part& part : pair.parts)
+    for_each_piece(part, [&](const Chosen& pieces) {
+      const Layout to = dst_view(dst[static_cast<std::size_t>(part.dst_region)], pieces, x_.dst_order);
+      const Layout from = dense(x_.wire, to);
+      if (alone && to.elements() == part.elements && to.element == x_.wire && is_contiguous(to)) {
+        out.in_place = tensor_;
+        out.in_place_offset = to.offset_bytes;
+      }
+      out.steps.push_back({plans_.add(to, from), tensor_, to.offset_bytes, out.bytes});
+      out.bytes += from.bytes();
+    });
+}
+
+}  // namespace restride::distributed

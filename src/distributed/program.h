@@ -1,0 +1,70 @@
+// One rank's part of an exchange as a list of copies: from the planner's parts and the ranks' layouts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include <restride/copy.hpp>
+
+#include "src/distributed/exchange.h"
+
+namespace restride::distributed {
+
+/// restride plans of pieces, each kept once: pieces of one shape and the same strides share one.
+class PlanStore {
+ public:
+  explicit PlanStore(int threads) { options_.threads = threads, options_.device = DeviceKind::kCpu; }
+  /// The number of the plan for these layouts, whose offsets are zero. Errors: as restride::Plan.
+  int add(const Layout& dst, const Layout& src);
+  void run(int plan, std::byte* dst, const std::byte* src) const noexcept {
+    plans_[static_cast<std::size_t>(plan)].run(dst, src);
+  }
+  std::size_t size() const noexcept { return plans_.size(); }
+
+ private:
+  restride::Options options_;
+  std::vector<restride::Plan> plans_;
+  std::map<std::vector<std::int64_t>, int> by_layouts_;
+};
+
+/// A copy between the memory of tensor `tensor` and a message or another tensor's memory.
+struct CopyStep {
+  int plan = 0;
+  int tensor = 0;
+  std::int64_t dst_offset = 0;  ///< bytes, from the data pointer or the start of the message
+  std::int64_t src_offset = 0;
+};
+
+/// All that goes to or comes from a peer.
+struct PeerSteps {
+  int peer = 0;
+  std::int64_t bytes = 0;   ///< of the message
+  std::int64_t offset = 0;  ///< of the message in the workspace
+  /// The message is one run of a tensor's own memory: its bytes start at `in_place_offset` of `in_place`, no copy.
+  int in_place = -1;
+  std::int64_t in_place_offset = 0;
+  std::vector<CopyStep> steps;
+};
+
+/// Makes the steps of one pair of ranks. Messages hold the pieces one behind the other, each dense in the memory order
+/// of the target's distribution, which both ranks know.
+class StepMaker {
+ public:
+  StepMaker(const Exchange::Impl& exchange, int tensor, PlanStore& plans)
+      : x_(exchange), tensor_(tensor), plans_(plans) {}
+
+  /// From the source's memory into that of the target, both by their layouts.
+  void straight(const PairParts& pair, const std::vector<Layout>& src, const std::vector<Layout>& dst,
+                std::vector<CopyStep>& out);
+  /// Appends to a message.
+  void pack(const PairParts& pair, const std::vector<Layout>& src, PeerSteps& out);
+  void unpack(const PairParts& pair, const std::vector<Layout>& dst, PeerSteps& out);
+
+ private:
+  const Exchange::Impl& x_;
+  int tensor_;
+  PlanStore& plans_;
+};
+
+}  // namespace restride::distributed
