@@ -1,0 +1,105 @@
+/* The C ABI of restride's exchanges: tensors that lie over ranks in one distribution, and must lie in another.
+ *
+ * C99; link restride_distributed. The rules are those of restride.h: structures start with their own size and are
+ * initialised by RESTRIDE_*_INIT, no function lets an exception out, a function that can fail returns a
+ * restride_status. The words of a failure are in restride_distributed_last_error(), a thread's own. Distributions are
+ * written as restride/distributed.hpp says: "(8192,512) as (block[0],*) over (4)".
+ *
+ * Example: tests/distributed/c_abi_test.cc
+ */
+#ifndef RESTRIDE_DISTRIBUTED_H
+#define RESTRIDE_DISTRIBUTED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <restride/restride.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How the bytes go; the values are those of restride::distributed::Method and never change. */
+typedef enum restride_method {
+  RESTRIDE_METHOD_AUTO = 0,    /* direct where memory is shared, else messages */
+  RESTRIDE_METHOD_DIRECT = 1,  /* each rank copies what it needs out of the others' memory */
+  RESTRIDE_METHOD_MESSAGES = 2 /* packed, sent, unpacked */
+} restride_method;
+
+/* How to plan and run an exchange. NULL instead of options takes all defaults. */
+typedef struct restride_exchange_options {
+  size_t struct_size;  /* sizeof(restride_exchange_options) */
+  int64_t deadline_ms; /* how long any wait for other ranks may take; > 0 */
+  int32_t method;      /* a restride_method, the same on all ranks */
+  int32_t check_runs;  /* not 0: each run begins with 64 bytes from every rank */
+  int32_t threads;     /* for the copies of one rank; 0: as restride_options.threads says */
+  int32_t reserved;    /* 0 */
+} restride_exchange_options;
+
+#define RESTRIDE_EXCHANGE_OPTIONS_INIT \
+  { sizeof(restride_exchange_options), 600000, RESTRIDE_METHOD_AUTO, 1, 1, 0 }
+
+/* A tensor on one side of an exchange, as this rank has it. */
+typedef struct restride_side {
+  size_t struct_size;           /* sizeof(restride_side) */
+  const char* distribution;     /* in the notation; the same on all ranks */
+  int32_t dtype;                /* a restride_dtype */
+  int32_t regions;              /* how many `local` are: as many as this rank has regions, or 0: dense memory */
+  int64_t element_bytes;        /* RESTRIDE_BYTES: bytes of one element; others: 0 */
+  const restride_tensor* local; /* where each region lies, all from one data pointer (their `data` is not read) */
+} restride_side;
+
+#define RESTRIDE_SIDE_INIT \
+  { sizeof(restride_side), NULL, RESTRIDE_F32, 0, 0, NULL }
+
+/* What the last call of this header that failed on this thread had to say; "" before the first. */
+RESTRIDE_API const char* restride_distributed_last_error(void);
+
+/* The ranks of an exchange, as one of them sees them. */
+typedef struct restride_comm restride_comm;
+
+/* `count` ranks that are threads of this process: comms[r] is for the thread that is rank r. Each is destroyed by
+ * restride_comm_destroy; the last one ends them all. */
+RESTRIDE_API restride_status restride_comm_create_threads(restride_comm** comms, int32_t count);
+RESTRIDE_API void restride_comm_destroy(restride_comm* comm);
+/* -1 for NULL. */
+RESTRIDE_API int32_t restride_comm_rank(const restride_comm* comm);
+RESTRIDE_API int32_t restride_comm_size(const restride_comm* comm);
+/* Makes every call of every rank fail from now on, with this reason. */
+RESTRIDE_API restride_status restride_comm_abort(restride_comm* comm, const char* reason);
+
+/* One rank's part of an exchange of `tensors` tensors. */
+typedef struct restride_exchange restride_exchange;
+
+/* Plans, collectively: every rank of `comm` calls it with its own local layouts and the same of all else. `src` and
+ * `dst` are arrays of `tensors`. Nothing is kept of them; `comm` must live as long as the exchange. Fails as
+ * restride::distributed::plan: RESTRIDE_AGREEMENT and RESTRIDE_DEADLINE name the ranks. */
+RESTRIDE_API restride_status restride_exchange_create(restride_exchange** exchange, const restride_side* dst,
+                                                      const restride_side* src, int32_t tensors, restride_comm* comm,
+                                                      const restride_exchange_options* options);
+/* Runs, collectively. `dst` and `src` are arrays of one pointer a tensor; NULL where this rank has no element of it.
+ * When it returns this rank has all that it is to get, and its source may be changed. */
+RESTRIDE_API restride_status restride_exchange_run(restride_exchange* exchange, void* const* dst,
+                                                   const void* const* src);
+/* The same in two parts. */
+RESTRIDE_API restride_status restride_exchange_start(restride_exchange* exchange, void* const* dst,
+                                                     const void* const* src);
+RESTRIDE_API restride_status restride_exchange_wait(restride_exchange* exchange);
+RESTRIDE_API void restride_exchange_destroy(restride_exchange* exchange);
+/* Writes what this rank does, as snprintf would: cut at `capacity`, its whole length in *length. */
+RESTRIDE_API restride_status restride_exchange_explain(const restride_exchange* exchange, char* buffer, size_t capacity,
+                                                       size_t* length);
+
+/* How many regions `rank` has of a distribution; the extents of one of them (`capacity` of `extents`, as many as the
+ * distribution has axes, into *axes). */
+RESTRIDE_API restride_status restride_distribution_regions(const char* distribution, int32_t rank, int32_t* regions);
+RESTRIDE_API restride_status restride_distribution_shape(const char* distribution, int32_t rank, int32_t region,
+                                                         int64_t* extents, int32_t capacity, int32_t* axes);
+/* What must move, for any number of ranks, without any: figures in words, and with `rank` >= 0 that rank's messages. */
+RESTRIDE_API restride_status restride_distribution_explain(const restride_side* dst, const restride_side* src,
+                                                           int32_t rank, char* buffer, size_t capacity, size_t* length);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,228 @@
+// The C ABI of exchanges: C structures in, the C++ API called, exceptions turned into status codes.
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <restride/distributed.h>
+#include <restride/distributed.hpp>
+
+namespace {
+
+namespace dist = restride::distributed;
+
+static_assert(int{RESTRIDE_METHOD_AUTO} == static_cast<int>(dist::Method::kAuto));
+static_assert(int{RESTRIDE_METHOD_DIRECT} == static_cast<int>(dist::Method::kDirect));
+static_assert(int{RESTRIDE_METHOD_MESSAGES} == static_cast<int>(dist::Method::kMessages));
+
+// A fixed buffer: reporting that memory ran out must not need memory.
+thread_local char last_error[1024] = "";
+
+restride_status fail(restride_status status, const char* message) noexcept {
+  std::snprintf(last_error, sizeof last_error, "%s", message);
+  return status;
+}
+
+// Runs `body`; whatever it throws becomes a status and a message.
+template <class Body>
+restride_status guarded(Body body) noexcept {
+  try {
+    body();
+    return RESTRIDE_OK;
+  } catch (const restride::Error& e) {
+    return fail(static_cast<restride_status>(e.code()), e.what());
+  } catch (const std::bad_alloc&) {
+    return fail(RESTRIDE_OUT_OF_MEMORY, "out of memory");
+  } catch (const std::exception& e) {
+    return fail(RESTRIDE_INTERNAL, e.what());
+  } catch (...) {
+    return fail(RESTRIDE_INTERNAL, "an exception of unknown type");
+  }
+}
+
+void require(bool holds, const char* message) {
+  if (!holds) throw restride::ArgumentError(message);
+}
+
+void require_size(std::size_t size, std::size_t known, const char* what) {
+  if (size == known) return;
+  const std::string sizes =
+      std::string(what) + ".struct_size is " + std::to_string(size) + ", this library knows " + std::to_string(known);
+  if (size > known)
+    throw restride::UnsupportedError(sizes + ": the program was built with a newer header; update the library");
+  throw restride::ArgumentError(sizes + ": initialise the structure with its RESTRIDE_*_INIT");
+}
+
+restride::Element element_of(int32_t dtype, int64_t element_bytes) {
+  require(dtype >= 0 && dtype <= RESTRIDE_BYTES, "dtype is no restride_dtype");
+  const auto type = static_cast<restride::DType>(dtype);
+  if (type == restride::DType::kBytes) {
+    require(element_bytes >= 1, "element_bytes must be at least 1 with RESTRIDE_BYTES");
+    return restride::Element::bytes(element_bytes);
+  }
+  require(element_bytes == 0 || element_bytes == restride::size_bytes(type),
+          "element_bytes differs from the dtype's size: leave it 0, or use RESTRIDE_BYTES");
+  return type;
+}
+
+restride::Layout layout_of(const restride_tensor& t) {
+  require_size(t.struct_size, sizeof(restride_tensor), "local");
+  require(t.rank >= 0 && t.rank <= restride::kMaxRank, "local.rank must be 0 to 64");
+  require(t.rank == 0 || t.extents != nullptr, "local.extents is NULL with a rank above 0");
+  const restride::Extents extents(t.extents, static_cast<std::size_t>(t.rank));
+  const restride::Element element = element_of(t.dtype, t.element_bytes);
+  if (t.strides_bytes != nullptr || t.rank == 0)
+    return restride::strided(element, extents, restride::Extents(t.strides_bytes, extents.size()), t.offset_bytes);
+  restride::Layout layout = restride::contiguous(element, extents);
+  layout.offset_bytes = t.offset_bytes;
+  restride::validate(layout);
+  return layout;
+}
+
+dist::Side side_of(const restride_side* s) {
+  require(s != nullptr, "dst or src is NULL");
+  require_size(s->struct_size, sizeof(restride_side), "side");
+  require(s->distribution != nullptr, "side.distribution is NULL");
+  require(s->regions >= 0 && (s->regions == 0 || s->local != nullptr), "side.local is NULL, or side.regions negative");
+  dist::Side out{dist::parse_distribution(s->distribution), element_of(s->dtype, s->element_bytes), {}};
+  for (int32_t r = 0; r < s->regions; ++r) out.local.push_back(layout_of(s->local[r]));
+  return out;
+}
+
+dist::ExchangeOptions options_of(const restride_exchange_options* c) {
+  dist::ExchangeOptions out;
+  if (c == nullptr) return out;
+  require_size(c->struct_size, sizeof(restride_exchange_options), "options");
+  require(c->method >= RESTRIDE_METHOD_AUTO && c->method <= RESTRIDE_METHOD_MESSAGES,
+          "options.method is no restride_method");
+  require(c->reserved == 0, "options.reserved is not 0: initialise the structure with RESTRIDE_EXCHANGE_OPTIONS_INIT");
+  // Beyond a century the clock's sums would not fit.
+  constexpr int64_t kCentury = int64_t{100} * 366 * 24 * 3600 * 1000;
+  out.deadline = std::chrono::milliseconds(c->deadline_ms < kCentury ? c->deadline_ms : kCentury);
+  out.method = static_cast<dist::Method>(c->method);
+  out.check_runs = c->check_runs != 0;
+  out.threads = c->threads;
+  return out;
+}
+
+// snprintf's contract for a text that is already there.
+void write_text(const std::string& text, char* buffer, std::size_t capacity, std::size_t* length) {
+  require(buffer != nullptr || capacity == 0, "buffer is NULL with a capacity above 0");
+  if (length != nullptr) *length = text.size();
+  if (capacity == 0) return;
+  const std::size_t fits = text.size() < capacity ? text.size() : capacity - 1;
+  std::memcpy(buffer, text.data(), fits);
+  buffer[fits] = '\0';
+}
+
+}  // namespace
+
+struct restride_comm {
+  std::shared_ptr<void> owner;  // of what `comm` is a part of
+  dist::Comm* comm;
+};
+
+struct restride_exchange {
+  dist::Plan plan;
+};
+
+extern "C" {
+
+const char* restride_distributed_last_error(void) { return last_error; }
+
+restride_status restride_comm_create_threads(restride_comm** comms, int32_t count) {
+  return guarded([&] {
+    require(comms != nullptr, "comms is NULL");
+    const auto world = std::make_shared<dist::Threads>(count);
+    std::vector<std::unique_ptr<restride_comm>> made;
+    for (int32_t r = 0; r < count; ++r) made.emplace_back(new restride_comm{world, &world->comm(r)});
+    for (int32_t r = 0; r < count; ++r) comms[r] = made[static_cast<std::size_t>(r)].release();
+  });
+}
+
+void restride_comm_destroy(restride_comm* comm) { delete comm; }
+int32_t restride_comm_rank(const restride_comm* comm) { return comm != nullptr ? comm->comm->rank() : -1; }
+int32_t restride_comm_size(const restride_comm* comm) { return comm != nullptr ? comm->comm->size() : -1; }
+
+restride_status restride_comm_abort(restride_comm* comm, const char* reason) {
+  return guarded([&] {
+    require(comm != nullptr && reason != nullptr, "comm or reason is NULL");
+    comm->comm->abort(reason);
+  });
+}
+
+restride_status restride_exchange_create(restride_exchange** exchange, const restride_side* dst,
+                                         const restride_side* src, int32_t tensors, restride_comm* comm,
+                                         const restride_exchange_options* options) {
+  if (exchange != nullptr) *exchange = nullptr;
+  return guarded([&] {
+    require(exchange != nullptr && comm != nullptr, "exchange or comm is NULL");
+    require(tensors >= 1 && dst != nullptr && src != nullptr, "tensors is below 1, or dst or src is NULL");
+    std::vector<dist::Transfer> transfers;
+    for (int32_t i = 0; i < tensors; ++i) transfers.push_back({side_of(&src[i]), side_of(&dst[i])});
+    *exchange = new restride_exchange{dist::plan(transfers, *comm->comm, options_of(options))};
+  });
+}
+
+restride_status restride_exchange_start(restride_exchange* exchange, void* const* dst, const void* const* src) {
+  return guarded([&] {
+    require(exchange != nullptr && dst != nullptr && src != nullptr, "exchange, dst or src is NULL");
+    const auto n = static_cast<std::size_t>(exchange->plan.tensors());
+    exchange->plan.start_all({dst, n}, {src, n});
+  });
+}
+
+restride_status restride_exchange_wait(restride_exchange* exchange) {
+  return guarded([&] {
+    require(exchange != nullptr, "exchange is NULL");
+    exchange->plan.wait();
+  });
+}
+
+restride_status restride_exchange_run(restride_exchange* exchange, void* const* dst, const void* const* src) {
+  const restride_status status = restride_exchange_start(exchange, dst, src);
+  return status == RESTRIDE_OK ? restride_exchange_wait(exchange) : status;
+}
+
+void restride_exchange_destroy(restride_exchange* exchange) { delete exchange; }
+
+restride_status restride_exchange_explain(const restride_exchange* exchange, char* buffer, size_t capacity,
+                                          size_t* length) {
+  return guarded([&] {
+    require(exchange != nullptr, "exchange is NULL");
+    write_text(exchange->plan.explain(), buffer, capacity, length);
+  });
+}
+
+restride_status restride_distribution_regions(const char* distribution, int32_t rank, int32_t* regions) {
+  return guarded([&] {
+    require(distribution != nullptr && regions != nullptr, "distribution or regions is NULL");
+    *regions = dist::regions_of(dist::parse_distribution(distribution), rank);
+  });
+}
+
+restride_status restride_distribution_shape(const char* distribution, int32_t rank, int32_t region, int64_t* extents,
+                                            int32_t capacity, int32_t* axes) {
+  return guarded([&] {
+    require(distribution != nullptr && axes != nullptr, "distribution or axes is NULL");
+    require(capacity == 0 || extents != nullptr, "extents is NULL with a capacity above 0");
+    const std::vector<int64_t> shape = dist::local_shape(dist::parse_distribution(distribution), rank, region);
+    *axes = static_cast<int32_t>(shape.size());
+    require(*axes <= capacity, "the distribution has more axes than `capacity`: give arrays of 64, which any fits");
+    for (std::size_t a = 0; a < shape.size(); ++a) extents[a] = shape[a];
+  });
+}
+
+restride_status restride_distribution_explain(const restride_side* dst, const restride_side* src, int32_t rank,
+                                              char* buffer, size_t capacity, size_t* length) {
+  return guarded([&] {
+    const dist::Side from = side_of(src), to = side_of(dst);
+    write_text(dist::Exchange(from.distribution, from.element, to.distribution, to.element).explain(rank), buffer,
+               capacity, length);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,120 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <restride/distributed.h>
+
+namespace {
+
+restride_side side(const char* distribution, restride_dtype dtype = RESTRIDE_I32) {
+  restride_side s = RESTRIDE_SIDE_INIT;
+  s.distribution = distribution;
+  s.dtype = dtype;
+  return s;
+}
+
+const restride_side kRows = side("(4,4) as (block[0],*) over (2)"), kColumns = side("(4,4) as (*,block[0]) over (2)");
+
+TEST(DistributedCAbi, ThreadsExchangeAndStructuresSayWhereMemoryLies) {
+  restride_comm* comms[2] = {};
+  ASSERT_EQ(restride_comm_create_threads(comms, 2), RESTRIDE_OK);
+  EXPECT_EQ(restride_comm_rank(comms[1]), 1);
+  EXPECT_EQ(restride_comm_size(comms[0]), 2);
+  std::vector<std::thread> threads;
+  std::vector<int> right(2, 0);
+  for (int rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      const std::int64_t extents[] = {4, 2}, strides[] = {4, 16};  // the columns one behind the other
+      restride_tensor where = RESTRIDE_TENSOR_INIT;
+      where.dtype = RESTRIDE_I32;
+      where.rank = 2;
+      where.extents = extents;
+      where.strides_bytes = strides;
+      restride_side to = kColumns;
+      to.regions = 1;
+      to.local = &where;
+      std::int32_t in[8], out[8] = {};
+      for (int i = 0; i < 8; ++i) in[i] = 8 * rank + i;
+      restride_exchange* exchange = nullptr;
+      ASSERT_EQ(restride_exchange_create(&exchange, &to, &kRows, 1, comms[rank], nullptr), RESTRIDE_OK)
+          << restride_distributed_last_error();
+      void* dst = out;
+      const void* src = in;
+      ASSERT_EQ(restride_exchange_run(exchange, &dst, &src), RESTRIDE_OK) << restride_distributed_last_error();
+      right[static_cast<std::size_t>(rank)] = out[0] == 2 * rank && out[3] == 12 + 2 * rank && out[4] == 2 * rank + 1;
+      char text[64];
+      std::size_t length = 0;
+      EXPECT_EQ(restride_exchange_explain(exchange, text, sizeof text, &length), RESTRIDE_OK);
+      EXPECT_GT(length, sizeof text);
+      EXPECT_EQ(std::strlen(text), sizeof text - 1);
+      restride_exchange_destroy(exchange);
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(right, (std::vector<int>{1, 1}));
+  restride_comm_destroy(comms[0]);
+  EXPECT_EQ(restride_comm_size(comms[1]), 2);
+  restride_comm_destroy(comms[1]);
+}
+
+TEST(DistributedCAbi, PlansWithoutRanks) {
+  int32_t regions = -1, axes = 0;
+  int64_t extents[2];
+  EXPECT_EQ(restride_distribution_regions("(5,4) as (block[0],*) over (2)", 1, &regions), RESTRIDE_OK);
+  EXPECT_EQ(regions, 1);
+  EXPECT_EQ(restride_distribution_shape("(5,4) as (block[0],*) over (2)", 1, 0, extents, 2, &axes), RESTRIDE_OK);
+  EXPECT_EQ(axes, 2);
+  EXPECT_EQ(extents[0], 2);
+  char text[4096];
+  EXPECT_EQ(restride_distribution_explain(&kColumns, &kRows, 0, text, sizeof text, nullptr), RESTRIDE_OK);
+  EXPECT_NE(std::string(text).find("32 bytes between ranks, the minimum"), std::string::npos) << text;
+}
+
+TEST(DistributedCAbi, AnswersMistakesByAStatusAndWords) {
+  restride_comm* comm = nullptr;
+  ASSERT_EQ(restride_comm_create_threads(&comm, 1), RESTRIDE_OK);
+  restride_exchange* exchange = nullptr;
+  const auto create = [&](const restride_side& dst, const restride_side& src,
+                          const restride_exchange_options* o = nullptr) {
+    return restride_exchange_create(&exchange, &dst, &src, 1, comm, o);
+  };
+  const restride_side whole = side("(4) as (*) over (1)");
+  EXPECT_EQ(create(side("(4) as (*"), whole), RESTRIDE_PARSE);
+  EXPECT_NE(std::string(restride_distributed_last_error()).find("column"), std::string::npos);
+  EXPECT_EQ(create(side("(5) as (*) over (1)"), whole), RESTRIDE_SHAPE);
+  EXPECT_EQ(create(side("(4) as (*) over (2)"), whole), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(create(side("(4) as (*) over (1)", static_cast<restride_dtype>(99)), whole), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(create(side(nullptr), whole), RESTRIDE_INVALID_ARGUMENT);
+  restride_side newer = whole;
+  newer.struct_size += 8;
+  EXPECT_EQ(create(newer, whole), RESTRIDE_UNSUPPORTED);
+  restride_exchange_options options = RESTRIDE_EXCHANGE_OPTIONS_INIT;
+  options.deadline_ms = 0;
+  EXPECT_EQ(create(whole, whole, &options), RESTRIDE_INVALID_ARGUMENT);
+  options = RESTRIDE_EXCHANGE_OPTIONS_INIT;
+  options.deadline_ms = INT64_MAX;
+  options.method = 7;
+  EXPECT_EQ(create(whole, whole, &options), RESTRIDE_INVALID_ARGUMENT);
+  options.method = RESTRIDE_METHOD_AUTO;
+  EXPECT_EQ(create(whole, whole, &options), RESTRIDE_OK) << restride_distributed_last_error();
+  EXPECT_EQ(restride_exchange_run(exchange, nullptr, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  void* nothing = nullptr;
+  const void* none = nullptr;
+  EXPECT_EQ(restride_exchange_run(exchange, &nothing, &none), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(restride_exchange_wait(exchange), RESTRIDE_INVALID_ARGUMENT);
+  restride_exchange_destroy(exchange);
+  EXPECT_EQ(restride_exchange_create(nullptr, &whole, &whole, 1, comm, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(restride_exchange_create(&exchange, &whole, &whole, 0, comm, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(restride_comm_create_threads(nullptr, 1), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(restride_comm_abort(comm, "enough"), RESTRIDE_OK);
+  EXPECT_EQ(create(whole, whole), RESTRIDE_DEADLINE);
+  EXPECT_NE(std::string(restride_distributed_last_error()).find("enough"), std::string::npos);
+  restride_comm_destroy(comm);
+  restride_comm_destroy(nullptr);
+  restride_exchange_destroy(nullptr);
+  EXPECT_EQ(restride_comm_rank(nullptr), -1);
+}
+
+}  // namespace
