@@ -30,8 +30,8 @@ Examples:
 
 Every output is compared with a naive loop before it is timed. The ceiling is the best plain copy of the same
 bytes with the same threads in the same run; ratio = ceiling time / our time. With neither a layout nor
---cases the shipped files field.json and ttc57.json are run; `--cases extra` adds the third. `man restride`
-has the format of case files.)";
+--cases the shipped files field.json and ttc57.json are run; `--cases extra` and `--cases odd` add the
+others. `man restride` has the format of case files.)";
 
 // CLI::PositiveNumber lets infinities pass, and names its limits by 309 digits.
 std::string is_size(const std::string& text) {
@@ -130,7 +130,7 @@ void add_bench_command(CLI::App& app) {
           },
           "Layouts of your own: 'LAYOUT -> (AXES)', 'LAYOUT -> DTYPE', 'LAYOUT -> LAYOUT'")
       ->type_name("");
-  add_words(*command, "--cases", settings->case_files, "FILE", "Case files, or the shipped field, ttc57, extra");
+  add_words(*command, "--cases", settings->case_files, "FILE", "Case files, or the shipped field, ttc57, extra, odd");
   add_words(*command, "--only", settings->only, "PATTERN",
             "Only cases whose name or class has this in it, or matches this glob");
   add_list(*command, "--threads", "Threads; a list runs each case with each", [settings](std::string entry) {

@@ -46,6 +46,37 @@ __device__ inline void wait_arrival(std::uint32_t barrier, unsigned phase) {
 #endif
 }
 
+/// `bytes` of global into shared memory, both ends on 16 bytes, which `barrier` counts.
+__device__ inline void copy_in(std::uint32_t to, const void* from, int bytes, std::uint32_t barrier) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+               "l"(from), "r"(bytes), "r"(barrier)
+               : "memory");
+#endif
+}
+
+/// `bytes` of shared into global memory, both ends on 16 bytes. All threads' stores into them must be shown to the copy
+/// engine first (show_stores, then a block barrier).
+__device__ inline void copy_out(void* to, std::uint32_t from, int bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from), "r"(bytes)
+               : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+#endif
+}
+__device__ inline void show_stores() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+/// Until shared memory that this thread copies out has been read.
+__device__ inline void wait_read() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+#endif
+}
+
 /// One box of a tensor of five modes, coordinates innermost first; what lies outside the tensor arrives as zeros. L2
 /// gives it up last (kept_policy in device.cuh).
 __device__ inline void copy_box(std::uint32_t to, const void* tensor_map, const int (&at)[5], std::uint32_t barrier) {

@@ -40,6 +40,7 @@ constexpr Kernel kKernels[] = {
     RESTRIDE_ROW(kPacked, "packed/records_cast", packed_records_cast, bid_packed, prepare_records),
     RESTRIDE_ROW(kPacked, "packed/planes", packed_planes, bid_packed, prepare_records),
     RESTRIDE_ROW(kPacked, "packed/direct", packed_direct, bid_packed, prepare_direct),
+    RESTRIDE_ROW(kPacked, "packed/batches", packed_batches, bid_packed, prepare_batches),
     RESTRIDE_ROW(kPacked, "packed/staged", packed_staged, bid_packed, prepare_staged),
     RESTRIDE_ROW(kGather, "gather/units", gather_units, bid_gather, prepare_gather),
     RESTRIDE_ROW(kGather, "gather/cast", gather_cast, bid_gather, prepare_gather),

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "src/cuda/gather/map.h"
+#include "src/cuda/packed/batches_map.h"
 #include "src/cuda/packed/direct_map.h"
 #include "src/cuda/packed/records_map.h"
 #include "src/cuda/packed/staged_map.h"
@@ -33,7 +34,7 @@ struct CudaArgs {
   const Kernel* kernel = nullptr;  ///< null: there is nothing to copy
   Units units;
   std::variant<std::monostate, RowsArgs, PixelsArgs, ShortRowsArgs, TileArgs, BulkTileArgs, ChainArgs, PixelTileArgs,
-               PackedArgs, RecordsArgs, DirectArgs, GatherArgs>
+               PackedArgs, RecordsArgs, DirectArgs, BatchArgs, GatherArgs>
       args;
 };
 

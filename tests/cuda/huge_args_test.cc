@@ -274,6 +274,19 @@ void replay(const Copy& copy, const plan::Candidate&, const cuda::DirectArgs& a)
   if (a.rank == 4) replay_direct<4>(copy, a);
 }
 
+void replay(const Copy& copy, const plan::Candidate&, const cuda::BatchArgs& a) {
+  const int unit = copy.c.dst_unit;
+  ASSERT_EQ(a.bytes, copy.c.dst_bytes());
+  expect_covers(a.tiles, a.tile_units, copy.c.units);
+  for (const std::int64_t tile : some_of(a.tiles)) {
+    const cuda::BatchPart in = cuda::batch_read(a, static_cast<std::uint32_t>(tile), 0);
+    const cuda::BatchPart out = cuda::batch_written(a, static_cast<std::uint32_t>(tile), 0);
+    for (const std::int64_t n : some_of(out.bytes / unit))
+      copy.expect_pair(a.dst_offset + out.start + n * unit,
+                       a.src_offset + in.start + cuda::batch_source(a, static_cast<std::uint32_t>(n)));
+  }
+}
+
 void replay(const Copy& copy, const plan::Candidate&, const cuda::GatherArgs& a) {
   ASSERT_EQ(a.units, copy.c.units);
   for (const std::int64_t n : some_of(a.units)) {
@@ -328,6 +341,7 @@ TEST(HugeArgs, CoverModesOfAnyExtent) {
     replay_all("f16 (5," + long_rows + "):(1,5)", "u8 (5," + long_rows + ")", &made);
     replay_all("f32 (" + long_rows + ",3)", "u8 (" + long_rows + ",3):(1," + long_rows + ")", &made);
     replay_all("f32 (3," + long_rows + ")", "u8 (3," + long_rows + "):(1,3)", &made);
+    replay_all("u16 (" + long_rows + ",5,3)", "u16 (" + long_rows + ",5,3):(15,1,5)", &made);
     replay_all("u8 (" + long_rows + ",10)", "u8 (" + long_rows + ",10):(12,1)", &made);
     replay_all("u8 (" + long_rows + ",10):(12,1)", "u8 (" + long_rows + ",10)", &made);
     replay_all("u8 (2," + long_rows + ",3)", "u8 (2," + long_rows + ",3):(3,6,1)", &made);

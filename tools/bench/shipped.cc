@@ -12,6 +12,7 @@ std::optional<std::string_view> shipped_cases(std::string_view name) {
   if (name == "field") return kFieldCases;
   if (name == "ttc57") return kTtc57Cases;
   if (name == "extra") return kExtraCases;
+  if (name == "odd") return kOddCases;
   return std::nullopt;
 }
 
