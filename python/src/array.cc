@@ -273,7 +273,7 @@ void Array::open_numpy(PyObject* x, Access access) {
   for (int i = 0; i < a.nd; ++i) layout_.modes.push_back({a.dimensions[i], a.strides[i]});
 }
 
-void Array::take(const DLTensor& t) {
+void Array::take(const DLTensor& t, PyObject* x, Access access) {
   device_ = t.device;
   kind_ = kind_of(t.dtype, who_);
   data_ = t.data == nullptr ? nullptr : static_cast<char*>(t.data) + t.byte_offset;
@@ -292,7 +292,12 @@ void Array::take(const DLTensor& t) {
     else
       fits &= !__builtin_mul_overflow(dense, t.shape[i] > 0 ? t.shape[i] : 1, &dense);
   }
-  if (!fits) raise(PyExc_ValueError, std::string(who_) + " has strides that do not fit 63 bits");
+  if (fits) return;
+  // CuPy 14 divides negative strides as if they were unsigned; its array interface has them right.
+  const Ref interface = attribute_or_none(x, "__cuda_array_interface__");
+  if (!interface) raise(PyExc_ValueError, std::string(who_) + " has strides that do not fit 63 bits");
+  layout_.modes.clear();
+  open_interface(x, interface.get(), access);
 }
 
 void Array::open_exchange(PyObject* x, Access access, const Stream& stream) {
@@ -304,7 +309,7 @@ void Array::open_exchange(PyObject* x, Access access, const Stream& stream) {
     if (access == Access::kWrite) require_writable((managed_->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0, x);
     tensor = managed_->dl_tensor;
   }
-  take(tensor);
+  take(tensor, x, access);
   // The copy runs on another stream than this framework's own: its __dlpack__ orders the two.
   if (stream.known && !stream.ordered_by_caller && on_cuda() && current_stream().handle != stream.handle)
     open_dlpack(x, access, stream);
@@ -349,12 +354,12 @@ void Array::open_dlpack(PyObject* x, Access access, const Stream& stream) {
                                      " was copied by its own __dlpack__, and what is written to the copy "
                                      "would be lost; give an array whose memory can be shared");
     }
-    take(t->dl_tensor);
+    take(t->dl_tensor, x, access);
   } else if (PyCapsule_IsValid(capsule.get(), "dltensor") != 0) {
     auto* t = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.get(), "dltensor"));
     if (PyCapsule_SetName(capsule.get(), "used_dltensor") != 0) throw Raised{};
     managed_old_ = t;
-    take(t->dl_tensor);
+    take(t->dl_tensor, x, access);
   } else {
     raise(PyExc_BufferError, std::string(who_) + ".__dlpack__() gave no fresh DLPack capsule");
   }

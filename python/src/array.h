@@ -50,7 +50,7 @@ class Array {
   void open_dlpack(PyObject* x, Access access, const Stream& stream);
   void open_buffer(PyObject* x, Access access);
   void open_interface(PyObject* x, PyObject* interface, Access access);
-  void take(const DLTensor& tensor);
+  void take(const DLTensor& tensor, PyObject* x, Access access);
   [[noreturn]] void refuse_export(PyObject* x) const;
   void release() noexcept;
   void require_writable(bool read_only, PyObject* x) const;

@@ -21,7 +21,7 @@ import restride.torch
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent.parent
 PACKAGE = pathlib.Path(restride.__file__).parent
 PUBLIC = {f"restride.{name}": getattr(restride, name) for name in restride.__all__}
-PUBLIC |= {f"restride.torch.{name}": getattr(restride.torch, name) for name in restride.torch.__all__}
+PUBLIC |= {f"restride.torch.{name}": getattr(restride.torch, name) for name in restride.torch.__all__ if name != "MIN_BYTES"}
 MEMBERS = {
     f"{name}.{member}": getattr(kind, member)
     for name, kind in PUBLIC.items()
@@ -55,6 +55,14 @@ def test_the_tutorial_runs(capsys):
     for block in blocks:
         exec(compile(block, "docs/python.md", "exec"), names)
     assert "of a plain copy" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("example", sorted((REPOSITORY / "examples" / "python").glob("*.py")), ids=lambda path: path.stem)
+def test_examples_run(example):
+    framework = example.stem.partition("_")[0]
+    pytest.importorskip(framework)
+    ran = subprocess.run([sys.executable, example], capture_output=True, text=True)
+    assert ran.returncode == 0 and ran.stdout, ran.stderr
 
 
 def test_stubs_agree_with_the_module():

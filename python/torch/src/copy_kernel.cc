@@ -1,5 +1,6 @@
-// aten::copy_ by restride: a kernel on torch's CPU key (and CUDA key), which takes the copies that restride makes faster and
-// hands everything else to torch's own function. contiguous, clone, reshape, to, slice assignment and others end here.
+// aten::copy_ by restride: a kernel on torch's CPU key (and CUDA key), which takes the copies that restride makes
+// faster and hands everything else to torch's own function. contiguous, clone, reshape, to, slice assignment and others
+// end here.
 //
 // Compiled against the torch that is there, by pip; it calls restride's C ABI and is called by ctypes (restride_torch).
 #include <ATen/Parallel.h>
@@ -76,11 +77,15 @@ bool is_small_integer(ScalarType t) noexcept { return is_integer(t) && c10::elem
 bool is_wide_float(ScalarType t) noexcept { return t == ScalarType::Float || t == ScalarType::Double; }
 
 /// Casts whose result is the same in both. Torch wraps floats that become integers and restride saturates; torch rounds
-/// f64 and wide integers to half floats twice and restride once; both keep NaNs NaN, of f32 to halves with other payloads.
+/// f64 and wide integers to half floats twice and restride once; both keep NaNs NaN, of f32 to halves with other
+/// payloads.
 bool same_cast(ScalarType to, ScalarType from) noexcept {
   if (to == from) return true;
-  if (is_integer(from)) return is_integer(to) || is_wide_float(to) || (is_small_integer(from) && c10::isReducedFloatingType(to) && c10::elementSize(to) == 2);
-  if (from == ScalarType::Float) return to == ScalarType::Double || to == ScalarType::Half || to == ScalarType::BFloat16;
+  if (is_integer(from))
+    return is_integer(to) || is_wide_float(to) ||
+           (is_small_integer(from) && c10::isReducedFloatingType(to) && c10::elementSize(to) == 2);
+  if (from == ScalarType::Float)
+    return to == ScalarType::Double || to == ScalarType::Half || to == ScalarType::BFloat16;
   if (from == ScalarType::Half || from == ScalarType::BFloat16) return is_wide_float(to);
   return from == ScalarType::Double && to == ScalarType::Float;
 }
@@ -178,7 +183,8 @@ bool copied(const at::Tensor& self, const at::Tensor& src) {
 #endif
   }
   const auto start = std::chrono::steady_clock::now();
-  if (restride_copy(&dst, &from, &options) != RESTRIDE_OK) return false;  // overlap, for instance: torch has its own words
+  if (restride_copy(&dst, &from, &options) != RESTRIDE_OK)
+    return false;  // overlap, for instance: torch has its own words
   const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - start;
   count(dst, from, self.nbytes(), static_cast<std::uint64_t>(took.count()));
   return true;
@@ -246,7 +252,8 @@ RESTRIDE_TORCH_EXPORT const char* restride_torch_enable(std::int64_t least_bytes
     for (const auto key : {c10::DispatchKey::CPU, c10::DispatchKey::CUDA}) {
       if (key == c10::DispatchKey::CUDA && !kWithCuda) continue;
       if (const std::string who = rival(key); !who.empty()) {
-        text() = std::string("aten::copy_ has another kernel for ") + c10::toString(key) + " already, registered at " + who;
+        text() =
+            std::string("aten::copy_ has another kernel for ") + c10::toString(key) + " already, registered at " + who;
         return text().c_str();
       }
     }
@@ -279,15 +286,17 @@ RESTRIDE_TORCH_EXPORT int restride_torch_with_cuda() { return kWithCuda ? 1 : 0;
 RESTRIDE_TORCH_EXPORT const char* restride_torch_stats(int reset) {
   const std::lock_guard lock(spent_mutex);
   std::vector<std::pair<std::string, Spent>> most(spent.begin(), spent.end());
-  std::sort(most.begin(), most.end(), [](const auto& a, const auto& b) { return a.second.nanoseconds > b.second.nanoseconds; });
+  std::sort(most.begin(), most.end(),
+            [](const auto& a, const auto& b) { return a.second.nanoseconds > b.second.nanoseconds; });
   std::string& out = text();
   out = "{\"seen\": " + std::to_string(counts.seen) + ", \"taken\": " + std::to_string(counts.taken) +
         ", \"bytes\": " + std::to_string(counts.bytes) + ", \"nanoseconds\": " + std::to_string(counts.nanoseconds) +
         ", \"most\": [";
   for (std::size_t i = 0; i < most.size() && i < 16; ++i) {
     const auto& [words, s] = most[i];
-    out += std::string(i == 0 ? "" : ", ") + "{\"copy\": \"" + escaped(words) + "\", \"calls\": " + std::to_string(s.calls) +
-           ", \"nanoseconds\": " + std::to_string(s.nanoseconds) + ", \"bytes\": " + std::to_string(s.bytes) + "}";
+    out += std::string(i == 0 ? "" : ", ") + "{\"copy\": \"" + escaped(words) +
+           "\", \"calls\": " + std::to_string(s.calls) + ", \"nanoseconds\": " + std::to_string(s.nanoseconds) +
+           ", \"bytes\": " + std::to_string(s.bytes) + "}";
   }
   out += "]}";
   if (reset != 0) {

@@ -371,3 +371,14 @@ def test_stats_name_where_time_went():
     assert stats.taken == 3 and stats.bytes == 3 * 4 * 1024**2 and stats.nanoseconds > 0
     assert stats.most[0].copy == "f32 (1024,1024):(1,1024) -> f32 (1024,1024):(1024,1)" and stats.most[0].calls == 3
     assert "f32 (1024,1024)" in str(stats) and "3 by restride" in str(stats)
+
+
+def test_programs_compute_the_same_bits():
+    import pathlib
+
+    programs = pathlib.Path(__file__).parent.parent / "bench" / "programs.py"
+    command = [sys.executable, programs, "--reps", "1", "--scale", "0.13"]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stdout.splitlines()
+    assert len(lines) == 7 and all(not line.endswith(" 0 copies by restride") for line in lines), ran.stdout
