@@ -110,8 +110,7 @@ namespace restride::cuda {
   X(direct_most_lines, 48)  /* lines that a warp's loads may touch for 512 bytes of dst */                            \
   X(direct_most_read, 1.25) /* bytes of sectors that a block may read for a byte written */                           \
   /* packed/batches */                                                                                                \
-  X(batches_halves, 0.77)    /* share of a copy's speed, beside staged's, which is measured faster than it says */    \
-  X(batches_words, 0.87)     /* the same: units of 16 bytes */                                                        \
+  X(batches_full, 0.77)      /* share of a copy's speed, beside staged's, which is measured faster than it says */    \
   X(batches_one_stage, 0.88) /* factor where a block has one tile under way */                                        \
   /* packed/staged, besides what goes by the size of units */                                                         \
   X(staged_table_cost, 0.35)         /* lost for every entry of tables a word, beyond the free ones */                \

@@ -1,5 +1,5 @@
 // Moves         batches of matrices, of any modes, that are dense on both sides but in another order.
-// Applies when  units have 2 or 16 bytes, some whole matrices fit shared memory, both sides start on words.
+// Applies when  units have 2 bytes, some whole matrices fit shared memory, both sides start on words.
 // Thread map    one thread starts the copies; a lane collects the same words of every tile, whose units' places it
 // found
 //               out once and keeps in registers.
@@ -148,7 +148,7 @@ int launch_stages(const BatchArgs& a, const Launch& on) noexcept {
 int launch_packed_batches(const CudaArgs& args, const Launch& on) noexcept {
   if (on.encode_tensor_map == nullptr) return cudaErrorNotSupported;  // a plan made for a later GPU
   const auto& a = std::get<BatchArgs>(args.args);
-  return with_size<2, 16>(args.units.dst, [&]<int kUnit>() {
+  return with_size<2>(args.units.dst, [&]<int kUnit>() {
     return with_size<1, 2>(a.stages, [&]<int kStages>() { return launch_stages<kUnit, kStages>(a, on); });
   });
 }

@@ -47,8 +47,8 @@ BatchArgs shape_of(const Canonical& c) {
 }  // namespace
 
 Candidate packed::bid_batches(const Canonical& c, const CudaMachine& machine) {
-  if (c.two_sided || c.cast || (c.dst_unit != 2 && c.dst_unit != 16))
-    return refusal("no units of 2 or 16 bytes that are moved");  // others are faster staged
+  if (c.two_sided || c.cast || c.dst_unit != 2)
+    return refusal("no units of 2 bytes that are moved");  // others are faster staged
   if (!machine.bulk_copies) return refusal("this GPU, or the code for it, has no bulk copies");
   if (c.modes.size() < 3 || c.modes.size() > kMaxBatchModes + 1) return refusal("too many modes, or too few");
   const std::int64_t matrix = matrix_bytes(c);
@@ -74,7 +74,7 @@ Candidate packed::bid_batches(const Canonical& c, const CudaMachine& machine) {
                 {ParamId::kBlocks, std::min(tiles, most_blocks)}};
   const cuda::Costs& k = *machine.costs;
   predict(bid, c, machine, c.src_bytes() / 32 + 2 * tiles, c.dst_bytes() / 32 + 2 * tiles,
-          (c.dst_unit == 2 ? k.batches_halves : k.batches_words) * (stages == 1 ? k.batches_one_stage : 1));
+          k.batches_full * (stages == 1 ? k.batches_one_stage : 1));
   return bid;
 }
 

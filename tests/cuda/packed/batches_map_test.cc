@@ -65,8 +65,6 @@ TEST(BatchesMap, MovesWholeMatricesOnce) {
     replay("u16 (333,3,5,7,9)", "u16 (333,3,5,7,9):(945,1,3,15,105)", align);
   }
   replay("u16 (60,87,63)", "u16 (60,87,63):(5481,1,87)");
-  replay("c128 (601,13,11)", "c128 (601,13,11):(143,1,13)", 16);
-  replay("c128 (60,35,31)", "c128 (60,35,31):(1085,1,35)");
   replay("u16 (3,5,7)", "u16 (3,5,7):(35,1,5)");
 }
 
@@ -77,12 +75,11 @@ TEST(BatchesMap, IsOfferedWhereMatricesAreDense) {
   };
   constexpr const char* kNotDense = "no batch of matrices that are dense on both sides";
   EXPECT_EQ(reason("u16 (9000,35,67)", "u16 (9000,35,67):(2345,1,35)"), "");
-  EXPECT_EQ(reason("c128 (9000,35,31)", "c128 (9000,35,31):(1085,1,35)"), "");
   EXPECT_EQ(reason("u16 (9000,35,67)", "u16 (9000,35,67):(2345,1,35)", 2), "a side starts off words of 4 bytes");
   EXPECT_EQ(reason("u16 (9000,35,67)", "u16 (9000,35,67):(2400,1,35)"), kNotDense);
   EXPECT_EQ(reason("u16 (67,35,9000)", "u16 (67,35,9000):(1,67,2345)"), kNotDense);
   EXPECT_EQ(reason("u16 (900,201,101)", "u16 (900,201,101):(20301,1,201)"), "a matrix does not fit shared memory");
-  EXPECT_EQ(reason("f32 (900,7,7)", "f32 (900,7,7):(49,1,7)"), "no units of 2 or 16 bytes that are moved");
+  EXPECT_EQ(reason("f32 (900,7,7)", "f32 (900,7,7):(49,1,7)"), "no units of 2 bytes that are moved");
   cuda::CudaMachine old;
   old.bulk_copies = false;
   EXPECT_EQ(
