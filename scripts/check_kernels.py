@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Checks that a kernel's launch bounds hold on every GPU: the minimum of blocks is resident_blocks() (device.cuh), for
-ptxas refuses more threads than a multiprocessor of the architecture has. And that a kernel of a registry (src/cuda/
-kernels.cc, src/cpu/families.cc) is found: a map (CUDA), a test in its family's folder, a place on its family's page, and
-a copy that goes to it (CUDA: tests/gpu/every_kernel.cc). Prints each breach; exit status 1 when there is one."""
+ptxas refuses more threads than a multiprocessor of the architecture has. And that each kernel of a registry (src/cuda/
+kernels.cc, src/cpu/families.cc) has a place on its family's page and a test of the family that names it. On CUDA also that
+the source of its symbol includes a map, that such a map has its own test, and that tests/gpu/every_kernel.cc has a copy
+that goes to it. Prints each breach; exit status 1 when there is one."""
 import pathlib
 import re
 import sys
@@ -21,7 +22,7 @@ def breaches(file: pathlib.Path):
             yield f"{file.relative_to(ROOT)}:{line}: a minimum of blocks that is not by resident_blocks(threads, blocks)"
 
 
-KERNEL = re.compile(r'"((?:run|rows|tile|packed|buffered|channels|gather)/\w+)"')
+KERNEL = re.compile(r'"([a-z]+/\w+)"')
 HOMES = {"cuda": {"run": "rows"}}  # run has no folder there: its kernels are rows'
 
 
@@ -35,22 +36,44 @@ def on_page(name: str, text: str) -> bool:
     return re.search(rf"\b{name}\b|[ `,]/{name.split('/')[1]}\b", text) is not None
 
 
+def included(file: pathlib.Path, folder: pathlib.Path):
+    """The files of a folder that one of them includes, at any remove."""
+    found, open_ = set(), [file]
+    while open_:
+        for target in re.findall(r'#include "([^"]+)"', open_.pop().read_text()):
+            path = ROOT / target
+            if path.parent == folder and path not in found and path.exists():
+                found.add(path)
+                open_.append(path)
+    return found
+
+
+def lacks_on_cuda(name: str, folder: pathlib.Path, tests: pathlib.Path):
+    if f'{{"{name} ' not in (ROOT / "tests/gpu/every_kernel.cc").read_text():
+        yield "tests/gpu/every_kernel.cc has no copy that goes to it"
+    symbol = f"{folder.name}_{name.split('/')[1]}_kernel"
+    source = [f for f in folder.glob("*.cu") if re.search(rf"\b{symbol}\(", f.read_text())]
+    if not source:
+        yield f"no {symbol} in {folder.relative_to(ROOT)}"
+        return
+    maps = [path for path in included(source[0], folder) if path.name.endswith("map.h")]
+    if not maps:
+        yield f"{source[0].relative_to(ROOT)} includes no map"
+    elif not any((tests / f"{path.stem}_test.cc").exists() for path in maps):
+        yield f"no test of {', '.join(sorted(path.name for path in maps))} in {tests.relative_to(ROOT)}"
+
+
 def lacks(engine: str, name: str):
-    family = HOMES.get(engine, {}).get(name.split("/")[0], name.split("/")[0])
-    folder, tests = ROOT / "src" / engine / family, ROOT / "tests" / engine / family
+    family, kernel = name.split("/")
+    home = HOMES.get(engine, {}).get(family, family)
+    folder, tests = ROOT / "src" / engine / home, ROOT / "tests" / engine / home
     page = folder / "README.md"
     if not page.exists() or not on_page(name, page.read_text()):
         yield f"{page.relative_to(ROOT)} does not name it"
-    if not any(tests.glob("*_test.cc")):
-        yield f"no test in {tests.relative_to(ROOT)}"
+    if not any(f'"{home}/{kernel}"' in test.read_text() for test in tests.glob("*_test.cc")):
+        yield f"no test in {tests.relative_to(ROOT)} names {home}/{kernel}"
     if engine == "cuda":
-        if not any(folder.glob("*map.h")):
-            yield f"no map in {folder.relative_to(ROOT)}"
-        if f'{{"{name} ' not in (ROOT / "tests/gpu/every_kernel.cc").read_text():
-            yield "tests/gpu/every_kernel.cc has no copy that goes to it"
-        symbol = f"{family}_{name.split('/')[1]}_kernel"
-        if not any(re.search(rf"\b{symbol}\(", f.read_text()) for f in folder.glob("*.cu")):
-            yield f"no {symbol} in {folder.relative_to(ROOT)}"
+        yield from lacks_on_cuda(name, folder, tests)
 
 
 def main() -> int:

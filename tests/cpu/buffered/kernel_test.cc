@@ -14,17 +14,17 @@ const char* const kDTypes[] = {"u8", "f16", "f32", "f64", "c128"};
 
 TEST(Buffered, TransposesBatchesOfOddMatrices) {
   for (const std::string d : kDTypes) {
-    expect_exact("buffered", d + " (5,77,129)", d + " (5,77,129):(9933,1,77)");
-    expect_exact("buffered", d + " (5,77,129)", d + " (5,77,129):(9933,1,77)", kStreamed);
-    expect_exact("buffered", d + " (3,33,65):(3000,65,1)", d + " (3,33,65):(2145,1,33)", kStreamed);
+    expect_exact("buffered/blocks", d + " (5,77,129)", d + " (5,77,129):(9933,1,77)");
+    expect_exact("buffered/blocks", d + " (5,77,129)", d + " (5,77,129):(9933,1,77)", kStreamed);
+    expect_exact("buffered/blocks", d + " (3,33,65):(3000,65,1)", d + " (3,33,65):(2145,1,33)", kStreamed);
   }
 }
 
 TEST(Buffered, TransposesAsFewAsTwoRowsOrColumns) {
   for (const std::string d : kDTypes) {
-    expect_exact("buffered", d + " (4,2,100)", d + " (4,2,100):(200,1,2)", kStreamed);
-    expect_exact("buffered", d + " (4,100,2)", d + " (4,100,2):(200,1,100)", kStreamed);
-    expect_exact("buffered", d + " (4,3,2)", d + " (4,3,2):(6,1,3)", kStreamed);
+    expect_exact("buffered/blocks", d + " (4,2,100)", d + " (4,2,100):(200,1,2)", kStreamed);
+    expect_exact("buffered/blocks", d + " (4,100,2)", d + " (4,100,2):(200,1,100)", kStreamed);
+    expect_exact("buffered/blocks", d + " (4,3,2)", d + " (4,3,2):(6,1,3)", kStreamed);
   }
 }
 
@@ -33,7 +33,7 @@ TEST(Buffered, CutsTheLastModesOfBothRunsIntoBlocks) {
     for (const std::int64_t run : {24, 70, 300})
       for (const std::int64_t read : {24, 90, 250})
         for (const std::int64_t stream : {0, 1})
-          expect_exact("buffered", d + " (3,53,47)", d + " (3,53,47):(2491,1,53)",
+          expect_exact("buffered/blocks", d + " (3,53,47)", d + " (3,53,47):(2491,1,53)",
                        {{ParamId::kStream, stream}, {ParamId::kRunBytes, run}, {ParamId::kReadBytes, read}}, 13, 2);
 }
 
@@ -42,50 +42,50 @@ TEST(Buffered, PermutesManyShortModes) {
     for (const std::int64_t read : {24, 64, 150, 1000})
       for (const std::int64_t stream : {0, 1}) {
         const Edits edits = {{ParamId::kStream, stream}, {ParamId::kRunBytes, 100}, {ParamId::kReadBytes, read}};
-        expect_exact("buffered", d + " (5,4,7,6,3,11)", d + " (5,4,7,6,3,11):(1,1386,15,105,5,630)", edits, 13, 2);
-        expect_exact("buffered", d + " (9,4,21,5,2)", d + " (9,4,21,5,2):(1,9,360,36,180)", edits);
-        expect_exact("buffered", d + " (13,3,8,19)", d + " (13,3,8,19):(3,1,741,39)", edits);
+        expect_exact("buffered/blocks", d + " (5,4,7,6,3,11)", d + " (5,4,7,6,3,11):(1,1386,15,105,5,630)", edits, 13, 2);
+        expect_exact("buffered/blocks", d + " (9,4,21,5,2)", d + " (9,4,21,5,2):(1,9,360,36,180)", edits);
+        expect_exact("buffered/blocks", d + " (13,3,8,19)", d + " (13,3,8,19):(3,1,741,39)", edits);
       }
 }
 
 TEST(Buffered, WalksLongModesInStepsThatDoNotDivideThem) {
   const Edits edits = {{ParamId::kStream, 1}, {ParamId::kRunBytes, 64}, {ParamId::kReadBytes, 64}};
-  expect_exact("buffered", "f32 (2,331,337)", "f32 (2,331,337):(111547,1,331)", edits, 13, 2);
-  expect_exact("buffered", "u8 (23,211,19,61)", "u8 (23,211,19,61):(1,23,295907,4853)", edits, 13, 3);
+  expect_exact("buffered/blocks", "f32 (2,331,337)", "f32 (2,331,337):(111547,1,331)", edits, 13, 2);
+  expect_exact("buffered/blocks", "u8 (23,211,19,61)", "u8 (23,211,19,61):(1,23,295907,4853)", edits, 13, 3);
 }
 
 TEST(Buffered, StagesRowsThatMeetInTheCache) {
-  expect_exact("buffered", "u8 (48,70)", "u8 (48,70):(1,4096)", kStreamed);
-  expect_exact("buffered", "f64 (48,70)", "f64 (48,70):(1,8192)", kStreamed);
+  expect_exact("buffered/blocks", "u8 (48,70)", "u8 (48,70):(1,4096)", kStreamed);
+  expect_exact("buffered/blocks", "f64 (48,70)", "f64 (48,70):(1,8192)", kStreamed);
 }
 
 TEST(Buffered, LeavesGapsInDstAlone) {
   for (const std::string d : kDTypes) {
-    expect_exact("buffered", d + " (5,40,50):(2050,51,1)", d + " (5,40,50):(2000,1,40)", kStreamed);
-    expect_exact("buffered", d + " (7,3,5):(21,7,1)", d + " (7,3,5):(1,7,21)", kStreamed);
+    expect_exact("buffered/blocks", d + " (5,40,50):(2050,51,1)", d + " (5,40,50):(2000,1,40)", kStreamed);
+    expect_exact("buffered/blocks", d + " (7,3,5):(21,7,1)", d + " (7,3,5):(1,7,21)", kStreamed);
   }
 }
 
 TEST(Buffered, TakesModesBetweenRowsAndColumnsIntoTheBlock) {
   for (const std::string d : kDTypes) {
     // The columns are the outermost mode; the one between is in the block, but in neither set.
-    expect_exact("buffered", d + " (40,3,20)", d + " (40,3,20):(1,1000,45)", kStreamed);
+    expect_exact("buffered/blocks", d + " (40,3,20)", d + " (40,3,20):(1,1000,45)", kStreamed);
     // Source runs of 6 bytes and more, grown by a mode that is not the next in dst.
-    expect_exact("buffered", d + " (6,5,7,18)", d + " (6,5,7,18):(1,210,6,42)", kStreamed);
+    expect_exact("buffered/blocks", d + " (6,5,7,18)", d + " (6,5,7,18):(1,210,6,42)", kStreamed);
   }
 }
 
 TEST(Buffered, ReadsRowsThatRunBackwards) {
-  expect_exact("buffered", "f16 (5,40,50)", "f16 (5,40,50):(2000,1,-40)@1960", kStreamed);
+  expect_exact("buffered/blocks", "f16 (5,40,50)", "f16 (5,40,50):(2000,1,-40)@1960", kStreamed);
 }
 
 TEST(Buffered, ConvertsOnTheWayIn) {
-  expect_exact("buffered", "f32 (5,77,29)", "u8 (5,77,29):(2233,1,77)", kStreamed);
-  expect_exact("buffered", "f16 (5,77,29)", "f64 (5,77,29):(2233,1,77)", kStreamed);
+  expect_exact("buffered/blocks", "f32 (5,77,29)", "u8 (5,77,29):(2233,1,77)", kStreamed);
+  expect_exact("buffered/blocks", "f16 (5,77,29)", "f64 (5,77,29):(2233,1,77)", kStreamed);
 }
 
 TEST(Buffered, SharesBlocksAmongThreads) {
-  expect_exact("buffered", "u8 (9,77,129)", "u8 (9,77,129):(9933,1,77)", kStreamed, 13, 4);
+  expect_exact("buffered/blocks", "u8 (9,77,129)", "u8 (9,77,129):(9933,1,77)", kStreamed, 13, 4);
 }
 
 TEST(Buffered, RefusesASourceWithoutADenseMode) {

@@ -62,8 +62,8 @@ TEST(Channels, GoApartPastTheCaches) {
       for (const std::string n : {"33", "64", "333", "1024"}) {
         const std::string shape = d + " (" + std::to_string(channels) + "," + n + ")";
         const std::string src = shape + ":(1," + std::to_string(channels) + ")";
-        expect_exact("channels", shape, src, kStreamed, 8);
-        expect_exact("channels", shape, src, kStreamedNear, 13);
+        expect_exact("channels/split", shape, src, kStreamed, 8);
+        expect_exact("channels/split", shape, src, kStreamedNear, 13);
       }
 }
 
@@ -73,18 +73,18 @@ TEST(Channels, ComeTogetherPastTheCaches) {
       for (const std::string n : {"33", "64", "333", "1024"}) {
         const std::string shape = d + " (" + n + "," + std::to_string(channels) + ")";
         const std::string src = shape + ":(1," + n + ")";
-        expect_exact("channels", shape, src, kStreamed, 8);
-        expect_exact("channels", shape, src, kStreamedNear, 13);
+        expect_exact("channels/join", shape, src, kStreamed, 8);
+        expect_exact("channels/join", shape, src, kStreamedNear, 13);
       }
 }
 
 /// Behind the last point's channels nothing is read.
 TEST(Channels, MayBeTheFirstOfWiderPoints) {
   for (const std::string d : {"u8", "f16", "f32", "f64"}) {
-    expect_exact("channels", d + " (3,333)", d + " (3,333):(1,4)", kStreamed, 8);
-    expect_exact("channels", d + " (3,128)", d + " (3,128):(-1,4)@2", kStreamed, 8);
-    expect_exact("channels", d + " (2,7,128)", d + " (2,7,128):(1,1024,8)", kStreamed, 8);
-    expect_exact("channels", d + " (7,333)", d + " (7,333):(1,8)", kStreamedNear, 24);
+    expect_exact("channels/split", d + " (3,333)", d + " (3,333):(1,4)", kStreamed, 8);
+    expect_exact("channels/split", d + " (3,128)", d + " (3,128):(-1,4)@2", kStreamed, 8);
+    expect_exact("channels/split", d + " (2,7,128)", d + " (2,7,128):(1,1024,8)", kStreamed, 8);
+    expect_exact("channels/split", d + " (7,333)", d + " (7,333):(1,8)", kStreamedNear, 24);
   }
 }
 

@@ -70,13 +70,13 @@ TEST(RowsRecords, KeepWiderUnitsWhole) {
     expect_exact("rows", d + " (5,700)", d + " (5,700):(1400,2)", kStreamed);
     expect_exact("rows", d + " (5,700)", d + " (5,700):(1400,-2)@1398", kStreamed);
   }
-  expect_exact("rows", "f16 (5,700,3)", "f16 (5,700,3):(2800,4,-1)@2", kStreamed);
-  expect_exact("rows", "f32 (5,700,3)", "f32 (5,700,3):(2100,-3,1)@2097", kStreamed);
+  expect_exact("rows/records", "f16 (5,700,3)", "f16 (5,700,3):(2800,4,-1)@2", kStreamed);
+  expect_exact("rows/records", "f32 (5,700,3)", "f32 (5,700,3):(2100,-3,1)@2097", kStreamed);
 }
 
 TEST(RowsRecords, AreSharedByThreadsInPieces) {
-  expect_exact("rows", "u8 (100000,3)", "u8 (100000,3):(4,-1)@2", kStreamed, 13, 3);
-  expect_exact("rows", "u8 (100000,3)", "u8 (100000,3):(-4,1)@399996", {}, 13, 3);
+  expect_exact("rows/records", "u8 (100000,3)", "u8 (100000,3):(4,-1)@2", kStreamed, 13, 3);
+  expect_exact("rows/records", "u8 (100000,3)", "u8 (100000,3):(-4,1)@399996", {}, 13, 3);
 }
 
 }  // namespace

@@ -9,9 +9,8 @@ namespace {
 using cuda_test::Copy;
 using cuda_test::Written;
 
-TEST(GatherMap, MovesAnyLayoutOnce) {
-  const Copy copy("f32 (3,4,5,6):(-120,5,1,20)@240", "f32 (3,4,5,6):(2,-30,6,120)@90");
-  const auto a = cuda_test::args_of<cuda::GatherArgs>("gather/units", copy.c);
+void replay(std::string_view kernel, const Copy& copy) {
+  const auto a = cuda_test::args_of<cuda::GatherArgs>(kernel, copy.c);
   Written narrow(copy), wide(copy);
   for (std::int64_t unit = 0; unit < a.units; ++unit) {
     const cuda::Offsets at = cuda::gather_offsets<std::uint32_t>(a, static_cast<std::uint32_t>(unit));
@@ -21,6 +20,14 @@ TEST(GatherMap, MovesAnyLayoutOnce) {
   }
   narrow.expect_complete();
   wide.expect_complete();
+}
+
+TEST(GatherMap, MovesAnyLayoutOnce) {
+  replay("gather/units", Copy("f32 (3,4,5,6):(-120,5,1,20)@240", "f32 (3,4,5,6):(2,-30,6,120)@90"));
+}
+
+TEST(GatherMap, ConvertsAnyLayoutOnce) {
+  replay("gather/cast", Copy("f16 (3,4,5,6):(-120,5,1,20)@240", "bf16 (3,4,5,6):(2,-30,6,120)@90"));
 }
 
 }  // namespace
