@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that a kernel's launch bounds hold on every GPU: the minimum of blocks is resident_blocks() (device.cuh), for
 ptxas refuses more threads than a multiprocessor of the architecture has. And that each kernel of a registry (src/cuda/
-kernels.cc, src/cpu/families.cc) has a place on its family's page and a test of the family that names it. On CUDA also that
+kernels.cc, src/cpu/families.h) has a place on its family's page and a test of the family that names it. On CUDA also that
 the source of its symbol includes a map, that such a map has its own test, and that tests/gpu/every_kernel.cc has a copy
 that goes to it. Prints each breach; exit status 1 when there is one."""
 import pathlib
@@ -79,7 +79,7 @@ def lacks(engine: str, name: str):
 def main() -> int:
     files = sorted(p for top in ("src", "lab", "tests") for p in (ROOT / top).rglob("*.cu*"))
     found = [line for file in files for line in breaches(file)]
-    rows = [(engine, name) for engine, file in (("cuda", "kernels.cc"), ("cpu", "families.cc"))
+    rows = [(engine, name) for engine, file in (("cuda", "kernels.cc"), ("cpu", "families.h"))
             for name in kernels(engine, file)]
     found += [f"{engine} {name}: {what}" for engine, name in rows for what in lacks(engine, name)]
     for line in found:

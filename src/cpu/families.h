@@ -5,20 +5,46 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <variant>
 
 #include "src/cpu/bid.h"
-#include "src/cpu/buffered/args.h"
-#include "src/cpu/channels/args.h"
-#include "src/cpu/gather/args.h"
-#include "src/cpu/packed/args.h"
-#include "src/cpu/rows/args.h"
-#include "src/cpu/run/args.h"
-#include "src/cpu/tile/args.h"
+#include "src/cpu/buffered/prepare.h"
+#include "src/cpu/channels/prepare.h"
+#include "src/cpu/gather/prepare.h"
+#include "src/cpu/packed/prepare.h"
+#include "src/cpu/rows/prepare.h"
+#include "src/cpu/run/prepare.h"
+#include "src/cpu/tile/prepare.h"
 #include "src/layout/canonical.h"
 #include "src/plan/decision.h"
 
 namespace restride::cpu {
+
+// X(family, name, bid, prepare): a row each. Of bids that take the same time, the first wins. The bids of a family's
+// kernels come from one function, which writes them side by side in the order of the rows.
+#define RESTRIDE_CPU_KERNELS(X)                                        \
+  X(kRun, "run/units", bid_run, prepare_run_units)                     \
+  X(kRun, "run/pieces", bid_run, prepare_run_pieces)                   \
+  X(kRows, "rows/units", bid_rows, prepare_rows_units)                 \
+  X(kRows, "rows/records", bid_rows, prepare_rows_records)             \
+  X(kPacked, "packed/staged", bid_packed, prepare_packed)              \
+  X(kTile, "tile/units", bid_tile, prepare_tile_units)                 \
+  X(kTile, "tile/records", bid_tile, prepare_tile_records)             \
+  X(kTile, "tile/matrices", bid_tile, prepare_tile_matrices)           \
+  X(kBuffered, "buffered/blocks", bid_buffered, prepare_buffered)      \
+  X(kChannels, "channels/split", bid_channels, prepare_channels_split) \
+  X(kChannels, "channels/join", bid_channels, prepare_channels_join)   \
+  X(kGather, "gather/units", bid_gather, prepare_gather)
+
+/// The variant of the types that follow it, each once.
+template <class Variant, class... Args>
+struct VariantOf : std::type_identity<Variant> {};
+template <class... Held, class Next, class... Args>
+struct VariantOf<std::variant<Held...>, Next, Args...>
+    : std::conditional_t<(std::is_same_v<Next, Held> || ...), VariantOf<std::variant<Held...>, Args...>,
+                         VariantOf<std::variant<Held..., Next>, Args...>> {};
 
 /// What a plan holds: the arguments of its kernel, its code among them. A small copy takes as long as the way to its
 /// code, so what a run needs is found without a look at which family's they are.
@@ -54,7 +80,10 @@ class CpuArgs {
     return reinterpret_cast<const std::byte*>(&common) - reinterpret_cast<const std::byte*>(this);
   }
 
-  std::variant<RunArgs, RowsArgs, TileArgs, MatrixArgs, PackedArgs, BufferedArgs, ChannelsArgs, GatherArgs> of_;
+#define RESTRIDE_X(family, name, bid, prepare) \
+  , decltype(prepare(std::declval<const layout::Canonical&>(), std::declval<const plan::Candidate&>(), 1))
+  VariantOf<std::variant<> RESTRIDE_CPU_KERNELS(RESTRIDE_X)>::type of_;
+#undef RESTRIDE_X
   std::ptrdiff_t common_at_;
   KernelCode<CommonArgs> run_;
 };
@@ -62,14 +91,17 @@ static_assert(sizeof(CpuArgs) <= 2048, "plans are kept by the hundred");
 
 struct Kernel {
   plan::KernelName name;
-  /// The bids of a family's kernels come from one function, which writes them side by side in the order of the rows.
   void (*bid)(const Question& q, Bid* bids);
   /// From the parameters of a decision. `threads` are to share the tasks: where the decision makes fewer, tiles are cut
   /// into more. Errors: ParseError when they do not fit the canonical form (a plan that was edited).
   CpuArgs (*prepare)(const layout::Canonical& c, const plan::Candidate& k, int threads);
 };
 
-inline constexpr std::size_t kKernelCount = 12;
+inline constexpr std::size_t kKernelCount = 0
+#define RESTRIDE_X(family, name, bid, prepare) +1
+    RESTRIDE_CPU_KERNELS(RESTRIDE_X)
+#undef RESTRIDE_X
+    ;
 extern const Kernel kKernels[kKernelCount];
 
 /// The arguments for a decision, by its kernel's row. Errors: ParseError.

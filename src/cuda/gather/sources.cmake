@@ -1,0 +1,2 @@
+restride_sources(O2 cuda/gather/bid.cc)
+list(APPEND restride_kernels cuda/gather/units.cu)
