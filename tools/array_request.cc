@@ -47,6 +47,7 @@ void pack(CopyRequest& request, const std::string& dtype, int bits, std::int64_t
   if (request.result.elements() == 0) {
     dst.modes = src.modes = request.result.modes;
   } else {
+    if (request.reshape) throw cut;
     std::vector<Pair> modes = merged(request.dst, request.src);
     if (modes.empty() || modes[0].dst != 1 || modes[0].src != 1 || modes[0].extent % group != 0) throw cut;
     modes[0] = {modes[0].extent / group, group, group};

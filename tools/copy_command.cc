@@ -166,6 +166,17 @@ class Copy {
     return request_for(kept, entry);
   }
 
+  /// What pairs by count is one call, and so one piece.
+  void require_room(const CopyRequest& r) const {
+    const std::int64_t mib = ((std::max(r.dst.bytes(), r.src.bytes()) - 1) >> 20) + 1;
+    if (!r.reshape || mib <= a_.buffer_mib) return;
+    throw ShapeError(
+        fmt::format("the new shape cuts across the modes of {}, so all of it has to be held at a time; give "
+                    "--buffer-mib {}, or copy "
+                    "with the options in front of --reshape into a file, then that file with the others",
+                    to_string(r.src), mib));
+  }
+
   std::vector<io::ArraySpec> planned() {
     Options whole = options_;
     whole.measure = false;  // pieces are measured, not all of the file
@@ -174,6 +185,8 @@ class Copy {
       const io::ArrayEntry entry = in_.entry(i);
       naming(i, [&] {
         const CopyRequest r = request(entry);
+        whole.reshape = r.reshape;
+        require_room(r);
         const Plan plan(r.dst, r.src, whole);
         specs.push_back(spec_for(r, entry));
         specs.back().name = in_.several() ? in_.name(i) : "";
@@ -215,6 +228,7 @@ class Copy {
       const CopyRequest r = request(array.entry);
       io::StreamOptions stream;
       stream.copy = options_;
+      stream.copy.reshape = r.reshape;
       stream.buffer_bytes = static_cast<std::uint64_t>(a_.buffer_mib) << 20;
       const auto bytes = static_cast<double>(r.src.bytes() + r.dst.bytes());
       stream.progress = [&](std::uint64_t now, std::uint64_t all) {

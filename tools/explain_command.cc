@@ -132,7 +132,7 @@ Sides sides_of(const ExplainArguments& a) {
       is_layout ? entry_of(layout_alone(a)) : io::open_array(a.what, to_open_options(a.input)).entry;
   note_typed_order(a.view);
   const CopyRequest r = request_for(a.view, entry);
-  return {r.dst, r.src, r.views, false};
+  return {r.dst, r.src, r.views, r.reshape};
 }
 
 /// `reason`: why it was chosen, lost, or does not apply; may be empty.

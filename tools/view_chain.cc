@@ -322,11 +322,11 @@ ViewChain::Pair ViewChain::into(const Layout& result) const {
     for (std::size_t j = s.size(); j-- > first; stride *= s[j].extent) d[j] = {s[j].extent, stride};
   }
   fit_rank(dst, src, d, s);
-  return before_ ? backwards({dst, src}) : Pair{dst, src};
+  return before_ ? backwards({dst, src, false}) : Pair{dst, src, false};
 }
 
 // Every position of the source's C order is written once, so the destination's modes can be put into that order; the
-// two lists are then cut where either ends.
+// two lists are then cut where either ends; where that is inside a mode, the library pairs them by their order.
 ViewChain::Pair ViewChain::backwards(Pair views) const {
   const ShapeError beyond = too_much(*before_, "the new shape");
   std::vector<std::pair<Mode, Mode>> modes;  // of positions, of the destination
@@ -350,11 +350,16 @@ ViewChain::Pair ViewChain::backwards(Pair views) const {
   Group d, s;
   while (!dst.empty()) {
     const std::int64_t count = std::min(dst.extent(), src.extent());
-    if (dst.extent() % count != 0 || src.extent() % count != 0) throw beyond;
+    if (dst.extent() % count != 0 || src.extent() % count != 0) {  // neither list can be cut to the other
+      Pair out{views.dst, *before_, true};
+      out.dst.modes.clear();
+      for (const Mode& m : merged(in_order)) out.dst.modes.push_back(m);
+      return out;
+    }
     d.insert(d.begin(), dst.take(count));
     s.insert(s.begin(), src.take(count));
   }
-  Pair out{views.dst, *before_};
+  Pair out{views.dst, *before_, false};
   for (std::size_t i = 0; i < d.size(); ++i) {  // files are written upwards
     if (d[i].stride_bytes >= 0) continue;
     out.dst.offset_bytes += (d[i].extent - 1) * d[i].stride_bytes;

@@ -39,7 +39,8 @@ class ViewChain {
   Layout contiguous() const;
 
   struct Pair {
-    Layout dst, src;  ///< of equal extents
+    Layout dst, src;       ///< of equal extents
+    bool reshape = false;  ///< but not here: elements pair in C order, in one call for all of them
   };
   /// The copy that fills `result`, which has the shape of the chain. Errors: ShapeError: no strides describe it.
   Pair into(const Layout& result) const;

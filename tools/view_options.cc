@@ -190,6 +190,7 @@ CopyRequest apply(const ViewOptions& o, const Layout& input) {
   const ViewChain::Pair pair = chain.into(request.result);
   request.dst = pair.dst;
   request.src = pair.src;
+  request.reshape = pair.reshape;
   return request;
 }
 

@@ -44,6 +44,7 @@ struct CopyRequest {
   Layout result;  ///< what the output is: its shape, dense, offset 0
   Layout dst;     ///< the same memory with the extents of `src`
   Layout src;
+  bool reshape = false;  ///< their extents differ, and elements pair in C order
   bool fortran_order = false;
   std::vector<ViewStep> views;  ///< in the order applied
 };

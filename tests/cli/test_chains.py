@@ -236,8 +236,35 @@ def test_reshape_goes_with_fortran_order(restride, numbered, tmp_path, words, ex
     assert out.flags.f_contiguous
 
 
+@pytest.mark.parametrize("shape, words, expected", [
+    ((4, 6), ["--axes", "1,0", "--reshape", "8,3", "--order", "F"], lambda a: a.T.reshape(8, 3)),
+    ((4, 6), ["--axes", "1,0", "--reshape", "8,3", "--flip", "0,1", "--order", "F"], lambda a: a.T.reshape(8, 3)[::-1, ::-1]),
+    ((4, 6), ["--flip", "1", "--axes", "1,0", "--reshape", "8,3", "--rot90", "1"], lambda a: np.rot90(a[:, ::-1].T.reshape(8, 3))),
+    ((6, 10, 15), ["--axes", "2,0,1", "--reshape", "4,225", "--dtype", "f64", "--order", "F"], lambda a: a.transpose(2, 0, 1).reshape(4, 225)),
+    ((4, 6), ["--slice", ":,1:", "--reshape", "10,2", "--order", "F"], lambda a: a[:, 1:].reshape(10, 2)),
+])
+@pytest.mark.parametrize("order", "<>")
+def test_a_shape_that_cuts_across_modes_is_one_call(restride, numbered, tmp_path, shape, words, expected, order):
+    a = numbered(shape, order + "i4")
+    out, report = run(restride, tmp_path, a, *words)
+    np.testing.assert_array_equal(out, expected(a))
+    out, _ = run(restride, tmp_path, a, *words, "--measure")
+    np.testing.assert_array_equal(out, expected(a))
+    assert " -> " not in restride("explain", "in.npy", *words).err
+
+
+def test_one_call_holds_all_of_it(restride, numbered, tmp_path):
+    a = numbered((1000, 600), "i4")  # 2.4 MB
+    words = ["--axes", "1,0", "--reshape", "800,750", "--order", "F"]
+    err = run(restride, tmp_path, a, *words, "--buffer-mib", 1, code=1).err
+    assert "give --buffer-mib 3, or copy with the options in front of --reshape into a file" in err
+    assert not os.path.exists(tmp_path / "out.npy")
+    np.testing.assert_array_equal(run(restride, tmp_path, a, *words, "--buffer-mib", 3)[0], a.T.reshape(800, 750))
+
+
 def test_what_takes_two_passes_says_so(restride, numbered, tmp_path):
-    err = run(restride, tmp_path, numbered((4, 6)), "--axes", "1,0", "--reshape", "8,3", "--order", "F", code=1).err
+    words = ["--axes", "1,0", "--reshape", "8,3", "--slice", "1:7"]
+    err = run(restride, tmp_path, numbered((4, 6)), *words, "--order", "F", code=1).err
     assert "more than one pass" in err and "into a file" in err
     assert not os.path.exists(tmp_path / "out.npy")
 

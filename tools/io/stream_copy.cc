@@ -68,10 +68,17 @@ class Stream {
     if (dst_.elements() == 0) return report_;
     name_mapped_file(file_.path());
     take_memory();
+    if (options_.copy.device == DeviceKind::kCuda && options_.copy.reshape)
+      throw UnsupportedError("a new shape that cuts across the input's modes is copied here; leave out --device cuda");
     if (options_.copy.device == DeviceKind::kCuda)
       device_ = std::make_unique<DeviceStage>(  // its part takes what is staged as well
           report_.buffer_bytes, std::max(report_.buffer_bytes, std::min(input_bytes_, span_bytes(src_))),
           options_.copy.cuda_device);
+    if (options_.copy.reshape) {
+      make_whole();
+      file_.require_unchanged();
+      return report_;
+    }
     const auto order = slowest_first(dst_);
     split_box(
         whole(dst_), order, [this](const Box& b) { return piece_bytes(b); }, report_.buffer_bytes,
@@ -146,6 +153,35 @@ class Stream {
     if (options_.progress)
       options_.progress(static_cast<std::uint64_t>(in_file.offset_bytes) + bytes,
                         static_cast<std::uint64_t>(dst_.bytes()));
+  }
+
+  // Elements pair by their order, so no part of the output is a box of the input.
+  void make_whole() {
+    if (report_.buffer_bytes < piece_bytes(whole(dst_)) || !whole_file_)
+      throw MemoryError(fmt::format("no memory for a copy of {} MiB in one piece; raise the memory limit",
+                                    piece_bytes(whole(dst_)) >> 20));
+    const auto start = Clock::now();
+    const std::uint64_t bytes = static_cast<std::uint64_t>(dst_.bytes());
+    ConstTensor from{whole_file_.origin(), src_};
+    Options here = options_.copy;
+    here.device = DeviceKind::kCpu;
+    if (staged_) {
+      std::vector<std::int64_t> extents;
+      for (const Mode& m : src_.modes) extents.push_back(m.extent);
+      const Layout staged = contiguous(src_.element, extents);
+      copy(Tensor{staging_.data(), staged}, from, here);
+      swap_words(staging_.data(), static_cast<std::uint64_t>(staged.bytes()), swap_bytes_);
+      from = ConstTensor{staging_.data(), staged};
+    }
+    const Tensor to{output_.data(), dst_};
+    report_.measure_seconds += measure_apart(to, from, here);
+    copy(to, from, here);
+    if (swap_after_) swap_words(output_.data(), bytes, swap_bytes_);
+    report_.copy_seconds += seconds_since(start) - report_.measure_seconds;
+    const auto write_start = Clock::now();
+    write_(0, Bytes(output_.data(), bytes));
+    report_.write_seconds += seconds_since(write_start);
+    ++report_.pieces;
   }
 
   // One call of the library, here or on the device; there `to` is a layout of the output piece.

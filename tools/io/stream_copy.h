@@ -30,7 +30,9 @@ struct StreamReport {
 /// Writes the elements of `src`, which lie in `file`, as `dst` lays them out, through `write(offset, bytes)` in
 /// ascending order without gaps.
 ///
-/// Shape: extents must be equal. Strides: any in `src`; `dst` must be dense and positive (offset 0), in any order.
+/// Shape: extents must be equal; with options.copy.reshape only the counts, in one piece, which the buffer must hold.
+/// Strides: any in `src`; `dst` must be dense and positive (offset 0), in any order;
+/// in one piece it may be negative, too.
 /// `swap_bytes`: size of the big-endian words in the file, 0 for none.
 /// Errors: those of restride::copy, MemoryError, what `write` throws, IoError when the file is written to meanwhile;
 /// one that shrinks by pages raises SIGBUS (signals.h).
