@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -30,8 +31,18 @@ std::string lower(std::string text) {
   return text;
 }
 
+/// What other programs call an option, and what it is called here.
+constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
+    {"--crop", "--slice"},       {"--transpose", "--axes"}, {"--permute", "--axes"},    {"--perm", "--axes"},
+    {"--cast", "--dtype"},       {"--type", "--dtype"},     {"--astype", "--dtype"},    {"--convert", "--dtype"},
+    {"--rotate", "--rot90"},     {"--rot", "--rot90"},      {"--mirror", "--flip"},     {"--expand", "--broadcast"},
+    {"--overwrite", "--force"},  {"--tensor", "--array"},   {"--key", "--array"},       {"--name", "--array"},
+    {"--layout", "--in-layout"}, {"--view", "--reshape"},   {"--einops", "--rearrange"}};
+
 /// The option that was meant; empty where none is near.
 std::string nearest_option(const std::string& typed, const CLI::App& command) {
+  for (const auto& [other, ours] : kOtherNames)
+    if (lower(typed) == other && command.get_option_no_throw(std::string(ours)) != nullptr) return std::string(ours);
   std::string nearest;
   std::size_t least = 1 + typed.size() / 3;  // a third of the letters may be wrong
   for (const CLI::Option* option : command.get_options())

@@ -79,6 +79,7 @@ def test_a_wrong_command_line_exits_with_2(restride, tmp_path, array, args):
     (["--axis", "2,1,0"], ["there is no option '--axis'; did you mean --axes?"]), (["--Axes=2,1,0"], ["no option '--Axes'; did you mean --axes?"]),
     (["-axes", "2,1,0"], ["no option '-axes'; did you mean --axes?"]), (["--nonsense", "3"], ["there is no option '--nonsense'\n"]),
     (["--rotate90=1"], ["no option '--rotate90'; did you mean --rot90?"]),
+    (["--crop", "1:2"], ["no option '--crop'; did you mean --slice?"]), (["--transpose=1,0"], ["did you mean --axes?"]),
     (["more"], ["'more' is one word too many"]), (["--axes", "2,1,0", "--axes", "0,1,2"], ["--axes is given 2 times"]),
     (["--dtype"], ["nothing stands behind --dtype"]),
     (["--family", "nonsense"], ["nonsense", "run, rows", "gather"]), (["--family", "noop"], ["no family 'noop'"]),
@@ -177,6 +178,15 @@ def test_a_report_that_cannot_be_written_is_a_failure(tmp_path, array, args, std
     if args[-1] == "--json":
         assert "out.npy is complete" in done.stderr
         np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), array, "the report is not written into the output")
+
+
+@pytest.mark.parametrize("head", [b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0", b"GIF89a", b"BM", b"RIFF1234WEBP"])
+def test_a_picture_is_no_array_and_the_way_to_one_is_told(restride, tmp_path, head):
+    (tmp_path / "photo.png").write_bytes(head + bytes(100))
+    err = restride("copy", "photo.png", "out.npy", code=1).err
+    assert "photo.png is a picture, whose pixels are packed" in err and "np.save('photo.npy', np.asarray(PIL.Image.open('photo.png')))" in err
+    np.save(tmp_path / "in.npy", np.zeros((3, 4, 3), "u1"))
+    assert "out.jpg: restride writes arrays, not pictures" in restride("copy", "in.npy", "out.jpg", code=2).err
 
 
 def test_casts_that_do_not_exist_are_refused(restride, tmp_path):

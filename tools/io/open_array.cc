@@ -151,6 +151,11 @@ ArrayList list_by_content(const PathAndMember& where) {
   return {out.format, {choose(out.arrays, wanted, "", where.path)}};
 }
 
+bool looks_like_picture(std::string_view head, const std::string& path) {
+  if (head.starts_with("\x89PNG") || head.starts_with("\xff\xd8\xff") || head.starts_with("GIF8")) return true;
+  return is_picture(path) && (head.starts_with("BM") || head.starts_with("RIFF"));
+}
+
 /// The length of a header that can be there, and a header's first character.
 bool looks_like_safetensors(const InputFile& file) {
   if (file.size() < 10) return false;
@@ -170,7 +175,17 @@ FileFormat format_of(const InputFile& file, std::string_view remedy) {
   if (path.ends_with(".safetensors") || looks_like_safetensors(file)) return FileFormat::kSafetensors;
   if (path.ends_with(".npy") || path.ends_with(".npz"))
     throw ParseError("it is damaged: it does not begin as its name says");
+  if (looks_like_picture(head, path))
+    throw ArgumentError(
+        fmt::format("{0} is a picture, whose pixels are packed; unpack them into an array first, in Python by "
+                    "np.save('{1}.npy', np.asarray(PIL.Image.open('{0}')))",
+                    path, path.substr(0, path.rfind('.'))));
   throw ArgumentError(fmt::format("{} is no .npy, .npz or .safetensors file; {}", path, remedy));
+}
+
+bool is_picture(const std::string& path) {
+  static constexpr std::string_view kEndings[] = {".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff"};
+  return std::any_of(std::begin(kEndings), std::end(kEndings), [&](std::string_view e) { return path.ends_with(e); });
 }
 
 PathAndMember split_spec(const std::string& spec) {

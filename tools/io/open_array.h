@@ -28,6 +28,9 @@ struct OpenOptions {
 /// none. Errors: ParseError, ArgumentError.
 FileFormat format_of(const InputFile& file, std::string_view remedy);
 
+/// True when the ending of `path` is a picture's, which is no array.
+bool is_picture(const std::string& path);
+
 /// Says what an array's elements really are. Those that were only moved are words from now on, and big-endian ones must
 /// be swapped like all others. Errors: those of reinterpret; UnsupportedError (words of another size, packed elements).
 void reinterpret_entry(ArrayEntry& entry, const Element& element);

@@ -161,6 +161,11 @@ void ArrayWriter::start(const std::vector<ArraySpec>& arrays, bool named, const 
                         bool overwrite) {
   require_target(path_, overwrite);
   const std::optional<FileFormat> format = format_named(path_);
+  if (!format && is_picture(path_))
+    throw ArgumentError(
+        fmt::format("{0}: restride writes arrays, not pictures; write .npy, and in Python "
+                    "PIL.Image.fromarray(np.load(...)).save('{0}')",
+                    path_));
   if (!format)
     throw ArgumentError(
         fmt::format("{}: its ending names no format; end it in .npy, .npz, .safetensors, .raw or .bin", path_));
