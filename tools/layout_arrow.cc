@@ -40,12 +40,17 @@ LayoutArrow parse_arrow(const std::string& command, const std::string& what) {
     out.axes.emplace();
     if (!inside.empty()) out.axes = read_view(ViewKind::kAxes, "axes", inside).numbers;
     if (out.axes->size() != static_cast<std::size_t>(out.src.rank()))
-      throw ShapeError(fmt::format("{} has {}, but {} names {}; to reshape, write a dtype in front: '{} {}'",
-                                   to_string(out.src), layout::counted(out.src.modes.size(), "mode"), right,
-                                   out.axes->size(), to_string(out.src.element), right));
+      throw ShapeError(
+          fmt::format("{} has {}, but {} names {}; to reshape, write a dtype in front and add --reshape: '{} {}'",
+                      to_string(out.src), layout::counted(out.src.modes.size(), "mode"), right, out.axes->size(),
+                      to_string(out.src.element), right));
     return out;
   }
-  if (right.empty() || std::isalpha(static_cast<unsigned char>(right.front())) == 0)
+  const auto begins_dtype = [](char c) {  // "f32", "<f4"
+    return std::isalpha(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("<=|>?").find(c) != std::string_view::npos;
+  };
+  if (right.empty() || !begins_dtype(right.front()))
     throw UsageError(
         fmt::format("{} '{}': {} stands behind '->'; write axes in parentheses, a dtype or a layout there, as in "
                     "'-> (1,0)', '-> f16' or '-> f32 (6)'",

@@ -1,35 +1,16 @@
 #include "tools/parse_errors.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "src/base/nearest.h"
+
 namespace restride::tools {
 namespace {
-
-/// Letters to put in, leave out or change to make `b` of `a` (Levenshtein).
-std::size_t edits(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t corner = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = corner + (a[i] == b[j] ? 0 : 1);
-      corner = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, corner + 1});
-    }
-  }
-  return row.back();
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 /// What other programs call an option, and what it is called here.
 constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
@@ -42,13 +23,11 @@ constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
 /// The option that was meant; empty where none is near.
 std::string nearest_option(const std::string& typed, const CLI::App& command) {
   for (const auto& [other, ours] : kOtherNames)
-    if (lower(typed) == other && command.get_option_no_throw(std::string(ours)) != nullptr) return std::string(ours);
-  std::string nearest;
-  std::size_t least = 1 + typed.size() / 3;  // a third of the letters may be wrong
+    if (base::lower(typed) == other && command.get_option_no_throw(std::string(ours)) != nullptr) return std::string(ours);
+  base::Nearest nearest(typed);
   for (const CLI::Option* option : command.get_options())
-    for (const std::string& name : option->get_lnames())
-      if (const std::size_t n = edits(lower(typed), "--" + name); n < least) least = n, nearest = "--" + name;
-  return nearest;
+    for (const std::string& name : option->get_lnames()) nearest.show("--" + name);
+  return nearest.found();
 }
 
 std::string unexpected(const CLI::App& command) {

@@ -118,10 +118,7 @@ void add_to(ViewChain& chain, const View& view, const std::vector<std::pair<std:
 }  // namespace
 
 Element element_named(const std::string& name) {
-  if (const std::optional<Element> e = parse_element(name)) return *e;
-  std::string known;
-  for (int i = 0; i < kDTypeCount; ++i) known += fmt::format("{}, ", restride::name(static_cast<DType>(i)));
-  throw UsageError(fmt::format("there is no dtype '{}'; there are {}and bN for N opaque bytes", name, known));
+  return from_command_line<ParseError>([&] { return restride::element_named(name); });
 }
 
 View read_view(ViewKind kind, const std::string& shown, const std::string& text) {

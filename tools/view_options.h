@@ -68,7 +68,7 @@ nlohmann::ordered_json views_json(const std::vector<ViewStep>& views);
 /// Says on standard error that this line meant something else to earlier versions, where views came in a fixed order.
 void note_typed_order(const ViewOptions& options);
 
-/// The element named so. Errors: UsageError listing the names.
+/// The element named so. Errors: UsageError with what may be meant.
 Element element_named(const std::string& name);
 
 }  // namespace restride::tools

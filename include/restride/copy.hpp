@@ -85,6 +85,8 @@ struct Options {
 /// Stream: on CUDA the copy is ordered on `options.stream` and does not synchronise; on the CPU it is done on return.
 /// Device: the one the memory lies on; it is current only during the call. The stream must be that device's.
 /// Errors: ShapeError, OverlapError, CastError, ArgumentError, RangeError, DeviceError -- before a byte is written.
+/// Threads: any number of threads may copy at once, from and to any memory that no other of them writes; options and
+/// an executor may be shared. The caches behind it are one for all, and lock only where a copy is new to its thread.
 /// Stack: a copy on the CPU needs 512 KiB of the calling thread's; mind it in threads and fibers with small ones.
 /// Threads: helpers of the process's own, with 1 MiB of stack each, started by the first copy that pays for them, asleep
 /// between copies, ended with the process. A copy waits for no helper that has not begun, and where none can be started
@@ -94,13 +96,18 @@ struct Options {
 /// Source: the cpy/contiguous kernels of ggml (sizes and byte strides on both sides), generalised.
 void copy(const Tensor& dst, const ConstTensor& src, const Options& options = {});
 
-/// A decision, made once: how elements of one layout get into another. Immutable; run it from any thread.
+/// A decision, made once: how elements of one layout get into another. Immutable; run it from any thread. A default
+/// constructed one, or one that was moved from, is empty, so that it can be a member that is assigned later.
 ///
 /// A plan fits any data pointers at least as aligned as promised to it. The default promise is nothing on the CPU,
 /// and on CUDA what the element needs: the largest power of two up to 16 that divides its size.
 /// Cost: making one takes microseconds; running one adds tens of nanoseconds to the copy.
 class Plan {
  public:
+  /// An empty plan. All but assigning to it, destroying it and `bool` throws ArgumentError.
+  Plan() noexcept = default;
+  explicit operator bool() const noexcept { return impl_ != nullptr; }  ///< false when empty
+
   /// Errors: as `copy`, except overlap of src and dst, which is a matter of pointers: see `run`.
   /// `dst_align`, `src_align`: powers of two in bytes that divide the data pointers to come.
   /// The plan keeps `options.executor` and `options.stream` for runs without options; both must outlive those.
@@ -108,22 +115,21 @@ class Plan {
        std::int64_t src_align = 0);
 
   /// Runs on memory, on the executor or CUDA stream that the plan was made with.
-  /// Never throws, allocates (but to start threads), prints, synchronises or clears another's CUDA error.
-  /// The caller promises what `copy` checks: alignment as promised, no overlap of dst and src.
-  /// Device: on CUDA the plan's, which is current only during the call; the stream must be one of it.
-  /// Stack: on the CPU a run needs 512 KiB of the calling thread's.
-  /// Returns 0, or the cudaError_t of the launch.
-  int run(void* dst, const void* src) const noexcept;
+  /// Never throws unless the plan is empty, allocates (but to start threads), prints, synchronises or clears another's
+  /// CUDA error. The caller promises what `copy` checks: alignment as promised, no overlap of dst and src. Device: on
+  /// CUDA the plan's, which is current only during the call; the stream must be one of it. Stack: on the CPU a run
+  /// needs 512 KiB of the calling thread's. Returns 0, or the cudaError_t of the launch.
+  int run(void* dst, const void* src) const;
   /// The same on the stream or pool of `options`, with its threads (0: RESTRIDE_NUM_THREADS, then all cores that pay).
-  int run(void* dst, const void* src, const Options& options) const noexcept;
+  int run(void* dst, const void* src, const Options& options) const;
 
   Layout dst() const;
   Layout src() const;
-  std::string_view family() const noexcept;  ///< of kernels, the one that was chosen: "tile"
-  std::string_view kernel() const noexcept;  ///< of the family: "tile/aligned"
-  DeviceKind device() const noexcept;
-  int cuda_device() const noexcept;  ///< the GPU's number; kModelDevice for a model; -1 on the CPU
-  int threads() const noexcept;
+  std::string_view family() const;  ///< of kernels, the one that was chosen: "tile"
+  std::string_view kernel() const;  ///< of the family: "tile/aligned"
+  DeviceKind device() const;
+  int cuda_device() const;  ///< the GPU's number; kModelDevice for a model; -1 on the CPU
+  int threads() const;
 
   /// Canonical form, choice, parameters, predicted bytes, sectors and time, and what lost and why.
   std::string explain() const;
@@ -137,9 +143,14 @@ class Plan {
 
   struct Impl;
   explicit Plan(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
-  const Impl& impl() const noexcept { return *impl_; }
+  /// What all of the above ask. Errors: ArgumentError when the plan is empty.
+  const Impl& impl() const {
+    if (impl_ == nullptr) throw_empty();
+    return *impl_;
+  }
 
  private:
+  [[noreturn]] static void throw_empty();
   std::shared_ptr<const Impl> impl_;
 };
 

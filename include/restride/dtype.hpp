@@ -96,8 +96,13 @@ struct Element {
 /// "f32", "b12".
 std::string to_string(const Element& e);
 
-/// The element of that name, or nothing when there is none ("b0" and sizes above 2^31-1 are none).
+/// The element of that name, or nothing when there is none ("b0" and sizes above 2^31-1 are none). Names are the
+/// notation's ("f32", "b12"), NumPy's ("float32", "half", "<f4", "|V12"), PyTorch's ("torch.float32", "torch.long") and
+/// safetensors' ("F8_E4M3"); "float" and "int" are none, because not all mean the same size by them.
 std::optional<Element> parse_element(std::string_view text);
+
+/// The same. Errors: ParseError, which names what may have been meant.
+Element element_named(std::string_view text);
 
 /// True when an element of `src` may become one of `dst`: every pair but complex to real, and opaque
 /// bytes only into opaque bytes of the same size.

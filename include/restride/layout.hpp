@@ -20,6 +20,7 @@
 #include <utility>
 
 #include <restride/detail/fixed_vector.hpp>
+#include <restride/detail/list.hpp>
 #include <restride/detail/visibility.hpp>
 #include <restride/dtype.hpp>
 #include <restride/error.hpp>
@@ -41,7 +42,11 @@ struct Mode {
 inline constexpr std::int64_t kMaxBytes = std::int64_t{1} << 60;
 
 using Modes = detail::FixedVector<Mode, kMaxRank>;
-using Extents = std::span<const std::int64_t>;
+/// Parameters that take lists: a span, which any vector or array becomes, or braces: `permute(l, {0, 3, 1, 2})`,
+/// `slice(l, {"8:16", ":"})`, `rearrange(l, "(h s) w -> h w s", {{"s", 4}})`.
+using Extents = detail::List<std::int64_t>;
+using Slices = detail::List<std::string>;
+using NamedSizes = detail::List<std::pair<std::string, std::int64_t>>;
 using Shape = detail::FixedVector<std::int64_t, kMaxRank>;  ///< extents, outermost first; converts to Extents
 
 /// Where a tensor's elements lie relative to a data pointer.
@@ -64,9 +69,8 @@ struct Layout {
 
 /// A contiguous layout, last mode fastest (C order).
 /// Errors: ArgumentError (negative extent, rank above 64), RangeError.
-/// Example: `contiguous(DType::kF32, {{8, 64}})` is `f32 (8,64):(64,1)`.
+/// Example: `contiguous(DType::kF32, {8, 64})` is `f32 (8,64):(64,1)`.
 Layout contiguous(Element element, Extents extents);
-Layout contiguous(Element element, std::initializer_list<std::int64_t> extents);
 
 /// A layout from extents and strides in bytes, both outermost first.
 /// Errors: as `contiguous`, and ShapeError when the two lists differ in length.
@@ -85,7 +89,6 @@ bool is_contiguous(const Layout& layout) noexcept;
 
 /// Output mode j is input mode axes[j], as numpy.transpose. Axes may be negative (from the end).
 Layout permute(const Layout& layout, Extents axes);
-Layout permute(const Layout& layout, std::initializer_list<std::int64_t> axes);
 
 /// Elements start, start+step, ... before stop of one mode. Bounds are taken as Python's slices take
 /// them: negative counts from the end, beyond the end is clipped; nullopt is the open bound. step != 0.
@@ -94,7 +97,7 @@ Layout slice(const Layout& layout, int mode, std::optional<std::int64_t> start, 
 
 /// One slice a mode, written as Python does: "8:16392", "::-1", ":", or an index "3", which drops the mode.
 /// Fewer than rank leave the rest whole. Errors: ParseError, ShapeError.
-Layout slice(const Layout& layout, std::span<const std::string> slices);
+Layout slice(const Layout& layout, Slices slices);
 
 /// Reverses one mode: the first element becomes the last.
 Layout flip(const Layout& layout, int mode);
@@ -131,8 +134,7 @@ struct Rearrangement {
   Layout result(Element element) const;
 };
 /// Errors: ParseError for the pattern, ShapeError when it does not fit the layout.
-Rearrangement rearrange(const Layout& layout, std::string_view pattern,
-                        std::span<const std::pair<std::string, std::int64_t>> sizes = {});
+Rearrangement rearrange(const Layout& layout, std::string_view pattern, NamedSizes sizes = {});
 
 // ---- Notation ----
 

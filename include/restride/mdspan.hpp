@@ -7,7 +7,6 @@
 // memory: a view whose accessor computes its elements (std::linalg::scaled, an atomic accessor) is refused.
 #pragma once
 
-#include <complex>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -16,35 +15,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <restride/copy.hpp>
+#include <restride/typed.hpp>
 
 namespace restride {
-
-/// The element a C++ type is copied as. Specialise it for types of your own: `template <> inline constexpr Element
-/// element_of<my::half> = DType::kF16;`. Without a row, a trivially copyable type is opaque bytes of its size, which
-/// moves but does not convert; `std::byte` is opaque too.
-template <class T>
-inline constexpr Element element_of = [] {
-  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable elements can be moved as bytes");
-  if constexpr (std::is_same_v<T, bool>) {
-    return Element(DType::kBool);
-  } else if constexpr (std::is_integral_v<T> && sizeof(T) <= 8) {
-    constexpr DType kSigned[] = {DType::kI8, DType::kI16, DType::kI32, DType::kI64};
-    constexpr DType kUnsigned[] = {DType::kU8, DType::kU16, DType::kU32, DType::kU64};
-    constexpr int kLog2 = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
-    return Element(std::is_signed_v<T> ? kSigned[kLog2] : kUnsigned[kLog2]);
-  } else if constexpr (std::is_same_v<T, float>) {
-    return Element(DType::kF32);
-  } else if constexpr (std::is_same_v<T, double>) {
-    return Element(DType::kF64);
-  } else {
-    return Element::bytes(sizeof(T));
-  }
-}();
-template <>
-inline constexpr Element element_of<std::complex<float>> = DType::kC64;
-template <>
-inline constexpr Element element_of<std::complex<double>> = DType::kC128;
 
 namespace detail {
 

@@ -8,3 +8,4 @@
 #include <restride/layout.hpp>
 #include <restride/mdspan.hpp>
 #include <restride/measurements.hpp>
+#include <restride/typed.hpp>

@@ -204,7 +204,7 @@ std::string api::why_lost(const plan::Decision& d, const Candidate& k) {
 }
 
 std::string Plan::explain() const {
-  const Impl& p = *impl_;
+  const Impl& p = impl();
   const plan::Decision& d = p.decision;
   const bool cpu = d.device == DeviceKind::kCpu;
   std::string out = labelled("src", to_string(p.src)) + labelled("dst", to_string(p.dst));

@@ -155,21 +155,27 @@ Plan::Plan(const Layout& dst, const Layout& src, const Options& options, std::in
   impl_ = std::move(made);
 }
 
-int Plan::run(void* dst, const void* src) const noexcept {
-  return api::run_plan(*impl_, dst, src, impl_->executor, impl_->threads, impl_->stream);
+void Plan::throw_empty() {
+  throw ArgumentError("the plan is empty: it was default constructed or moved from; assign Plan(dst, src) to it first");
 }
 
-int Plan::run(void* dst, const void* src, const Options& options) const noexcept {
-  const int threads = cpu::threads_that_pay(impl_->canonical, cpu::threads_allowed(options));
-  return api::run_plan(*impl_, dst, src, options.executor, threads, options.stream);
+int Plan::run(void* dst, const void* src) const {
+  const Impl& p = impl();
+  return api::run_plan(p, dst, src, p.executor, p.threads, p.stream);
 }
 
-Layout Plan::dst() const { return impl_->dst; }
-Layout Plan::src() const { return impl_->src; }
-std::string_view Plan::family() const noexcept { return plan::name(impl_->decision.chosen.kernel.family); }
-std::string_view Plan::kernel() const noexcept { return impl_->decision.chosen.kernel.text; }
-DeviceKind Plan::device() const noexcept { return impl_->decision.device; }
-int Plan::cuda_device() const noexcept { return impl_->cuda_device; }
-int Plan::threads() const noexcept { return impl_->threads; }
+int Plan::run(void* dst, const void* src, const Options& options) const {
+  const Impl& p = impl();
+  const int threads = cpu::threads_that_pay(p.canonical, cpu::threads_allowed(options));
+  return api::run_plan(p, dst, src, options.executor, threads, options.stream);
+}
+
+Layout Plan::dst() const { return impl().dst; }
+Layout Plan::src() const { return impl().src; }
+std::string_view Plan::family() const { return plan::name(impl().decision.chosen.kernel.family); }
+std::string_view Plan::kernel() const { return impl().decision.chosen.kernel.text; }
+DeviceKind Plan::device() const { return impl().decision.device; }
+int Plan::cuda_device() const { return impl().cuda_device; }
+int Plan::threads() const { return impl().threads; }
 
 }  // namespace restride

@@ -130,7 +130,7 @@ bool offers(const plan::Decision& d, std::string_view kernel, const plan::Params
 }  // namespace
 
 std::string Plan::serialize() const {
-  const Impl& p = *impl_;
+  const Impl& p = impl();
   std::string params;
   for (const plan::Param& q : p.decision.chosen.params)
     params += fmt::format("{}\"{}\":{}", params.empty() ? "" : ",", plan::name(q.id), q.value);

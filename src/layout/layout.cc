@@ -95,10 +95,6 @@ Layout contiguous(Element element, Extents extents) {
   return out;
 }
 
-Layout contiguous(Element element, std::initializer_list<std::int64_t> extents) {
-  return contiguous(element, Extents(extents.begin(), extents.size()));
-}
-
 std::pair<std::int64_t, std::int64_t> byte_range(const Layout& layout) {
   if (layout.elements() == 0) return {0, 0};
   std::int64_t lo = layout.offset_bytes;

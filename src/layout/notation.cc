@@ -6,6 +6,7 @@
 
 #include "src/base/checked.h"
 #include "src/layout/describe.h"
+#include "src/layout/dtype_names.h"
 
 namespace restride {
 namespace layout {
@@ -27,16 +28,6 @@ std::string extents_but_strides(std::size_t extents, std::size_t strides) {
 std::string to_string(const Element& e) {
   if (e.dtype == DType::kBytes) return fmt::format("b{}", e.size_bytes);
   return std::string(name(e.dtype));
-}
-
-std::optional<Element> parse_element(std::string_view text) {
-  for (int i = 0; i < kDTypeCount; ++i)
-    if (text == name(static_cast<DType>(i))) return Element(static_cast<DType>(i));
-  if (text.size() < 2 || text[0] != 'b') return std::nullopt;
-  std::int32_t n = 0;
-  const auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), n);
-  if (error != std::errc{} || end != text.data() + text.size() || n < 1) return std::nullopt;
-  return Element::bytes(n);
 }
 
 std::string to_string(const Layout& l) {
@@ -132,10 +123,8 @@ Element read_element(Reader& in) {
   const std::size_t at = in.place();
   const std::string_view word = in.word();
   if (const std::optional<Element> element = parse_element(word)) return *element;
-  const std::string what = word.empty() ? "the element type is missing" : fmt::format("'{}' is no element type", word);
-  in.fail_at(at, what +
-                     " (bool, u8..u64, i8..i64, f16, bf16, f32, f64, f8e4m3, f8e5m2, c64, c128, or b12 for "
-                     "twelve opaque bytes)");
+  in.fail_at(at, word.empty() ? "the element type is missing"
+                              : fmt::format("'{}' is no element type{}", word, layout::dtype_hint(word)));
 }
 
 }  // namespace

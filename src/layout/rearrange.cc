@@ -87,8 +87,6 @@ std::vector<Group> expand_ellipsis(const std::vector<Group>& groups, std::size_t
   return out;
 }
 
-using Sizes = std::span<const std::pair<std::string, std::int64_t>>;
-
 /// A mode of the left side, all parentheses split.
 struct Named {
   std::string name;
@@ -123,7 +121,7 @@ Sides parse_sides(std::string_view pattern, const Layout& l) {
   return {expand_ellipsis(sides.left, l.modes.size() - fixed), expand_ellipsis(sides.right, l.modes.size() - fixed)};
 }
 
-void require_sizes(std::string_view pattern, Sizes sizes, std::vector<Named>& named) {
+void require_sizes(std::string_view pattern, NamedSizes sizes, std::vector<Named>& named) {
   for (const auto& [name, value] : sizes) {
     if (value < 0) throw ShapeError(fmt::format("rearrange '{}': {}={}; sizes are 0 or more", pattern, name, value));
     if (std::count_if(sizes.begin(), sizes.end(), [&wanted = name](const auto& s) { return s.first == wanted; }) > 1)
@@ -134,7 +132,7 @@ void require_sizes(std::string_view pattern, Sizes sizes, std::vector<Named>& na
 }
 
 /// The modes that `group` splits mode `g` of the layout into.
-Modes split_mode(std::string_view pattern, const Layout& l, std::size_t g, const Group& group, Sizes sizes) {
+Modes split_mode(std::string_view pattern, const Layout& l, std::size_t g, const Group& group, NamedSizes sizes) {
   std::vector<std::int64_t> extents;
   for (const std::string& name : group.names) {
     const auto given = std::find_if(sizes.begin(), sizes.end(), [&](const auto& s) { return s.first == name; });
@@ -155,7 +153,8 @@ Modes split_mode(std::string_view pattern, const Layout& l, std::size_t g, const
 }
 
 /// The left side: every group splits one mode of the layout into named ones.
-std::vector<Named> name_modes(std::string_view pattern, const Layout& l, const std::vector<Group>& left, Sizes sizes) {
+std::vector<Named> name_modes(std::string_view pattern, const Layout& l, const std::vector<Group>& left,
+                              NamedSizes sizes) {
   std::vector<Named> named;
   for (const Group& group : left)
     for (const std::string& name : group.names) {
@@ -187,7 +186,7 @@ Layout Rearrangement::result(Element element) const {
   return contiguous(element, extents);
 }
 
-Rearrangement rearrange(const Layout& l, std::string_view pattern, Sizes sizes) {
+Rearrangement rearrange(const Layout& l, std::string_view pattern, NamedSizes sizes) {
   const Sides sides = parse_sides(pattern, l);
   std::vector<Named> named = name_modes(pattern, l, sides.left, sizes);
   Rearrangement out;

@@ -93,7 +93,7 @@ Layout slice(const Layout& l, int mode, std::optional<std::int64_t> start, std::
   return out;
 }
 
-Layout slice(const Layout& l, std::span<const std::string> slices) {
+Layout slice(const Layout& l, Slices slices) {
   if (slices.size() > l.modes.size())
     throw ShapeError(fmt::format("slice: {} for {}, which has {}; drop some", layout::counted(slices.size(), "slice"),
                                  to_string(l), layout::counted(l.modes.size(), "mode")));

@@ -27,10 +27,6 @@ Layout permute(const Layout& l, Extents axes) {
   return out;
 }
 
-Layout permute(const Layout& l, std::initializer_list<std::int64_t> axes) {
-  return permute(l, Extents(axes.begin(), axes.size()));
-}
-
 Layout flip(const Layout& l, int mode) {
   checked_mode(l, mode, "flip");
   return slice(l, mode, std::nullopt, std::nullopt, -1);

@@ -1,10 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <restride/copy.hpp>
+
+#include "tests/support/throws.h"
 
 namespace restride {
 namespace {
@@ -95,6 +99,30 @@ TEST(Plan, RefusesAnAlignmentThatIsNoPowerOfTwo) {
   const Layout l = contiguous(DType::kF32, {4});
   EXPECT_THROW(Plan(l, l, {}, 3, 4), ArgumentError);
   EXPECT_THROW(Plan(l, l, {}, 4, -4), ArgumentError);
+}
+
+TEST(Plan, IsEmptyUntilItIsAssigned) {
+  struct Member {
+    Plan plan;
+  } member;
+  float from[4] = {1, 2, 3, 4}, to[4] = {};
+  EXPECT_FALSE(member.plan);
+  const auto empty = [](auto use) { return test::message_of<ArgumentError>(use); };
+  for (const std::string& message :
+       {empty([&] { member.plan.run(to, from); }), empty([&] { member.plan.run(to, from, {}); }),
+        empty([&] { member.plan.dst(); }), empty([&] { member.plan.src(); }), empty([&] { member.plan.family(); }),
+        empty([&] { member.plan.kernel(); }), empty([&] { member.plan.device(); }),
+        empty([&] { member.plan.cuda_device(); }), empty([&] { member.plan.threads(); }),
+        empty([&] { member.plan.explain(); }), empty([&] { member.plan.serialize(); })})
+    EXPECT_TRUE(test::holds(message, "the plan is empty", "assign Plan(dst, src)"));
+  const Layout l = contiguous(DType::kF32, {4});
+  member.plan = Plan(l, l);
+  EXPECT_TRUE(member.plan);
+  EXPECT_EQ(member.plan.run(to, from), 0);
+  EXPECT_EQ(to[3], 4);
+  const Plan taken = std::move(member.plan);
+  EXPECT_FALSE(member.plan);  // NOLINT: what a move leaves is promised
+  EXPECT_TRUE(taken);
 }
 
 TEST(Plan, OfNothingRunsOnNoMemory) {

@@ -14,6 +14,7 @@ def test_explain_takes_axes_dtypes_layouts_and_files(restride, numbered, tmp_pat
     for args, dst in (
         (["f32 (64,32,3) -> (2,0,1)"], "f32 (3,64,32):(2048,32,1)"),
         (["f32 (64,32,3) -> f16"], "f16 (64,32,3):(96,3,1)"),
+        (["<f4 (64,32,3) -> torch.half"], "f16 (64,32,3):(96,3,1)"),
         (["f32 (64,32,3) -> f32 (6144)", "--reshape", "6144"], "f32 (6144):(1)"),
         (["f32 (64,32,3) -> f16 (1,6144)", "--reshape", "-1"], "f16 (1,6144):(6144,1)"),
         (["f32 (4,4):(1,4)->f32 (4,4):(8,2)"], "f32 (4,4):(8,2)"),
@@ -75,7 +76,7 @@ def test_explain_pairs_other_shapes_where_a_reshape_is_asked_for(restride):
     (" -> (1,0)", "in front of '->'"), ("f32 (2,3) ->", "nothing stands behind '->'"), ("f32 (2,3)->  ", "nothing stands behind '->'"),
     ("f32 (2,3) -> 1,0", "'1,0' stands behind '->'; write axes in parentheses"), ("f32 (2,3) -> {1,0}", "'{1,0}' stands behind"),
     ("f32 (2,3) -> (1,0", "'(1,0' stands behind"), ("f32 (2,3) -> (1,0) f16", "'(1,0) f16' stands behind"),
-    ("f32 (2,3) -> (1,0,)", "axes '1,0,': entry 3 is empty"), ("f32 (2,3) -> float16", "column 1: 'float16' is no element type"),
+    ("f32 (2,3) -> (1,0,)", "axes '1,0,': entry 3 is empty"), ("f32 (2,3) -> flaot16", "column 1: 'flaot16' is no element type; did you mean float16?"),
     ("f32 (2,3) > (1,0)", "write '->' between the two sides"), ("f32 (2,3) \u2192 (1,0)", "write '->' between the two sides"),
     ("(2,3) -> (1,0)", "layout '(2,3)', column 1: the element type is missing"), ("f32 (1.5,3)", "column 7: expected ')'"),
     ("f32 (2,3)@1.5", "column 12: '.5' stands behind"), ("f32 [2,3]", "column 5: expected '('"), ("f32", "column 4: expected '('"),

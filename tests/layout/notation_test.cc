@@ -75,8 +75,8 @@ TEST(Notation, ComplainsWithTheColumn) {
 TEST(Notation, ColumnsPointAtTheWordAndNotBehindIt) {
   const std::pair<const char*, const char*> wrong[] = {
       {"f33 (4)", "column 1: 'f33' is no element type"},
-      {"  float32 (4)", "column 3: 'float32' is"},
-      {"f8_e4m3 (4)", "column 1: 'f8_e4m3' is"},
+      {"  float33 (4)", "column 3: 'float33' is"},
+      {"f8_e4m4 (4)", "column 1: 'f8_e4m4' is"},
       {"f32 (4,-4)", "column 8: extent -4"},
       {"f32 (4,4):(4)", "column 11: 2 extents but 1 stride"},
       {"f32 (4,4): (1,9223372036854775807)", "column 15: a stride"},

@@ -96,7 +96,7 @@ TEST(Rearrange, SaysWhatIsWrongWithAPattern) {
 }
 
 TEST(Rearrange, ItsResultIsDenseMemoryUnderTheModesOfTheSource) {
-  const Rearrangement r = rearrange(parse_layout("u8 (2,4,3):(100,3,1)@7"), "b (h s) c -> b h (s c)", {{{"s", 2}}});
+  const Rearrangement r = rearrange(parse_layout("u8 (2,4,3):(100,3,1)@7"), "b (h s) c -> b h (s c)", {{"s", 2}});
   EXPECT_EQ(to_string(r.source), "u8 (2,2,2,3):(100,6,3,1)@7");
   EXPECT_EQ(to_string(r.result(DType::kF32)), "f32 (2,2,2,3):(12,6,3,1)");
   EXPECT_EQ(r.result(DType::kF32).bytes(), contiguous(DType::kF32, r.shape).bytes());

@@ -136,11 +136,7 @@ RunInfo describe(const Settings& settings, const Device& device, int threads) {
 
 std::vector<Case> select_cases(const Settings& settings, std::vector<std::string>& warnings) {
   std::vector<Element> elements;
-  for (const std::string& name : settings.dtypes) {
-    const auto element = parse_element(name);
-    if (!element) throw ArgumentError(fmt::format("--dtype {} is no dtype; try f32, u8, c128 or b12", name));
-    elements.push_back(*element);
-  }
+  for (const std::string& name : settings.dtypes) elements.push_back(element_named(name));
   std::vector<Case> out;
   std::vector<CaseSpec> specs = settings.own;
   for (CaseSpec& spec : load(files_of(settings), warnings)) specs.push_back(std::move(spec));

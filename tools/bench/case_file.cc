@@ -11,6 +11,7 @@
 #include "src/base/json_text.h"
 #include "src/base/json_value.h"
 #include "src/base/text_file.h"
+#include "src/layout/dtype_names.h"
 #include "tools/io/file.h"
 #include "tools/io/text.h"
 
@@ -70,10 +71,8 @@ class CaseReader {
     const JsonValue* value = object_.find(key);
     if (value == nullptr) return DType::kF32;
     if (value->text() == nullptr) fail(key, "must be a dtype's name such as \"f32\"");
-    const auto element = parse_element(*value->text());
-    if (!element)
-      fail(key, "is no dtype: " + shown(*value) + "; try f32, bf16, u8, c64, or b12 for twelve opaque bytes");
-    return *element;
+    if (const auto element = parse_element(*value->text())) return *element;
+    fail(key, "is no dtype: " + shown(*value) + layout::dtype_hint(*value->text()));
   }
 
   [[noreturn]] void fail(std::string_view key, std::string_view what) const {

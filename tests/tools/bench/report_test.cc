@@ -75,7 +75,7 @@ TEST(SelectCases, FiltersByNameClassAndGlobAndRunsElementsSideBySide) {
   settings.only = {"no such case"};
   EXPECT_THROW(select_cases(settings, warnings), ArgumentError);
   settings.dtypes = {"float"};
-  EXPECT_THROW(select_cases(settings, warnings), ArgumentError);
+  EXPECT_THROW(select_cases(settings, warnings), ParseError);
 }
 
 TEST(SelectCases, TellsAnEmptyFileFromAPatternThatMatchesNothing) {
