@@ -5,7 +5,7 @@
  * RESTRIDE_EXECUTOR_INIT and set what you need. No function lets an exception out. Functions that can fail return a
  * restride_status; the words are in restride_last_error(). NULL where a pointer is required, ranks and sizes out of
  * range and unknown enum values are answered by a status, never by a crash; the memory behind valid-looking pointers
- * is the caller's promise.
+ * is the caller's promise. All functions may be called from any number of threads at once.
  *
  * Example: examples/c_example.c
  */
@@ -90,6 +90,26 @@ typedef struct restride_tensor {
 #define RESTRIDE_TENSOR_INIT \
   { sizeof(restride_tensor), NULL, RESTRIDE_F32, 0, NULL, NULL, 0, 0, 0 }
 
+/* A tensor with the lists that it points to: what the functions below make, so that nobody works out strides. 1 KiB; on
+ * the stack is fine. Pass `&view.tensor` on. An assigned copy still points to the lists of the first. */
+typedef struct restride_view {
+  size_t struct_size; /* sizeof(restride_view) */
+  restride_tensor tensor;
+  int64_t extents[64];
+  int64_t strides_bytes[64];
+} restride_view;
+
+#define RESTRIDE_VIEW_INIT                                  \
+  {                                                         \
+    sizeof(restride_view), RESTRIDE_TENSOR_INIT, {0}, { 0 } \
+  }
+
+/* Which mode of a dense tensor is the fastest. */
+typedef enum restride_order {
+  RESTRIDE_ROW_MAJOR = 0,   /* the last one, as in C and NumPy */
+  RESTRIDE_COLUMN_MAJOR = 1 /* the first one, as in Fortran, Julia, ggml's ne and cuTENSOR */
+} restride_order;
+
 /* A thread pool of the caller's. `parallel(context, tasks, body, body_arg)` calls body(body_arg, i) once for every i
  * in [0, tasks), on any threads, and returns when all are done. It must not throw or longjmp. Where several threads
  * copy with one executor, `parallel` is called by all of them at once. A task needs 512 KiB of stack. */
@@ -140,6 +160,57 @@ RESTRIDE_API const char* restride_last_error(void);
 
 /* Bytes of one element of `dtype`; 0 for RESTRIDE_BYTES and for values that are no dtype. */
 RESTRIDE_API int64_t restride_dtype_size(int32_t dtype);
+
+/* The dtype of a name: the notation's ("f32", "b12"), NumPy's ("float32", "<f4", "|V12"), PyTorch's ("torch.half").
+ * *element_bytes (may be NULL) gets the bytes of one element, which RESTRIDE_BYTES needs in a tensor.
+ * Errors: RESTRIDE_PARSE, and the message names what may have been meant. */
+RESTRIDE_API restride_status restride_dtype_parse(const char* name, int32_t* dtype, int64_t* element_bytes);
+
+/* "f32"; "b" for RESTRIDE_BYTES, "?" for what is no dtype. Static storage. */
+RESTRIDE_API const char* restride_dtype_name(int32_t dtype);
+
+/* ---- Views. None touches memory: each fills *out, which RESTRIDE_VIEW_INIT has initialised, from `in` and leaves `in`
+ * as it is; `in` may be &out->tensor. On failure *out is unchanged. Modes may be negative, from the end.
+ * Errors: RESTRIDE_SHAPE and RESTRIDE_INVALID_ARGUMENT, which name the mode. Cost: below a microsecond. ---- */
+
+/* Dense memory of these extents, of which `order` says the fastest mode. `data` is const, so that a source needs no
+ * cast; it is written through only where the tensor is the dst of a copy. `element_bytes`: as in restride_tensor.
+ * Example: restride_dense(&src, pixels, RESTRIDE_U8, 0, 3, extents, RESTRIDE_ROW_MAJOR) */
+RESTRIDE_API restride_status restride_dense(restride_view* out, const void* data, int32_t dtype, int64_t element_bytes,
+                                            int32_t rank, const int64_t* extents, int32_t order);
+
+/* The same with strides in bytes of one's own. */
+RESTRIDE_API restride_status restride_strided(restride_view* out, const void* data, int32_t dtype,
+                                              int64_t element_bytes, int32_t rank, const int64_t* extents,
+                                              const int64_t* strides_bytes);
+
+/* Mode j of *out is mode axes[j] of `in`, as numpy.transpose; axes NULL (and count 0): all modes in reverse, which
+ * makes row-major lists of those that have the fastest mode first. */
+RESTRIDE_API restride_status restride_permute(restride_view* out, const restride_tensor* in, const int64_t* axes,
+                                              int32_t count);
+
+/* Python slices between commas, "8:16392,::-1": one a mode, the rest stays whole; a number keeps that index and drops
+ * the mode. Errors: RESTRIDE_PARSE, too. */
+RESTRIDE_API restride_status restride_slice(restride_view* out, const restride_tensor* in, const char* slices);
+
+/* Reverses a mode. */
+RESTRIDE_API restride_status restride_flip(restride_view* out, const restride_tensor* in, int32_t mode);
+
+/* The same elements in C order under other extents; one may be -1, which is what is left. Errors: RESTRIDE_SHAPE where
+ * no strides describe it: then the `reshape` of restride_options pairs the two in one copy. */
+RESTRIDE_API restride_status restride_reshape(restride_view* out, const restride_tensor* in, const int64_t* extents,
+                                              int32_t rank);
+
+/* Repeats modes of extent 1, and new ones in front, as numpy.broadcast_to. For sources. */
+RESTRIDE_API restride_status restride_broadcast(restride_view* out, const restride_tensor* in, const int64_t* extents,
+                                                int32_t rank);
+
+/* einops notation, "b (h s) c -> b h (s c)", with the sizes that it needs as text, "s=4" or "s=4,t=2" (NULL: none).
+ * *source is `in` split and permuted. *result (may be NULL) is the dst of the copy: dense, with the modes of *source;
+ * set its data, and its dtype where that is another. *merged (may be NULL) is the same memory as the pattern names it,
+ * every parenthesis one mode. Errors: RESTRIDE_PARSE, too. */
+RESTRIDE_API restride_status restride_rearrange(restride_view* source, restride_view* result, restride_view* merged,
+                                                const restride_tensor* in, const char* pattern, const char* sizes);
 
 /* Copies every element of `src` to the element of `dst` at the same place.
  *

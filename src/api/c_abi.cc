@@ -1,4 +1,6 @@
 // The C ABI: C structures in, the C++ API called, exceptions turned into status codes. It decides nothing itself.
+#include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -6,6 +8,7 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <restride/restride.h>
 #include <restride/restride.hpp>
@@ -56,6 +59,7 @@ static_assert(int{RESTRIDE_DEVICE_AUTO} == static_cast<int>(restride::DeviceKind
 static_assert(int{RESTRIDE_DEVICE_CPU} == static_cast<int>(restride::DeviceKind::kCpu));
 static_assert(int{RESTRIDE_DEVICE_CUDA} == static_cast<int>(restride::DeviceKind::kCuda));
 
+static_assert(sizeof(restride_view::extents) == restride::kMaxRank * sizeof(std::int64_t));
 static_assert(RESTRIDE_CURRENT_DEVICE == restride::kCurrentDevice && RESTRIDE_MODEL_DEVICE == restride::kModelDevice);
 
 // A fixed buffer: reporting that memory ran out must not need memory.
@@ -95,8 +99,9 @@ void check_struct_size(std::size_t size, std::size_t known, const char* what, st
   if (size > known)
     throw restride::UnsupportedError(std::string(what) + ".struct_size is " + sizes +
                                      ": the program was built with a newer restride.h; update the library");
-  throw restride::ArgumentError(std::string(what) + ".struct_size is " + sizes + ": initialise the structure with " +
-                                "RESTRIDE_TENSOR_INIT, RESTRIDE_OPTIONS_INIT or RESTRIDE_EXECUTOR_INIT");
+  throw restride::ArgumentError(
+      std::string(what) + ".struct_size is " + sizes + ": initialise the structure with " +
+      "RESTRIDE_TENSOR_INIT, RESTRIDE_VIEW_INIT, RESTRIDE_OPTIONS_INIT or RESTRIDE_EXECUTOR_INIT");
 }
 
 // `who` is what the caller calls the tensor: dst, src or tensor. Messages name it, and are made only when thrown.
@@ -135,6 +140,21 @@ restride::Layout layout_of(const restride_tensor* t, const char* who) {
   }
 }
 
+// The structure for a layout whose lists lie in these arrays; without data.
+restride_tensor tensor_of(const restride::Layout& layout, const std::int64_t* extents,
+                          const std::int64_t* strides_bytes) {
+  const bool opaque = layout.element.dtype == restride::DType::kBytes;
+  return {sizeof(restride_tensor),
+          nullptr,
+          static_cast<std::int32_t>(layout.element.dtype),
+          layout.rank(),
+          extents,
+          strides_bytes,
+          opaque ? layout.element.size_bytes : 0,
+          layout.offset_bytes,
+          0};
+}
+
 // The promise of a tensor's data; arguments are evaluated in any order, so this looks for NULL too.
 std::int64_t align_of(const restride_tensor* t, const char* who) {
   require(t != nullptr, who, " is NULL");
@@ -168,6 +188,81 @@ restride::Options options_of(const restride_options* c, restride::Executor& exec
     options.executor = &executor;
   }
   return options;
+}
+
+void check_view(const restride_view* out, const char* who) {
+  require(out != nullptr, who, " is NULL");
+  if (out->struct_size != sizeof(restride_view)) check_struct_size(out->struct_size, sizeof(restride_view), who);
+}
+
+// Fills a view. `layout` holds no reference into *out, so a tensor may be seen anew in its own place.
+void put(restride_view* out, const void* data, std::int64_t align_bytes, const restride::Layout& layout) {
+  for (int i = 0; i < layout.rank(); ++i) {
+    const restride::Mode& m = layout.modes[static_cast<std::size_t>(i)];
+    out->extents[i] = m.extent;
+    out->strides_bytes[i] = m.stride_bytes;
+  }
+  out->tensor = tensor_of(layout, out->extents, out->strides_bytes);
+  out->tensor.data = const_cast<void*>(data);  // NOLINT: the caller knows which side it is
+  out->tensor.align_bytes = align_bytes;
+}
+
+// A list of the caller's. Errors: ArgumentError.
+restride::Extents list_of(const std::int64_t* values, std::int32_t count, const char* who) {
+  require(count >= 0 && count <= restride::kMaxRank, who, ": 0 to 64 values are taken");
+  require(count == 0 || values != nullptr, who, " is NULL with values to read");
+  return {values, static_cast<std::size_t>(count)};
+}
+
+// *out = view(layout of `in`).
+template <class View>
+restride_status see(restride_view* out, const restride_tensor* in, View view) noexcept {
+  return guarded([&] {
+    check_view(out, "out");
+    const restride::Layout layout = view(layout_of(in, "in"));
+    put(out, in->data, in->align_bytes, layout);
+  });
+}
+
+// What stands between commas; nothing of blanks alone.
+std::vector<std::string> entries_of(std::string_view text) {
+  std::vector<std::string> out;
+  if (text.find_first_not_of(" \t") == std::string_view::npos) return out;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    out.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+std::vector<std::pair<std::string, std::int64_t>> sizes_of(const char* text) {
+  std::vector<std::pair<std::string, std::int64_t>> out;
+  for (const std::string& entry : entries_of(text == nullptr ? "" : text)) {
+    const std::size_t first = entry.find_first_not_of(" \t");
+    const std::size_t equals = entry.find('=');
+    std::int64_t value = 0;
+    const char* end = entry.data() + entry.size();
+    while (equals != std::string::npos && end[-1] == ' ') --end;
+    const bool good = equals != std::string::npos && first < equals && [&] {
+      const auto [at, error] = std::from_chars(entry.data() + equals + 1, end, value);
+      return error == std::errc{} && at == end;
+    }();
+    if (!good) throw restride::ParseError("sizes '" + std::string(text) + "': write name=number, as in s=4,t=2");
+    out.emplace_back(entry.substr(first, equals - first), value);
+  }
+  return out;
+}
+
+restride_tensor described(std::int32_t dtype, std::int64_t element_bytes, std::int32_t rank,
+                          const std::int64_t* extents, const std::int64_t* strides_bytes) {
+  restride_tensor t = RESTRIDE_TENSOR_INIT;
+  t.dtype = dtype;
+  t.element_bytes = element_bytes;
+  t.rank = rank;
+  t.extents = extents;
+  t.strides_bytes = strides_bytes;
+  return t;
 }
 
 // snprintf's contract for a text that is already there.
@@ -228,6 +323,97 @@ const char* restride_last_error(void) { return last_error; }
 
 int64_t restride_dtype_size(int32_t dtype) {
   return dtype >= 0 && dtype < RESTRIDE_BYTES ? restride::size_bytes(static_cast<restride::DType>(dtype)) : 0;
+}
+
+const char* restride_dtype_name(int32_t dtype) {
+  const bool known = dtype >= 0 && dtype <= RESTRIDE_BYTES;
+  return restride::name(static_cast<restride::DType>(known ? dtype : 255)).data();  // a view of a literal
+}
+
+restride_status restride_dtype_parse(const char* name, int32_t* dtype, int64_t* element_bytes) {
+  return guarded([&] {
+    require(name != nullptr && dtype != nullptr, "name or dtype is NULL");
+    const restride::Element element = restride::element_named(name);
+    *dtype = static_cast<int32_t>(element.dtype);
+    if (element_bytes != nullptr) *element_bytes = element.size_bytes;
+  });
+}
+
+restride_status restride_dense(restride_view* out, const void* data, int32_t dtype, int64_t element_bytes, int32_t rank,
+                               const int64_t* extents, int32_t order) {
+  return guarded([&] {
+    check_view(out, "out");
+    require(order == RESTRIDE_ROW_MAJOR || order == RESTRIDE_COLUMN_MAJOR, "order is no restride_order");
+    restride_tensor t = described(dtype, element_bytes, rank, extents, nullptr);
+    if (order == RESTRIDE_ROW_MAJOR) return put(out, data, 0, layout_of(&t, "out"));
+    std::int64_t reversed[restride::kMaxRank] = {};
+    const restride::Extents list = list_of(extents, rank, "extents");
+    std::reverse_copy(list.begin(), list.end(), reversed);
+    t.extents = reversed;
+    restride::Layout layout = layout_of(&t, "out");
+    layout.modes.reverse();
+    put(out, data, 0, layout);
+  });
+}
+
+restride_status restride_strided(restride_view* out, const void* data, int32_t dtype, int64_t element_bytes,
+                                 int32_t rank, const int64_t* extents, const int64_t* strides_bytes) {
+  return guarded([&] {
+    check_view(out, "out");
+    require(strides_bytes != nullptr || rank == 0, "strides_bytes is NULL; restride_dense needs none");
+    const restride_tensor t = described(dtype, element_bytes, rank, extents, strides_bytes);
+    put(out, data, 0, layout_of(&t, "out"));
+  });
+}
+
+restride_status restride_permute(restride_view* out, const restride_tensor* in, const int64_t* axes, int32_t count) {
+  return see(out, in, [&](restride::Layout l) {
+    if (axes != nullptr || count != 0) return restride::permute(l, list_of(axes, count, "axes"));
+    l.modes.reverse();
+    return l;
+  });
+}
+
+restride_status restride_slice(restride_view* out, const restride_tensor* in, const char* slices) {
+  return see(out, in, [&](const restride::Layout& l) {
+    require(slices != nullptr, "slices is NULL; \"\" leaves all modes whole");
+    return restride::slice(l, entries_of(slices));
+  });
+}
+
+restride_status restride_flip(restride_view* out, const restride_tensor* in, int32_t mode) {
+  return see(out, in, [&](const restride::Layout& l) { return restride::flip(l, mode); });
+}
+
+restride_status restride_reshape(restride_view* out, const restride_tensor* in, const int64_t* extents, int32_t rank) {
+  return see(out, in,
+             [&](const restride::Layout& l) { return restride::reshape(l, list_of(extents, rank, "extents")); });
+}
+
+restride_status restride_broadcast(restride_view* out, const restride_tensor* in, const int64_t* extents,
+                                   int32_t rank) {
+  return see(out, in,
+             [&](const restride::Layout& l) { return restride::broadcast_to(l, list_of(extents, rank, "extents")); });
+}
+
+restride_status restride_rearrange(restride_view* source, restride_view* result, restride_view* merged,
+                                   const restride_tensor* in, const char* pattern, const char* sizes) {
+  return guarded([&] {
+    check_view(source, "source");
+    if (result != nullptr) check_view(result, "result");
+    if (merged != nullptr) check_view(merged, "merged");
+    require(pattern != nullptr, "pattern is NULL");
+    const restride::Layout layout = layout_of(in, "in");
+    const restride::Rearrangement r = restride::rearrange(layout, pattern, sizes_of(sizes));
+    const restride::Layout dense = r.result(layout.element);
+    const restride::Layout shape = restride::contiguous(layout.element, r.shape);
+    put(source, in->data, in->align_bytes, r.source);
+    for (const auto& [view, its] : {std::pair{result, &dense}, std::pair{merged, &shape}}) {
+      if (view == nullptr) continue;
+      put(view, nullptr, 0, *its);
+      view->tensor.strides_bytes = nullptr;  // contiguous, whatever dtype the caller gives it
+    }
+  });
 }
 
 restride_status restride_copy(const restride_tensor* dst, const restride_tensor* src, const restride_options* options) {
@@ -323,16 +509,7 @@ restride_status restride_layout_parse(const char* text, restride_tensor* tensor,
       extents[i] = layout.modes[i].extent;
       strides_bytes[i] = layout.modes[i].stride_bytes;
     }
-    const bool opaque = layout.element.dtype == restride::DType::kBytes;
-    *tensor = {sizeof(restride_tensor),
-               nullptr,
-               static_cast<int32_t>(layout.element.dtype),
-               layout.rank(),
-               extents,
-               strides_bytes,
-               opaque ? layout.element.size_bytes : 0,
-               layout.offset_bytes,
-               0};
+    *tensor = tensor_of(layout, extents, strides_bytes);
   });
 }
 

@@ -94,6 +94,28 @@ void print(const restride_tensor& t) {
   check(again.rank == t.rank && std::equal(extents, extents + t.rank, t.extents));
 }
 
+// Every view of a tensor is refused, or lies inside of it.
+void see(const restride_tensor& t, Input& in) {
+  std::int64_t first = 0, last = 0;
+  const bool valid = restride_byte_range(&t, &first, &last) == RESTRIDE_OK;
+  restride_view v = RESTRIDE_VIEW_INIT;
+  std::int64_t list[4];
+  for (std::int64_t& value : list) value = in.integer();
+  const std::int32_t count = in.byte() % 6 - 1;  // 4 at most
+  const std::string slices = std::to_string(list[0]) + ":" + std::to_string(list[1]) + ":" + std::to_string(list[2]);
+  const auto inside = [&](restride_status status) {
+    check(status != RESTRIDE_INTERNAL && (valid || status != RESTRIDE_OK));
+    std::int64_t from = 0, to = 0;
+    if (status == RESTRIDE_OK)
+      check(restride_byte_range(&v.tensor, &from, &to) == RESTRIDE_OK && (from == to || (from >= first && to <= last)));
+  };
+  inside(restride_permute(&v, &t, list, count));
+  inside(restride_slice(&v, &t, slices.c_str()));
+  inside(restride_flip(&v, &t, static_cast<std::int32_t>(list[3])));
+  inside(restride_reshape(&v, &t, list, count));
+  if (restride_broadcast(&v, &t, list, count) == RESTRIDE_OK) print(v.tensor);
+}
+
 void plan_and_run(const restride_tensor& dst, const restride_tensor& src, const restride_options& options) {
   restride_plan* plan = nullptr;
   if (restride_plan_create(&plan, &dst, &src, &options) != RESTRIDE_OK) {
@@ -133,6 +155,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   print(dst.tensor);
   print(src.tensor);
+  see(src.tensor, in);
   Memory to, from;
   if (!to.allocate(dst.tensor, 0xA5) || !from.allocate(src.tensor, in.byte())) {
     // No memory to run on; the calls must still answer.
