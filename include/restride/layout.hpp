@@ -123,8 +123,8 @@ Layout unsqueeze(const Layout& layout, int mode);
 /// The view under another element of the same size (no conversion, bits keep their meaning to you).
 Layout reinterpret(const Layout& layout, Element element);
 
-/// A pair of views over one rearrangement, in einops notation: "b h w c -> b c h w", "b c 1 -> b c",
-/// "(b1 b2) c -> b1 c b2" with sizes {{"b2", 4}}, "b ... c -> b (... c)"; a "..." in parentheses on the right only.
+/// A pair of views over one rearrangement, in einops' notation: "b h w c -> b c h w", "(b1 b2) c -> b1 c b2" with sizes
+/// {{"b2", 4}}, "b ... c -> b (... c)". Names with sizes and numbers new on the right repeat: "h w -> (h 2) w c".
 struct Rearrangement {
   Layout source;  ///< the source split and permuted into the order of the right side
   Shape shape;    ///< of the result, where each parenthesis of the right side is one mode

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <string>
 #include <vector>
 
 #include "src/base/checked.h"
@@ -12,15 +12,41 @@ namespace restride {
 namespace {
 
 constexpr std::string_view kEllipsis = "...";
+constexpr std::string_view kEllipsisSign = "\u2026";  // three bytes of UTF-8; einops takes it, too
 
-/// One parenthesis (or a lone name): the names it holds, outermost first. "1" and "()" hold none.
+/// One parenthesis (or a lone name): the names it holds, outermost first. "1" and "()" hold none; "3" is the name of a
+/// new mode of that extent.
 struct Group {
   std::vector<std::string> names;
   bool parenthesis = false;
 };
 
 [[noreturn]] void fail(std::string_view pattern, const std::string& what) {
-  throw ParseError(fmt::format("rearrange '{}': {}; write for example 'b h w c -> b c h w'", pattern, what));
+  throw ParseError(fmt::format("rearrange '{}': {}", pattern, what));
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_number(std::string_view word) { return is_digit(word[0]); }
+
+/// What is wrong with a character that no pattern has, at the front of `rest`.
+std::string stranger(std::string_view rest) {
+  std::size_t end = 1;  // a character of UTF-8 is quoted whole
+  while (end < rest.size() && (static_cast<unsigned char>(rest[end]) & 0xc0) == 0x80) ++end;
+  const std::string quoted = fmt::format("'{}' is no part of the notation; ", rest.substr(0, end));
+  if ((static_cast<unsigned char>(rest[0]) & 0x80) != 0) return quoted + "names are of ASCII letters, digits and '_'";
+  if (rest[0] == '.') return quoted + "dots stand in threes, '...', for all modes without a name";
+  if (rest.starts_with("->")) return quoted + "'->' stands once, between the two sides";
+  return quoted + "names stand between blanks, as in 'b h w c -> b c h w'";
+}
+
+/// "3" as a mode of the right side. Errors: ParseError.
+void require_number(std::string_view pattern, std::string_view word) {
+  if (std::find_if_not(word.begin(), word.end(), is_digit) != word.end())
+    fail(pattern, fmt::format("'{}' is neither a name nor a number; begin names with a letter", word));
+  if (word.find_first_not_of('0') == std::string_view::npos)
+    fail(pattern, fmt::format("a mode of extent {}; write 1 or more", word));
+  if (word.size() > 18) fail(pattern, fmt::format("the extent {} does not fit 63 bits; write a smaller one", word));
 }
 
 std::vector<Group> parse_side(std::string_view pattern, std::string_view side) {
@@ -31,34 +57,30 @@ std::vector<Group> parse_side(std::string_view pattern, std::string_view side) {
     if (c == ' ' || c == '\t') {
       ++at;
     } else if (c == '(') {
-      if (inside) fail(pattern, "a parenthesis inside a parenthesis");
+      if (inside) fail(pattern, "a parenthesis inside a parenthesis; one level says the same");
       inside = true;
       groups.push_back({{}, true});
       ++at;
     } else if (c == ')') {
-      if (!inside) fail(pattern, "a ')' without its '('");
+      if (!inside) fail(pattern, "a ')' without its '('; add it or drop both");
       inside = false;
       ++at;
-    } else if (side.substr(at, 3) == kEllipsis) {
+    } else if (side.substr(at, 3) == kEllipsis || side.substr(at, 3) == kEllipsisSign) {
       if (!inside) groups.emplace_back();
       groups.back().names.emplace_back(kEllipsis);
       at += 3;
-    } else if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+    } else if (is_word(c)) {
       const std::size_t start = at;
-      while (at < side.size() && (std::isalnum(static_cast<unsigned char>(side[at])) != 0 || side[at] == '_')) ++at;
+      while (at < side.size() && is_word(side[at])) ++at;
       const std::string word(side.substr(start, at - start));
       if (!inside) groups.emplace_back();
-      if (word == "1") continue;
-      if (std::isdigit(static_cast<unsigned char>(word[0])) != 0)
-        fail(pattern, fmt::format("'{}' is neither a name nor 1", word));
-      groups.back().names.push_back(word);
+      if (is_number(word)) require_number(pattern, word);
+      if (word != "1") groups.back().names.push_back(word);
     } else {
-      std::size_t end = at + 1;  // a character of UTF-8 is quoted whole
-      while (end < side.size() && (static_cast<unsigned char>(side[end]) & 0xc0) == 0x80) ++end;
-      fail(pattern, fmt::format("'{}' is no part of the notation", side.substr(at, end - at)));
+      fail(pattern, stranger(side.substr(at)));
     }
   }
-  if (inside) fail(pattern, "a '(' without its ')'");
+  if (inside) fail(pattern, "a '(' without its ')'; add it or drop both");
   return groups;
 }
 
@@ -105,29 +127,38 @@ struct Sides {
 
 Sides parse_sides(std::string_view pattern, const Layout& l) {
   const std::size_t arrow = pattern.find("->");
-  if (arrow == std::string_view::npos) fail(pattern, "no '->'");
+  if (arrow == std::string_view::npos)
+    fail(pattern, "no '->'; write it between the two sides, as in 'b h w c -> b c h w'");
   const Sides sides{parse_side(pattern, pattern.substr(0, arrow)), parse_side(pattern, pattern.substr(arrow + 2))};
   const std::ptrdiff_t on_left = count_ellipses(sides.left), on_right = count_ellipses(sides.right);
   for (const Group& g : sides.left)
     if (g.parenthesis && count_ellipses({g}) != 0)
       fail(pattern, "'...' inside a parenthesis of the left side, which splits one mode; name its parts");
-  if (on_left > 1 || on_right > 1) fail(pattern, "'...' twice on one side");
-  if (on_left != on_right) fail(pattern, "'...' on one side only");
+  if (on_left > 1 || on_right > 1)
+    fail(pattern, "'...' twice on one side; it stands once for all modes without a name");
+  if (on_left != on_right) fail(pattern, "'...' on one side only; write it on both, or name its modes");
   const bool open = on_left == 1;
   const std::size_t fixed = sides.left.size() - (open ? 1 : 0);
   if (fixed > l.modes.size() || (!open && fixed != l.modes.size()))
-    throw ShapeError(fmt::format("rearrange '{}': the left side names {} but {} has {}", pattern,
-                                 layout::counted(fixed, "mode"), to_string(l), l.rank()));
+    throw ShapeError(
+        fmt::format("rearrange '{}': the left side names {} but {} has {}; name each, or write '...' for the others",
+                    pattern, layout::counted(fixed, "mode"), to_string(l), l.rank()));
   return {expand_ellipsis(sides.left, l.modes.size() - fixed), expand_ellipsis(sides.right, l.modes.size() - fixed)};
 }
 
-void require_sizes(std::string_view pattern, NamedSizes sizes, std::vector<Named>& named) {
+bool holds(const std::vector<Group>& groups, const std::string& name) {
+  return std::any_of(groups.begin(), groups.end(),
+                     [&](const Group& g) { return std::find(g.names.begin(), g.names.end(), name) != g.names.end(); });
+}
+
+void require_sizes(std::string_view pattern, const Sides& sides, NamedSizes sizes) {
   for (const auto& [name, value] : sizes) {
     if (value < 0) throw ShapeError(fmt::format("rearrange '{}': {}={}; sizes are 0 or more", pattern, name, value));
     if (std::count_if(sizes.begin(), sizes.end(), [&wanted = name](const auto& s) { return s.first == wanted; }) > 1)
-      throw ShapeError(fmt::format("rearrange '{}': the size of '{}' is given twice", pattern, name));
-    if (find(named, name) == nullptr)
-      throw ShapeError(fmt::format("rearrange '{}': the size {}={} names nothing on the left", pattern, name, value));
+      throw ShapeError(fmt::format("rearrange '{}': the size of '{}' is given twice; give it once", pattern, name));
+    if (name.empty() || is_number(name) || !(holds(sides.left, name) || holds(sides.right, name)))
+      throw ShapeError(
+          fmt::format("rearrange '{}': the size {}={} names nothing in it; drop it", pattern, name, value));
   }
 }
 
@@ -153,27 +184,37 @@ Modes split_mode(std::string_view pattern, const Layout& l, std::size_t g, const
 }
 
 /// The left side: every group splits one mode of the layout into named ones.
-std::vector<Named> name_modes(std::string_view pattern, const Layout& l, const std::vector<Group>& left,
-                              NamedSizes sizes) {
+std::vector<Named> name_modes(std::string_view pattern, const Layout& l, const Sides& sides, NamedSizes sizes) {
+  const std::vector<Group>& left = sides.left;
   std::vector<Named> named;
   for (const Group& group : left)
     for (const std::string& name : group.names) {
-      if (find(named, name) != nullptr) fail(pattern, fmt::format("'{}' twice on the left", name));
+      if (is_number(name))
+        fail(pattern, fmt::format("'{}' on the left; name the mode there, numbers are new modes on the right", name));
+      if (find(named, name) != nullptr)
+        fail(pattern, fmt::format("'{}' twice on the left; give each mode a name of its own", name));
       named.push_back({name, {}});
     }
-  require_sizes(pattern, sizes, named);
+  require_sizes(pattern, sides, sizes);
   std::size_t at = 0;
   for (std::size_t g = 0; g < left.size(); ++g)
     for (const Mode& mode : split_mode(pattern, l, g, left[g], sizes)) named[at++].mode = mode;
   return named;
 }
 
-/// Takes the mode of this name for the right side.
-const Mode& place(std::string_view pattern, std::vector<Named>& named, const std::string& name) {
+/// Takes the mode of this name for the right side: one of the left side, or a new one, which repeats.
+Mode place(std::string_view pattern, std::vector<Named>& named, const std::string& name, NamedSizes sizes) {
+  if (is_number(name)) return {std::stoll(name), 0};
   Named* n = find(named, name);
-  if (n == nullptr)
-    fail(pattern, fmt::format("'{}' is on the right but not on the left (a rearrangement adds nothing)", name));
-  if (n->placed) fail(pattern, fmt::format("'{}' twice on the right", name));
+  if (n == nullptr) {
+    const auto given = std::find_if(sizes.begin(), sizes.end(), [&](const auto& s) { return s.first == name; });
+    if (given == sizes.end())
+      fail(pattern, fmt::format("'{}' is on the right but not on the left; to repeat along it, give its size", name));
+    named.push_back({name, {given->second, 0}});
+    n = &named.back();
+  }
+  if (n->placed)
+    fail(pattern, fmt::format("'{}' twice on the right; to repeat, use a new name and give its size", name));
   n->placed = true;
   return n->mode;
 }
@@ -188,15 +229,16 @@ Layout Rearrangement::result(Element element) const {
 
 Rearrangement rearrange(const Layout& l, std::string_view pattern, NamedSizes sizes) {
   const Sides sides = parse_sides(pattern, l);
-  std::vector<Named> named = name_modes(pattern, l, sides.left, sizes);
+  std::vector<Named> named = name_modes(pattern, l, sides, sizes);
   Rearrangement out;
   out.source = l;
   out.source.modes.clear();
   for (const Group& group : sides.right) {
     std::int64_t extent = 1;
     for (const std::string& name : group.names) {
-      const Mode& mode = place(pattern, named, name);
-      if (out.source.modes.full()) fail(pattern, "more modes than a layout holds");
+      const Mode mode = place(pattern, named, name, sizes);
+      if (out.source.modes.full())
+        fail(pattern, fmt::format("more than {} modes on the right; merge some before", kMaxRank));
       out.source.modes.push_back(mode);
       if (!checked_mul(extent, mode.extent, &extent))
         throw RangeError(fmt::format("rearrange '{}': a merged mode does not fit 63 bits", pattern));
@@ -207,7 +249,9 @@ Rearrangement rearrange(const Layout& l, std::string_view pattern, NamedSizes si
   }
   for (const Named& n : named)
     if (!n.placed)
-      fail(pattern, fmt::format("'{}' is on the left but not on the right (a rearrangement drops nothing)", n.name));
+      fail(pattern,
+           fmt::format("'{}' is on the left but not on the right; put it there, or slice it away before", n.name));
+  validate(out.source);  // repeated, it may be too large
   return out;
 }
 

@@ -8,6 +8,8 @@ VIEWS = [
     (["--rearrange", "b h w c -> b c h w"], lambda a: a.transpose(0, 3, 1, 2)),
     (["--rearrange", "b (h p) w c -> (b p) h (w c)", "--size", "p=2"],
      lambda a: a.reshape(3, 2, 2, 5, 2).transpose(0, 2, 1, 3, 4).reshape(6, 2, 10)),
+    (["--rearrange", "b h w c -> (h 2) c n (w b)", "--size", "n=3"],
+     lambda a: np.repeat(a, 2, 1).transpose(1, 3, 2, 0).reshape(2 * a.shape[1], a.shape[3], 1, -1).repeat(3, 2)),
     (["--rearrange", "b ... c -> c (b ...)"], lambda a: a.transpose(3, 0, 1, 2).reshape(2, -1)),
     (["--rearrange", "a b c d ... -> (d ...) a b c"], lambda a: a.transpose(3, 0, 1, 2)),
     (["--slice", "1:,::-1"], lambda a: a[1:, ::-1]),

@@ -27,13 +27,12 @@ void read(const std::vector<std::string>& lines) {
   const auto [view_first, view_last] = byte_range(view);
   if (view_last > view_first && (view_first < first || view_last > last)) std::abort();
   if (lines.size() < 3) return;
-  const std::pair<std::string, std::int64_t> sizes[] = {{"p", 2}};
-  const Rearrangement r =
-      rearrange(view, lines[2],
-                lines[2].find('p') == std::string::npos ? std::span<const std::pair<std::string, std::int64_t>>()
-                                                        : std::span<const std::pair<std::string, std::int64_t>>(sizes));
+  const bool sized = lines[2].find('p') != std::string::npos;
+  const Rearrangement r = sized ? rearrange(view, lines[2], {{"p", 2}}) : rearrange(view, lines[2]);
   validate(r.source);
-  if (r.source.elements() != view.elements()) std::abort();
+  const std::int64_t held = view.elements(), shown = r.source.elements();  // repeated, more
+  if (held == 0 ? shown != 0 : shown % held != 0) std::abort();
+  if (contiguous(view.element, r.shape).elements() != shown) std::abort();
 }
 
 }  // namespace
