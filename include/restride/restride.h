@@ -158,6 +158,11 @@ RESTRIDE_API const char* restride_status_name(restride_status status);
  * Valid until the next failing call on the same thread; long messages are cut at 1023 bytes. */
 RESTRIDE_API const char* restride_last_error(void);
 
+/* Sends a log of slow paths to `sink`, each line with what to do about it; NULL turns it off. It is off from the start,
+ * or goes to standard error with RESTRIDE_LOG=1 in the environment. Lines end with a NUL and no newline, and come one
+ * at a time from any thread; the sink must not throw, longjmp or call restride_set_log. See <restride/log.hpp>. */
+RESTRIDE_API void restride_set_log(void (*sink)(void* context, const char* line), void* context);
+
 /* Bytes of one element of `dtype`; 0 for RESTRIDE_BYTES and for values that are no dtype. */
 RESTRIDE_API int64_t restride_dtype_size(int32_t dtype);
 

@@ -6,6 +6,7 @@
 #include <restride/dtype.hpp>
 #include <restride/error.hpp>
 #include <restride/layout.hpp>
+#include <restride/log.hpp>
 #include <restride/mdspan.hpp>
 #include <restride/measurements.hpp>
 #include <restride/typed.hpp>

@@ -319,6 +319,10 @@ const char* restride_status_name(restride_status status) {
   return "unknown status";
 }
 
+void restride_set_log(void (*sink)(void* context, const char* line), void* context) {
+  restride::set_log(sink, context);
+}
+
 const char* restride_last_error(void) { return last_error; }
 
 int64_t restride_dtype_size(int32_t dtype) {

@@ -7,6 +7,7 @@
 #include "src/api/measure.h"
 #include "src/api/plan_impl.h"
 #include "src/base/checked.h"
+#include "src/base/log.h"
 #include "src/cpu/planner.h"
 #include "src/cpu/share.h"
 #include "src/cpu/team/team.h"
@@ -92,6 +93,26 @@ void check(const Options& options) {
     throw ArgumentError(fmt::format("threads = {}; use 0 for the default or a positive count", options.threads));
 }
 
+namespace {
+
+/// Not where the caller asked for it.
+void log_gather(const Plan::Impl& p, const Options& options) {
+  if (p.decision.chosen.kernel.family != plan::Family::kGather || !options.family.empty()) return;
+  const std::string from = to_string(p.src), to = to_string(p.dst);
+  if (p.canonical.two_sided)
+    base::log(
+        "{} -> {} is copied by gather, element by element, because the shapes have no common modes; copy to a "
+        "contiguous tensor of the source's shape first, and reshape that",
+        from, to);
+  else
+    base::log(
+        "{} -> {} is copied by gather, element by element, because nothing else is faster; `restride explain '{} -> "
+        "{}'` says why, and a mode that is dense on both sides helps most",
+        from, to, from, to);
+}
+
+}  // namespace
+
 std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, const Options& options,
                                       std::int64_t dst_align, std::int64_t src_align, const Offsets* moved_to) {
   check(options);
@@ -116,6 +137,7 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
   }
   choose_by_time(*p, options);
   prepare(*p);
+  if (base::log_is_on()) log_gather(*p, options);
   return p;
 }
 

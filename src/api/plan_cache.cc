@@ -14,6 +14,7 @@
 #include "src/api/measure.h"
 #include "src/api/plan_impl.h"
 #include "src/base/checked.h"
+#include "src/base/log.h"
 #include "src/cpu/team/team.h"
 
 namespace restride::api {
@@ -119,6 +120,7 @@ const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Option
                               std::int64_t src_align, std::shared_ptr<const Plan::Impl>* keep_alive) {
   check(options);  // also where a plan is there already
   if (!options.family.empty()) {
+    base::log("family '{}' is forced, so every copy is planned anew; hold a Plan", options.family);
     *keep_alive = make_plan(dst, src, options, dst_align, src_align);
     return **keep_alive;
   }
@@ -154,6 +156,11 @@ const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Option
   Entry entry{key, 0, cache().find(key, dst, src), {}};
   if (options.measurements != nullptr) entry.measurements = *options.measurements;
   if (!entry.plan) {
+    if (base::log_is_on())
+      base::log(
+          "{} -> {} was not in the cache of {} plans, and is planned; hold a Plan where layouts change from call to "
+          "call",
+          to_string(src), to_string(dst), kCapacity);
     const Offsets offsets{key.dst_offset, key.src_offset};
     entry.plan = make_plan(dst, src, options, dst_align, src_align, &offsets);
     cache().put(entry);

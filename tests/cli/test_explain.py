@@ -29,6 +29,13 @@ def test_explain_takes_axes_dtypes_layouts_and_files(restride, numbered, tmp_pat
         assert dst in text and report["chosen"]["kernel"] in text
 
 
+def test_slow_paths_are_told_where_the_environment_asks(restride):
+    what = ("explain", "f32 (2,3):(4,1) -> f32 (3,2):(4,1)", "--reshape", "3,2")
+    assert restride(*what).err == "" and restride(*what, env={"RESTRIDE_LOG": "0"}).err == ""
+    line = restride(*what, env={"RESTRIDE_LOG": "1"}).err
+    assert line.startswith("restride: f32 (2,3):(4,1) -> f32 (3,2):(4,1) is copied by gather") and "contiguous tensor" in line
+
+
 def test_explain_gives_every_candidate_but_the_first_a_reason(restride):
     for what in ("f32 (128,128) -> (1,0)", "f32 (1000,1000) -> f16", "u8 (720,1280,3) -> (2,0,1)"):
         others = restride("explain", what, "--json").json()["others"]

@@ -8,6 +8,8 @@
 
 #include <restride/error.hpp>
 
+#include "tools/huge_pages.h"
+
 namespace restride::bench {
 
 HostMemory::~HostMemory() { release(); }
@@ -25,8 +27,9 @@ void HostMemory::reserve(std::int64_t bytes) {
       mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     throw MemoryError(fmt::format("no {} MiB of memory for a benchmark's buffers; try --max-mib", bytes >> 20));
-#ifdef MADV_HUGEPAGE
-  madvise(memory, static_cast<std::size_t>(bytes), pages_ == Pages::kHuge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  if (pages_ == Pages::kHuge) tools::ask_huge_pages(memory, static_cast<std::size_t>(bytes));
+#ifdef MADV_NOHUGEPAGE
+  if (pages_ != Pages::kHuge) madvise(memory, static_cast<std::size_t>(bytes), MADV_NOHUGEPAGE);
 #endif
   data_ = static_cast<std::byte*>(memory);
   size_ = bytes;

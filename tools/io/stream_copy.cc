@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/huge_pages.h"
 #include "tools/io/box.h"
 #include "tools/io/device_stage.h"
 #include "tools/io/measure_apart.h"
@@ -31,7 +32,7 @@ class Buffer {
   explicit Buffer(std::uint64_t bytes) : bytes_(bytes) {
     void* p = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p != MAP_FAILED) data_ = static_cast<std::uint8_t*>(p);
-    if (data_ != nullptr) ::madvise(data_, bytes, MADV_HUGEPAGE);
+    if (data_ != nullptr) tools::ask_huge_pages(data_, bytes);
   }
   Buffer(Buffer&& o) noexcept { *this = std::move(o); }
   Buffer& operator=(Buffer&& o) noexcept {  // `o` is a temporary and releases what we had

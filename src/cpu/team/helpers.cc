@@ -12,7 +12,9 @@
 #include <chrono>
 #include <climits>
 #include <cstdint>
+#include <cstring>
 
+#include "src/base/log.h"
 #include "src/cpu/team/stack.h"
 #include "src/cpu/team/team.h"
 
@@ -127,6 +129,16 @@ void forget_all() noexcept {
   growing = false;
 }
 
+/// Once: every later copy meets the same.
+void log_refused(int had, int wanted, int error) noexcept {
+  static constinit std::atomic<bool> said{false};
+  if (base::log_is_on() && !said.exchange(true))
+    base::log(
+        "a copy has {} of {} threads, because the system starts no more ({}); raise ulimit -u or the container's limit "
+        "of tasks, or set RESTRIDE_NUM_THREADS={}",
+        had, wanted, std::strerror(error), had);
+}
+
 /// Starts helpers until there are `wanted`, or no more can be had.
 void grow(int wanted) noexcept {
   if (growing.exchange(true)) return;  // another copy is at it
@@ -137,7 +149,10 @@ void grow(int wanted) noexcept {
     if (::pthread_attr_setstacksize(&attributes, kStackBytes) == 0)
       for (int n = started.load(); n < wanted; ++n) {
         void* const number = reinterpret_cast<void*>(static_cast<std::uintptr_t>(n) + 1);
-        if (::pthread_create(&threads[n], &attributes, help, number) != 0) break;
+        if (const int refused = ::pthread_create(&threads[n], &attributes, help, number); refused != 0) {
+          log_refused(n + 1, wanted + 1, refused);
+          break;
+        }
         started = n + 1;
       }
     ::pthread_attr_destroy(&attributes);
@@ -188,6 +203,8 @@ void work_with_helpers(Claims& claims, int helpers) noexcept {
   if (started.load(std::memory_order_relaxed) < helpers) grow(helpers);
   Post* const post = started.load(std::memory_order_relaxed) > 0 ? take_post() : nullptr;
   if (post == nullptr) {
+    if (started.load(std::memory_order_relaxed) > 0)
+      base::log("a copy has one thread, because {} others are at work; copy from fewer threads at once", kPosts);
     claims.work(0);
     return;
   }

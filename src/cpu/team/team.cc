@@ -3,11 +3,13 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
 
+#include "src/base/log.h"
 #include "src/cpu/team/claims.h"
 #include "src/cpu/team/helpers.h"
 #include "src/cpu/team/quota.h"
@@ -24,8 +26,17 @@ int cores_of_affinity_mask() noexcept {
 
 int default_threads() noexcept {
   static const int n = [] {
-    const int asked = threads_from_environment().value_or(0);
-    return asked > 0 ? asked : cores_granted();
+    const std::optional<int> asked = threads_from_environment();
+    if (!asked)
+      base::log("RESTRIDE_NUM_THREADS='{}' is no number from 1 to {} and is ignored; correct or unset it",
+                std::getenv("RESTRIDE_NUM_THREADS"), kMostThreads);
+    if (asked.value_or(0) > 0) return *asked;
+    if (const int cores = cores_of_affinity_mask(), quota = cores_by_quota(); quota > 0 && quota < cores)
+      base::log(
+          "copies have {} of {} cores, because the container's CPU quota grants no more; raise it, or set "
+          "Options::threads",
+          quota, cores);
+    return cores_granted();
   }();
   return n;
 }
@@ -60,7 +71,14 @@ int threads_allowed(const Options& options) noexcept {
   if (options.executor != nullptr && options.executor->parallel == nullptr)
     return 1;  // a pool without threads: the caller's own
   if (options.executor != nullptr) return std::clamp(options.executor->threads, 1, most);
-  if (in_parallel_region()) return 1;
+  if (in_parallel_region()) {
+    static constinit std::atomic<bool> said{false};
+    if (options.threads != 1 && base::log_is_on() && !said.exchange(true))
+      base::log(
+          "a copy has one thread, because it is called in a parallel region of OpenMP; call it outside, or give it "
+          "Options::executor");
+    return 1;
+  }
   return options.threads > 0 ? most : default_threads();
 }
 

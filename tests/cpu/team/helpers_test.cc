@@ -12,8 +12,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
 #include <thread>
 #include <vector>
+
+#include <restride/log.hpp>
 
 #include "tests/cpu/team/module.h"
 
@@ -158,6 +161,23 @@ TEST(Helpers, AreFewerWhereNoMoreCanBeStarted) {
     if (status == kCannotLimit) GTEST_SKIP() << "only root can become a user without threads";
     EXPECT_EQ(status, 0) << more << " threads more";
   }
+}
+
+TEST(Helpers, ThatAreRefusedAreToldInTheLogOnce) {
+  constexpr int kCannotLimit = 77;
+  const int status = status_of_child([] { return ::fork(); },
+                                     [] {
+                                       if (!allow_threads(2)) return kCannotLimit;
+                                       static std::string lines;
+                                       set_log([](void*, const char* line) { lines += line; });
+                                       for (int i = 0; i < 3; ++i) each_is_done_once(7);
+                                       const std::size_t at = lines.find("a copy has 3 of 8 threads");
+                                       if (at == std::string::npos || lines.find("ulimit -u") == std::string::npos)
+                                         return 1;
+                                       return lines.find("a copy has", at + 1) == std::string::npos ? 0 : 2;
+                                     });
+  if (status == kCannotLimit) GTEST_SKIP() << "only root can become a user without threads";
+  EXPECT_EQ(status, 0);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // both need terabytes of addresses
