@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -42,14 +43,30 @@ inline constexpr int kModelDevice = -2;
 
 /// A thread pool of the caller's: `parallel(context, tasks, body, body_arg)` calls `body(body_arg, i)` once
 /// for every i in [0, tasks), on any threads, and returns when all are done. It must not throw. Where several
-/// threads copy with one executor, `parallel` is called by all of them at once. What is to be copied is claimed piece by
-/// piece by the tasks that run: one that the pool begins late finds nothing to do.
-/// A task needs 512 KiB of stack. Without a `parallel` the calling thread does all.
-/// Example: examples/own_pool.cc
+/// threads copy with one executor, `parallel` is called by all of them at once. What is to be copied is claimed piece
+/// by piece by the tasks that run: one that the pool begins late finds nothing to do. A task needs 512 KiB of stack.
+/// Without a `parallel` the calling thread does all. Example: examples/own_pool.cc
 struct Executor {
   void (*parallel)(void* context, int tasks, void (*body)(void* body_arg, int task), void* body_arg) = nullptr;
   void* context = nullptr;
   int threads = 1;  ///< how many tasks it runs side by side; more than 4096 are never asked for
+};
+
+/// What a copy on the CPU asks of the kernel for a destination that has no pages yet, such as memory fresh from malloc,
+/// before it writes: whole pages inside the tensor only, and of tensors with gaps as long as a page only what lies
+/// between the gaps. A refusal by the kernel changes nothing. Memory that has its pages loses a little time by it.
+enum class FreshDestination : std::uint8_t {
+  kOff,      ///< nothing: pages come one by one as they are written
+  kAdvise,   ///< huge pages where the kernel has some (MADV_HUGEPAGE)
+  kPrefault  ///< the same, and all pages before the copy (MADV_POPULATE_WRITE), by all of its threads
+};
+
+/// What becomes of a copy's result. It decides up to which size it is left in the caches; past that it is written to
+/// memory at once, which is faster but makes the first look at it slower. On the CPU; it never changes the result.
+enum class ResultUse : std::uint8_t {
+  kUnknown,  ///< a quarter of the cache that a thread may use
+  kSoon,     ///< it is read at once: half of that cache
+  kLater     ///< it is not: none but what is too small to matter
 };
 
 /// How to plan and to run; the default is right for almost everybody.
@@ -70,6 +87,8 @@ struct Options {
   /// Pair elements in C order where the shapes differ, as a reshape of either side would. Without it other shapes are
   /// refused, because a forgotten permute looks the same. Leading modes of extent 1 make no difference.
   bool reshape = false;
+  FreshDestination fresh_destination = FreshDestination::kOff;
+  ResultUse result = ResultUse::kUnknown;
 };
 
 /// Copies every element of `src` to the element of `dst` at the same place.
@@ -88,12 +107,11 @@ struct Options {
 /// Threads: any number of threads may copy at once, from and to any memory that no other of them writes; options and
 /// an executor may be shared. The caches behind it are one for all, and lock only where a copy is new to its thread.
 /// Stack: a copy on the CPU needs 512 KiB of the calling thread's; mind it in threads and fibers with small ones.
-/// Threads: helpers of the process's own, with 1 MiB of stack each, started by the first copy that pays for them, asleep
-/// between copies, ended with the process. A copy waits for no helper that has not begun, and where none can be started
-/// the calling thread does all.
-/// Cost: one read and one write of every byte, plus a cache look-up of about 50 ns; the first call of a kind plans.
-/// Example: examples/quickstart.cc
-/// Source: the cpy/contiguous kernels of ggml (sizes and byte strides on both sides), generalised.
+/// Threads: helpers of the process's own, with 1 MiB of stack each, started by the first copy that pays for them,
+/// asleep between copies, ended with the process. A copy waits for no helper that has not begun, and where none can be
+/// started the calling thread does all. Cost: one read and one write of every byte, plus a cache look-up of about 50
+/// ns; the first call of a kind plans. Example: examples/quickstart.cc Source: the cpy/contiguous kernels of ggml
+/// (sizes and byte strides on both sides), generalised.
 void copy(const Tensor& dst, const ConstTensor& src, const Options& options = {});
 
 /// A decision, made once: how elements of one layout get into another. Immutable; run it from any thread. A default
@@ -122,6 +140,15 @@ class Plan {
   int run(void* dst, const void* src) const;
   /// The same on the stream or pool of `options`, with its threads (0: RESTRIDE_NUM_THREADS, then all cores that pay).
   int run(void* dst, const void* src, const Options& options) const;
+
+  /// Runs on many pairs of memory: dst[i] from src[i]. The two arrays lie on the host and are read before the call
+  /// returns. On the CPU one team shares all pairs, and nothing is allocated; on CUDA each pair is a launch on the
+  /// stream, and may be captured in a graph. Alias: no dst may overlap another pair's dst or any src. Returns 0, or the
+  /// cudaError_t of the first launch that failed; those before it have been made. Errors: ArgumentError, before a byte
+  /// is written: the arrays differ in length, or a pointer of a plan that moves something is null or less aligned than
+  /// promised. Else as `run`. Example: `plan.run_many(outputs, inputs);` with two std::vector of pointers
+  int run_many(std::span<void* const> dst, std::span<const void* const> src) const;
+  int run_many(std::span<void* const> dst, std::span<const void* const> src, const Options& options) const;
 
   Layout dst() const;
   Layout src() const;

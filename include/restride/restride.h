@@ -123,6 +123,21 @@ typedef struct restride_executor {
 #define RESTRIDE_EXECUTOR_INIT \
   { sizeof(restride_executor), NULL, NULL, 1 }
 
+/* What a copy on the CPU asks of the kernel for a destination that has no pages yet: whole pages inside the tensor
+ * only. A refusal changes nothing. */
+typedef enum restride_fresh {
+  RESTRIDE_FRESH_OFF = 0,
+  RESTRIDE_FRESH_ADVISE = 1,  /* huge pages (MADV_HUGEPAGE) */
+  RESTRIDE_FRESH_PREFAULT = 2 /* the same, and all pages before the copy (MADV_POPULATE_WRITE) */
+} restride_fresh;
+
+/* What becomes of a result, which decides up to which size a CPU leaves it in the caches. */
+typedef enum restride_result {
+  RESTRIDE_RESULT_UNKNOWN = 0, /* up to a quarter of the cache that a thread may use */
+  RESTRIDE_RESULT_SOON = 1,    /* it is read at once: up to half */
+  RESTRIDE_RESULT_LATER = 2    /* it is not: only where it is small */
+} restride_result;
+
 /* How to plan and to run. NULL instead of options takes all defaults. */
 typedef struct restride_options {
   size_t struct_size;                /* sizeof(restride_options) */
@@ -135,6 +150,8 @@ typedef struct restride_options {
   const restride_executor* executor; /* CPU: run on the caller's pool; must outlive the run; NULL: ours */
   int32_t reshape;                   /* not 0: shapes may differ, and elements pair in C order as a reshape would */
   int32_t reserved;                  /* 0 */
+  int32_t fresh_destination;         /* CPU: a restride_fresh */
+  int32_t result;                    /* CPU: a restride_result */
 } restride_options;
 
 /* Options of a program that was built before `reshape` was there have a smaller struct_size, and pair in C order. */
@@ -143,7 +160,7 @@ typedef struct restride_options {
 #define RESTRIDE_MODEL_DEVICE (-2)   /* a model of an H200: plans without a GPU, to explain; running fails */
 
 #define RESTRIDE_OPTIONS_INIT \
-  { sizeof(restride_options), RESTRIDE_DEVICE_AUTO, RESTRIDE_CURRENT_DEVICE, 0, 0, NULL, NULL, NULL, 0, 0 }
+  { sizeof(restride_options), RESTRIDE_DEVICE_AUTO, RESTRIDE_CURRENT_DEVICE, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0 }
 
 /* A decision made once. Immutable: run it from any number of threads at once. */
 typedef struct restride_plan restride_plan;
@@ -250,6 +267,14 @@ RESTRIDE_API restride_status restride_plan_create(restride_plan** plan, const re
  * Errors: RESTRIDE_INVALID_ARGUMENT (NULL), RESTRIDE_DEVICE (the launch failed). */
 RESTRIDE_API restride_status restride_plan_run(const restride_plan* plan, void* dst, const void* src,
                                                const restride_options* options);
+
+/* Runs a plan on `count` pairs of memory: dst[i] from src[i]. The two arrays lie on the host and are read before the
+ * call returns. On the CPU one team shares all pairs; on CUDA each pair is a launch on the stream. No dst may overlap
+ * another pair's dst or any src.
+ * Errors: RESTRIDE_INVALID_ARGUMENT, before a byte is written (a negative count, an array or a pointer in it that is
+ * NULL, a pointer less aligned than promised); RESTRIDE_DEVICE (a launch failed; those before it have been made). */
+RESTRIDE_API restride_status restride_plan_run_many(const restride_plan* plan, void* const* dst, const void* const* src,
+                                                    int64_t count, const restride_options* options);
 
 /* Frees a plan that no thread is running any more. NULL is fine. */
 RESTRIDE_API void restride_plan_destroy(restride_plan* plan);

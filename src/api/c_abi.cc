@@ -60,6 +60,14 @@ static_assert(int{RESTRIDE_DEVICE_CPU} == static_cast<int>(restride::DeviceKind:
 static_assert(int{RESTRIDE_DEVICE_CUDA} == static_cast<int>(restride::DeviceKind::kCuda));
 
 static_assert(sizeof(restride_view::extents) == restride::kMaxRank * sizeof(std::int64_t));
+static_assert(int{RESTRIDE_FRESH_OFF} == static_cast<int>(restride::FreshDestination::kOff));
+static_assert(int{RESTRIDE_FRESH_ADVISE} == static_cast<int>(restride::FreshDestination::kAdvise));
+static_assert(int{RESTRIDE_FRESH_PREFAULT} == static_cast<int>(restride::FreshDestination::kPrefault));
+
+static_assert(int{RESTRIDE_RESULT_UNKNOWN} == static_cast<int>(restride::ResultUse::kUnknown));
+static_assert(int{RESTRIDE_RESULT_SOON} == static_cast<int>(restride::ResultUse::kSoon));
+static_assert(int{RESTRIDE_RESULT_LATER} == static_cast<int>(restride::ResultUse::kLater));
+
 static_assert(RESTRIDE_CURRENT_DEVICE == restride::kCurrentDevice && RESTRIDE_MODEL_DEVICE == restride::kModelDevice);
 
 // A fixed buffer: reporting that memory ran out must not need memory.
@@ -166,7 +174,9 @@ restride::Options options_of(const restride_options* c, restride::Executor& exec
   restride::Options options;
   if (c == nullptr) return options;
   constexpr std::size_t kBeforeReshape = offsetof(restride_options, reshape);
-  check_struct_size(c->struct_size, sizeof(restride_options), "options", kBeforeReshape);
+  constexpr std::size_t kBeforeFresh = offsetof(restride_options, fresh_destination);
+  if (c->struct_size != kBeforeFresh)
+    check_struct_size(c->struct_size, sizeof(restride_options), "options", kBeforeReshape);
   require(c->device >= RESTRIDE_DEVICE_AUTO && c->device <= RESTRIDE_DEVICE_CUDA,
           "options.device is no restride_device");
   require(c->threads >= 0, "options.threads is negative; 0 lets restride choose");
@@ -180,6 +190,14 @@ restride::Options options_of(const restride_options* c, restride::Executor& exec
   options.reshape = c->struct_size == kBeforeReshape || c->reshape != 0;
   require(c->struct_size == kBeforeReshape || c->reserved == 0,
           "options.reserved is not 0: initialise the structure with RESTRIDE_OPTIONS_INIT");
+  if (c->struct_size > kBeforeFresh) {
+    require(c->fresh_destination >= RESTRIDE_FRESH_OFF && c->fresh_destination <= RESTRIDE_FRESH_PREFAULT,
+            "options.fresh_destination is no restride_fresh");
+    require(c->result >= RESTRIDE_RESULT_UNKNOWN && c->result <= RESTRIDE_RESULT_LATER,
+            "options.result is no restride_result");
+    options.fresh_destination = static_cast<restride::FreshDestination>(c->fresh_destination);
+    options.result = static_cast<restride::ResultUse>(c->result);
+  }
   if (c->executor != nullptr) {
     check_struct_size(c->executor->struct_size, sizeof(restride_executor), "options.executor");
     require(c->executor->parallel != nullptr, "options.executor->parallel is NULL");
@@ -273,6 +291,12 @@ void write_text(std::string_view text, char* buffer, std::size_t capacity, std::
   const std::size_t fits = text.size() < capacity ? text.size() : capacity - 1;
   std::memcpy(buffer, text.data(), fits);
   buffer[fits] = '\0';
+}
+
+restride_status status_of_launch(int device_error) {
+  if (device_error == 0) return RESTRIDE_OK;
+  std::snprintf(last_error, sizeof last_error, "the launch failed with CUDA error %d", device_error);
+  return RESTRIDE_DEVICE;
 }
 
 }  // namespace
@@ -451,9 +475,22 @@ restride_status restride_plan_run(const restride_plan* plan, void* dst, const vo
       device_error = plan->plan.run(dst, src, options_of(options, executor));
     }
   });
-  if (status != RESTRIDE_OK || device_error == 0) return status;
-  std::snprintf(last_error, sizeof last_error, "the launch failed with CUDA error %d", device_error);
-  return RESTRIDE_DEVICE;
+  return status != RESTRIDE_OK ? status : status_of_launch(device_error);
+}
+
+restride_status restride_plan_run_many(const restride_plan* plan, void* const* dst, const void* const* src,
+                                       int64_t count, const restride_options* options) {
+  int device_error = 0;
+  const restride_status status = guarded([&] {
+    require(plan != nullptr, "plan is NULL");
+    require(count >= 0, "count is negative");
+    require((dst != nullptr && src != nullptr) || count == 0, "dst or src is NULL");
+    const auto n = static_cast<std::size_t>(count);
+    restride::Executor executor;
+    device_error =
+        plan->plan.run_many({dst, n}, {src, n}, options == nullptr ? plan->options : options_of(options, executor));
+  });
+  return status != RESTRIDE_OK ? status : status_of_launch(device_error);
 }
 
 void restride_plan_destroy(restride_plan* plan) { delete plan; }

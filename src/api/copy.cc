@@ -3,7 +3,7 @@
 
 #include "src/api/plan_impl.h"
 #include "src/base/checked.h"
-#include "src/cpu/team/team.h"
+#include "src/cpu/fresh.h"
 #include "src/cuda/runtime/device.h"
 
 namespace restride {
@@ -75,6 +75,8 @@ void copy(const Tensor& dst, const ConstTensor& src, const Options& asked) {
     throw OverlapError(fmt::format("dst {} overlaps src {}; copy through a temporary, or give dst other memory",
                                    to_string(dst.layout), to_string(src.layout)));
   }
+  if (options.fresh_destination != FreshDestination::kOff && options.device == DeviceKind::kCpu)
+    cpu::prepare_fresh(to, plan.canonical, options.fresh_destination, options.executor, plan.threads);
   const int status = api::run_plan(plan, to, from, options.executor, plan.threads, options.stream);
   if (status != 0)
     throw DeviceError(fmt::format("cuda:{} refused the copy: {}", options.cuda_device, cuda::error_text(status)));

@@ -8,6 +8,7 @@
 #include "src/api/plan_impl.h"
 #include "src/base/checked.h"
 #include "src/base/log.h"
+#include "src/cpu/fresh.h"
 #include "src/cpu/planner.h"
 #include "src/cpu/share.h"
 #include "src/cpu/team/team.h"
@@ -42,8 +43,9 @@ struct Shared {
 /// Apart from run_plan, so that a copy on one thread saves no registers for it.
 [[gnu::noinline]] void run_shared(const Plan::Impl& p, std::byte* dst, const std::byte* src, const Executor* executor,
                                   int threads) noexcept {
-  Shared shared{p.cpu, dst, src, cpu::pieces_of(p.cpu.common(), p.canonical, threads)};
-  cpu::run_tasks(executor, shared.pieces.threads, shared.pieces.count, Shared::body, &shared);
+  const cpu::Work work = cpu::work_of(p.canonical, 1, threads);
+  Shared shared{p.cpu, dst, src, cpu::pieces_of(p.cpu.common(), work.pieces)};
+  cpu::run_tasks(executor, std::min(work.threads, shared.pieces.count), shared.pieces.count, Shared::body, &shared);
 }
 
 /// The GPU a plan is for. Errors: DeviceError when there is none.
@@ -62,6 +64,14 @@ void move(Plan::Impl& p, const Offsets& to) {
   p.src.offset_bytes = to.src_bytes;
 }
 
+/// This machine, with the share of the caches that a result of such use may take.
+cpu::CpuMachine machine_for(ResultUse use) noexcept {
+  cpu::CpuMachine machine = machines().cpu;
+  if (use == ResultUse::kSoon) machine.stream_share *= 2;
+  if (use == ResultUse::kLater) machine.stream_share = 0;
+  return machine;
+}
+
 /// From the decision to the kernel's arguments, which say how many threads can share them.
 void prepare(Plan::Impl& p) {
   if (p.decision.device == DeviceKind::kCuda) {
@@ -69,7 +79,7 @@ void prepare(Plan::Impl& p) {
     return;
   }
   p.cpu = cpu::prepare_cpu(p.canonical, p.decision, p.threads);
-  p.threads = cpu::pieces_of(p.cpu.common(), p.canonical, p.threads).threads;
+  p.threads = cpu::pieces_of(p.cpu.common(), p.threads).count;
 }
 
 }  // namespace
@@ -132,8 +142,10 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
   } else {
     p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAnywhere, shapes);
     if (moved_to != nullptr) move(*p, *moved_to);
-    p->decision = cpu::plan_cpu(p->canonical, machines().cpu, options.family);
-    p->threads = cpu::threads_that_pay(p->canonical, cpu::threads_allowed(options));
+    p->decision = cpu::plan_cpu(p->canonical, machine_for(options.result), options.family);
+    p->threads_allowed = cpu::threads_allowed(options);
+    p->threads = cpu::threads_that_pay(p->canonical, p->threads_allowed);
+    p->fresh_destination = options.fresh_destination;
   }
   choose_by_time(*p, options);
   prepare(*p);
@@ -183,12 +195,16 @@ void Plan::throw_empty() {
 
 int Plan::run(void* dst, const void* src) const {
   const Impl& p = impl();
+  if (p.fresh_destination != FreshDestination::kOff)
+    cpu::prepare_fresh(dst, p.canonical, p.fresh_destination, p.executor, p.threads);
   return api::run_plan(p, dst, src, p.executor, p.threads, p.stream);
 }
 
 int Plan::run(void* dst, const void* src, const Options& options) const {
   const Impl& p = impl();
   const int threads = cpu::threads_that_pay(p.canonical, cpu::threads_allowed(options));
+  if (options.fresh_destination != FreshDestination::kOff && p.decision.device == DeviceKind::kCpu)
+    cpu::prepare_fresh(dst, p.canonical, options.fresh_destination, options.executor, threads);
   return api::run_plan(p, dst, src, options.executor, threads, options.stream);
 }
 

@@ -43,6 +43,7 @@ struct Key {
   int threads = 0;
   DeviceKind device = DeviceKind::kAuto;
   int cuda_device = -1;
+  ResultUse result = ResultUse::kUnknown;
   bool measure = false;
   bool reshape = false;
   const void* measurements = nullptr;  ///< the state that copies of one Measurements share; its Entry keeps it alive
@@ -142,6 +143,7 @@ const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Option
   key.threads = options.device == DeviceKind::kCuda ? 0 : cpu::threads_allowed(options);
   key.device = options.device;
   key.cuda_device = options.cuda_device;
+  key.result = options.result;
   key.measure = options.measure;
   key.reshape = options.reshape;
   if (options.measurements != nullptr) {

@@ -21,8 +21,10 @@ struct Plan::Impl {
   Layout src;
   std::int64_t dst_align = 1;
   std::int64_t src_align = 1;
-  bool reshape = false;  ///< shapes may differ: elements pair in C order
-  int threads = 1;       ///< CPU: tasks a run is split into, no more than there are to share
+  bool reshape = false;     ///< shapes may differ: elements pair in C order
+  int threads = 1;          ///< CPU: tasks a run is split into, no more than there are to share
+  int threads_allowed = 1;  ///< CPU: of a run of many pairs
+  FreshDestination fresh_destination = FreshDestination::kOff;  ///< on the CPU: of runs without options
   layout::Canonical canonical;
   plan::Decision decision;
   std::string costs_of;                ///< whose numbers chose the parameters, as a text said; empty: decision.costs

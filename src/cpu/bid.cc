@@ -42,12 +42,18 @@ Lines lines_of(const Canonical& c, const CpuMachine& m) {
           lines_for_runs(c.dst_bytes(), run_bytes(c, true), m.line_bytes)};
 }
 
-bool streams(const Canonical& c, const CpuMachine& m) noexcept { return c.dst_bytes() >= m.stream_from_bytes; }
-bool reads_near(const Canonical& c, const CpuMachine& m) noexcept { return m.near && streams(c, m); }
+bool streams(const Canonical& c, const CpuMachine& m, Writes writes) noexcept {
+  if (c.dst_bytes() < m.stream_from_bytes) return false;
+  const double kept = m.stream_share * static_cast<double>(m.thread_cache_bytes);
+  return writes == Writes::kColumns || static_cast<double>(c.dst_bytes()) >= kept;
+}
+bool reads_near(const Canonical& c, const CpuMachine& m, Writes writes) noexcept {
+  return m.near && streams(c, m, writes);
+}
 
-void push_stream_and_near(Candidate* k, const Canonical& c, const CpuMachine& m) {
-  k->params.push_back({ParamId::kStream, streams(c, m) ? 1 : 0});
-  k->params.push_back({ParamId::kNear, reads_near(c, m) ? 1 : 0});
+void push_stream_and_near(Candidate* k, const Canonical& c, const CpuMachine& m, Writes writes) {
+  k->params.push_back({ParamId::kStream, streams(c, m, writes) ? 1 : 0});
+  k->params.push_back({ParamId::kNear, reads_near(c, m, writes) ? 1 : 0});
 }
 
 double stream_ns(const Bid& k, const CpuMachine& m) {

@@ -39,11 +39,14 @@ struct Lines {
 };
 Lines lines_of(const layout::Canonical& c, const CpuMachine& m);
 
+/// How a kernel writes dst: along its runs, or in columns, of which many are under way.
+enum class Writes : std::uint8_t { kRuns, kColumns };
+
 /// Whether stores bypass the caches, and whether src is then prefetched near.
-bool streams(const layout::Canonical& c, const CpuMachine& m) noexcept;
-bool reads_near(const layout::Canonical& c, const CpuMachine& m) noexcept;
+bool streams(const layout::Canonical& c, const CpuMachine& m, Writes writes = Writes::kRuns) noexcept;
+bool reads_near(const layout::Canonical& c, const CpuMachine& m, Writes writes = Writes::kRuns) noexcept;
 /// Puts both into the bid.
-void push_stream_and_near(Candidate* k, const layout::Canonical& c, const CpuMachine& m);
+void push_stream_and_near(Candidate* k, const layout::Canonical& c, const CpuMachine& m, Writes writes = Writes::kRuns);
 
 /// The time that a bid's lines take from and to memory.
 double stream_ns(const Bid& k, const CpuMachine& m);

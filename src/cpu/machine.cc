@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -60,6 +61,23 @@ std::int64_t least_shuffled_unit() noexcept {
   return best <= HWY_AVX3_DL ? 1 : best <= HWY_AVX3 ? 2 : 32;
 }
 
+/// Bytes of the last cache that a thread may use: its part of what threads share; 0 where the processor does not say.
+std::int64_t thread_cache_bytes() noexcept {
+  std::int64_t bytes = 0;
+#if defined(__x86_64__) || defined(__i386__)
+  constexpr unsigned kIntels = 4, kAmds = 0x8000001d;  // leaves of one format
+  for (unsigned i = 0; i < 8; ++i) {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (__get_cpuid_count(vendor_here() == CpuVendor::kAmd ? kAmds : kIntels, i, &a, &b, &c, &d) == 0 || (a & 31) == 0)
+      break;
+    const std::int64_t ways = (b >> 22) + 1, partitions = (b >> 12 & 0x3ff) + 1, line = (b & 0xfff) + 1;
+    const std::int64_t sharing = std::min<std::int64_t>((a >> 14 & 0xfff) + 1, ::sysconf(_SC_NPROCESSORS_ONLN));
+    bytes = ways * partitions * line * (std::int64_t{c} + 1) / std::max<std::int64_t>(sharing, 1);  // levels go up
+  }
+#endif
+  return bytes;
+}
+
 /// Sizes that a plan could not have. Errors: ParseError.
 void require_sizes(const CpuMachine& m) {
   constexpr std::int64_t kMostRows = 128;
@@ -89,6 +107,8 @@ const CpuMachine& this_cpu() noexcept {
   static const CpuMachine machine = [] {
     CpuMachine m = nearest_cpu(traits_here());
     m.least_shuffled_unit = least_shuffled_unit();
+    // A virtual machine is told of a cache that others use, too; no more was measured than the upper bound.
+    m.thread_cache_bytes = std::clamp<std::int64_t>(thread_cache_bytes(), m.thread_cache_bytes, 16 << 20);
     return m;
   }();
   return machine;

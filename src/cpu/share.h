@@ -26,7 +26,6 @@ struct Pieces {
   std::int64_t tasks = 0;
   std::int64_t align_tasks = 1;
   std::int64_t groups = 0;
-  int threads = 1;  ///< no more than there are groups
   int count = 1;
 
   /// The first task of piece i; the end of the one before.
@@ -34,6 +33,15 @@ struct Pieces {
     return std::min((groups / count * i + std::min<std::int64_t>(i, groups % count)) * align_tasks, tasks);
   }
 };
-Pieces pieces_of(const CommonArgs& a, const layout::Canonical& c, int threads) noexcept;
+/// `wanted` pieces, or fewer where there are not so many groups.
+Pieces pieces_of(const CommonArgs& a, std::int64_t wanted) noexcept;
+
+/// How much help work is worth.
+struct Work {
+  int threads = 1;
+  std::int64_t pieces = 1;  ///< to cut it into
+};
+/// Of `copies` copies; no more threads than are allowed.
+Work work_of(const layout::Canonical& c, double copies, int allowed) noexcept;
 
 }  // namespace restride::cpu

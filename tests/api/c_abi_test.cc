@@ -539,6 +539,56 @@ TEST(CAbi, SaysWhichBytesATensorOccupies) {
   EXPECT_EQ(last, 4);
 }
 
+TEST(CAbi, RunsAPlanOnManyPairs) {
+  const std::int64_t extents[] = {2, 3}, strides[] = {4, 8};
+  restride_tensor d = RESTRIDE_TENSOR_INIT, s = RESTRIDE_TENSOR_INIT;
+  d.rank = s.rank = 2;
+  d.extents = s.extents = extents;
+  s.strides_bytes = strides;
+  restride_plan* plan = nullptr;
+  ASSERT_EQ(restride_plan_create(&plan, &d, &s, nullptr), RESTRIDE_OK);
+  const float a[] = {0, 1, 2, 3, 4, 5}, b[] = {10, 11, 12, 13, 14, 15};
+  float to_a[6] = {}, to_b[6] = {};
+  void* dst[] = {to_a, to_b};
+  const void* src[] = {a, b};
+  restride_options options = RESTRIDE_OPTIONS_INIT;
+  options.threads = 1;
+  for (const restride_options* o : {static_cast<const restride_options*>(nullptr), &std::as_const(options)})
+    EXPECT_EQ(restride_plan_run_many(plan, dst, src, 2, o), RESTRIDE_OK);
+  EXPECT_EQ(to_a[1], 2);
+  EXPECT_EQ(to_b[1], 12);
+  EXPECT_EQ(restride_plan_run_many(plan, nullptr, nullptr, 0, nullptr), RESTRIDE_OK);
+  EXPECT_EQ(restride_plan_run_many(plan, dst, nullptr, 2, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(restride_plan_run_many(plan, dst, src, -1, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(restride_plan_run_many(nullptr, dst, src, 2, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  dst[1] = nullptr;
+  EXPECT_EQ(restride_plan_run_many(plan, dst, src, 2, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_STREQ(restride_last_error(), "dst[1] is null; give it memory");
+  restride_plan_destroy(plan);
+}
+
+TEST(CAbi, TakesOptionsOfProgramsOlderThanFreshDestinations) {
+  float from[4] = {1, 2, 3, 4}, to[4] = {};
+  const std::int64_t extents[] = {4};
+  restride_tensor d = RESTRIDE_TENSOR_INIT, s = RESTRIDE_TENSOR_INIT;
+  d.rank = s.rank = 1;
+  d.extents = s.extents = extents;
+  d.data = to;
+  s.data = from;
+  restride_options options = RESTRIDE_OPTIONS_INIT;
+  options.fresh_destination = RESTRIDE_FRESH_PREFAULT;
+  options.result = RESTRIDE_RESULT_SOON;
+  EXPECT_EQ(restride_copy(&d, &s, &options), RESTRIDE_OK);
+  options.result = 3;
+  EXPECT_EQ(restride_copy(&d, &s, &options), RESTRIDE_INVALID_ARGUMENT);
+  options.result = 0;
+  options.fresh_destination = -1;
+  EXPECT_EQ(restride_copy(&d, &s, &options), RESTRIDE_INVALID_ARGUMENT);
+  options.struct_size = offsetof(restride_options, fresh_destination);  // whatever lies behind is not looked at
+  EXPECT_EQ(restride_copy(&d, &s, &options), RESTRIDE_OK);
+  EXPECT_EQ(to[3], 4);
+}
+
 TEST(CAbi, KnowsSizesNamesAndItsVersion) {
   EXPECT_EQ(restride_dtype_size(RESTRIDE_C128), 16);
   EXPECT_EQ(restride_dtype_size(RESTRIDE_BYTES), 0);

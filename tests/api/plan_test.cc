@@ -125,6 +125,38 @@ TEST(Plan, IsEmptyUntilItIsAssigned) {
   EXPECT_TRUE(taken);
 }
 
+TEST(Plan, LeavesAResultThatIsReadSoonInTheCaches) {
+  const Layout l = contiguous(DType::kU8, {1 << 20});
+  const auto streams = [&](ResultUse use) {
+    Options options;
+    options.result = use;
+    options.threads = 1;
+    return Plan(l, l, options).serialize().find("\"stream\":1") != std::string::npos;
+  };
+  EXPECT_FALSE(streams(ResultUse::kSoon));
+  EXPECT_TRUE(streams(ResultUse::kLater));
+}
+
+TEST(Plan, CopiesIntoFreshMemoryWhateverIsAskedOfIt) {
+  const Layout l = contiguous(DType::kU8, {3 << 20});
+  const std::vector<std::uint8_t> src(3 << 20, 5);
+  for (const FreshDestination how : {FreshDestination::kOff, FreshDestination::kAdvise, FreshDestination::kPrefault}) {
+    Options options;
+    options.fresh_destination = how;
+    for (int way = 0; way < 4; ++way) {
+      const auto dst = std::make_unique_for_overwrite<std::uint8_t[]>(src.size());
+      const Plan plan(l, l, options);
+      void* const to = dst.get();
+      const void* const from = src.data();
+      if (way == 0) copy({to, l}, {from, l}, options);
+      if (way == 1) plan.run(to, from);
+      if (way == 2) plan.run(to, from, options);
+      if (way == 3) (void)plan.run_many({&to, 1}, {&from, 1});
+      EXPECT_TRUE(std::equal(src.begin(), src.end(), dst.get())) << way;
+    }
+  }
+}
+
 TEST(Plan, OfNothingRunsOnNoMemory) {
   const Plan plan(contiguous(DType::kF32, {3, 0}), parse_layout("f32 (3,0):(5,7)"));
   EXPECT_EQ(plan.family(), "noop");

@@ -16,6 +16,22 @@ TEST(LinesForRuns, HoldTheBytesWhateverTheRuns) {
   EXPECT_EQ(lines_for_runs(230, 100, 64), 8) << "two runs and what is left of a third";
 }
 
+TEST(Streams, FromAShareOfTheCacheOnWhereRunsAreWritten) {
+  CpuMachine machine;
+  const auto streamed = [&](std::int64_t bytes, Writes writes) {
+    const Layout l = contiguous(DType::kU8, {bytes});
+    return streams(layout::canonicalize(l, l, 1, 1, layout::UnitRule::kAnywhere), machine, writes);
+  };
+  machine.thread_cache_bytes = 16 << 20;
+  EXPECT_FALSE(streamed((4 << 20) - 1, Writes::kRuns));
+  EXPECT_TRUE(streamed(4 << 20, Writes::kRuns));
+  EXPECT_TRUE(streamed(machine.stream_from_bytes, Writes::kColumns));
+  EXPECT_FALSE(streamed(machine.stream_from_bytes - 1, Writes::kColumns));
+  machine.stream_share = 0;
+  EXPECT_TRUE(streamed(machine.stream_from_bytes, Writes::kRuns));
+  EXPECT_FALSE(streamed(machine.stream_from_bytes - 1, Writes::kRuns));
+}
+
 TEST(PlanCpu, EveryBidCountsLinesThatHoldItsBytes) {
   test::Rng rng(7);
   const CpuMachine machine;

@@ -22,7 +22,9 @@ using test::message_of;
 TEST(ThisCpu, TakesTheNumbersOfANamedMachine) {
   CpuMachine here = this_cpu();
   EXPECT_GE(here.least_shuffled_unit, 1);
-  here.least_shuffled_unit = 1;  // of the instruction set, not of the machine
+  EXPECT_GE(here.thread_cache_bytes, CpuMachine().thread_cache_bytes);
+  here.least_shuffled_unit = 1;                               // of the instruction set, not of the machine
+  here.thread_cache_bytes = CpuMachine().thread_cache_bytes;  // of this very processor
   EXPECT_TRUE(here == CpuMachine() || here == kAmdMachine) << here.name;
 }
 

@@ -5,19 +5,16 @@
 namespace restride::cpu {
 namespace {
 
-TEST(Pieces, HoldAllTasksOnceAndAreNoFewerThanThreads) {
-  const Layout layout = contiguous(DType::kU8, {4 << 20});
-  const layout::Canonical c = layout::canonicalize(layout, layout, 1, 1, layout::UnitRule::kAnywhere);
+TEST(Pieces, HoldAllTasksOnceAndNoneIsEmpty) {
   for (const std::int64_t tasks : {1, 7, 128, 129, 1000})
     for (const std::int64_t align : {1, 128})
-      for (const int threads : {0, 1, 2, 5, 300}) {
+      for (const int wanted : {0, 1, 2, 5, 300}) {
         CommonArgs a;
         a.tasks = tasks;
         a.align_tasks = align;
-        const Pieces p = pieces_of(a, c, threads);
-        EXPECT_GE(p.threads, 1);
-        EXPECT_LE(p.threads, std::max(threads, 1));
-        EXPECT_GE(p.count, p.threads);
+        const Pieces p = pieces_of(a, wanted);
+        EXPECT_GE(p.count, 1);
+        EXPECT_LE(p.count, std::max(wanted, 1));
         EXPECT_EQ(p.begin(0), 0);
         EXPECT_EQ(p.begin(p.count), tasks);
         for (int i = 0; i < p.count; ++i) {
@@ -27,15 +24,16 @@ TEST(Pieces, HoldAllTasksOnceAndAreNoFewerThanThreads) {
       }
 }
 
-TEST(Pieces, AreOneAThreadOfCopiesThatPayBarely) {
-  const auto pieces = [](std::int64_t bytes, int threads) {
+TEST(Work, IsCutIntoOnePieceAThreadWhereItPaysBarely) {
+  const auto work = [](std::int64_t bytes, double copies) {
     const Layout l = contiguous(DType::kU8, {bytes});
-    CommonArgs a;
-    a.tasks = 1000;
-    return pieces_of(a, layout::canonicalize(l, l, 1, 1, layout::UnitRule::kAnywhere), threads).count;
+    return work_of(layout::canonicalize(l, l, 1, 1, layout::UnitRule::kAnywhere), copies, 2);
   };
-  EXPECT_EQ(pieces(100000, 2), 2);
-  EXPECT_EQ(pieces(100000000, 2), 2 * kPiecesEach);
+  EXPECT_EQ(work(100000, 1).pieces, 1);
+  EXPECT_EQ(work(262144, 1).threads, 2);
+  EXPECT_EQ(work(262144, 1).pieces, 4);
+  EXPECT_EQ(work(100000000, 1).pieces, 2 * kPiecesEach);
+  EXPECT_EQ(work(100, 1e6).pieces, 2 * kPiecesEach);
 }
 
 TEST(Threads, AreOneForSmallCopies) {

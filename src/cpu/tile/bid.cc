@@ -132,7 +132,7 @@ bool rows_spread(const Canonical& c, const TileSets& sets, std::int64_t tile_row
 }
 
 Sink sink_of(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
-  if (!streams(c, m)) return Sink::kCaches;
+  if (!streams(c, m, Writes::kColumns)) return Sink::kCaches;
   // Permutes join the ends of columns by whole lanes; elements off their own alignment are too few for code of their
   // own.
   if (c.dst_unit >= m.least_shuffled_unit && !columns_start_at(c, sets, std::min(c.dst_unit, 8))) return Sink::kCaches;
@@ -142,7 +142,8 @@ Sink sink_of(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
 /// Rows are read in place where they are prefetched near, if that is fast: where they spread over the first cache by
 /// themselves, and where blocks read whole lines of them.
 Source source_of(const Canonical& c, const CpuMachine& m, Sink sink, bool spread) {
-  if (!reads_near(c, m) || c.cast || m.least_shuffled_unit > 1 || sink == Sink::kCaches) return Source::kStaged;
+  if (!reads_near(c, m, Writes::kColumns) || c.cast || m.least_shuffled_unit > 1 || sink == Sink::kCaches)
+    return Source::kStaged;
   const bool whole_lines = sink == Sink::kCarried && c.dst_unit >= 4;
   return whole_lines || spread ? Source::kInPlace : Source::kStaged;
 }
@@ -190,9 +191,10 @@ void bid_records(const Canonical& c, const Canonical& r, const TileSets& sets, c
   k->applies = true;
   k->params.push_back({ParamId::kRecordBytes, r.dst_unit});
   record_tile_shape(r, sets, k);
-  push_stream_and_near(k, c, m);
-  const bool triples = has_three_parts(r, m), near = reads_near(c, m);
-  const bool spread = (near || (triples && !streams(c, m))) && rows_spread(r, sets, k->get(ParamId::kTileRows));
+  push_stream_and_near(k, c, m, Writes::kColumns);
+  const bool triples = has_three_parts(r, m), near = reads_near(c, m, Writes::kColumns);
+  const bool spread =
+      (near || (triples && !streams(c, m, Writes::kColumns))) && rows_spread(r, sets, k->get(ParamId::kTileRows));
   k->params.push_back({ParamId::kTriples, triples ? 1 : 0});
   k->params.push_back(
       {ParamId::kSource, static_cast<std::int64_t>(triples && spread ? Source::kInPlace : Source::kStaged)});
@@ -238,9 +240,9 @@ void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m,
 void bid_units(const Canonical& c, const TileSets& sets, const CpuMachine& m, Bid* k) {
   k->applies = true;
   tile_shape(c, sets, m, k);
-  push_stream_and_near(k, c, m);
+  push_stream_and_near(k, c, m, Writes::kColumns);
   const Sink sink = sink_of(c, sets, m);
-  const bool near = reads_near(c, m);
+  const bool near = reads_near(c, m, Writes::kColumns);
   const bool spread = near && rows_spread(c, sets, k->get(ParamId::kTileRows));
   k->params.push_back({ParamId::kSink, static_cast<std::int64_t>(sink)});
   k->params.push_back({ParamId::kSource, static_cast<std::int64_t>(source_of(c, m, sink, spread))});
@@ -276,7 +278,7 @@ void bid_tile(const Question& q, Bid* bids) {
   }
   of_records.reason = "units are transposed as they are";
   const bool plain = plain_matrices(c, sets);
-  const bool small = plain && !streams(c, m);
+  const bool small = plain && !streams(c, m, Writes::kColumns);
   if (small && !q.wants("tile/units"))
     units.reason = "matrices that stay in the caches need no staging";
   else

@@ -1,0 +1,98 @@
+// One plan over many pairs of memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/api/plan_impl.h"
+#include "src/base/checked.h"
+#include "src/cpu/fresh.h"
+#include "src/cpu/share.h"
+#include "src/cpu/team/team.h"
+
+namespace restride {
+namespace {
+
+/// Errors: ArgumentError.
+void check_pointer(const void* data, std::int64_t align, const char* side, std::size_t i) {
+  if (data == nullptr) throw ArgumentError(fmt::format("{}[{}] is null; give it memory", side, i));
+  if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(align) != 0)
+    throw ArgumentError(
+        fmt::format("{}[{}] is not a multiple of the {} bytes that the plan was promised; make the plan "
+                    "with a smaller alignment",
+                    side, i, align));
+}
+
+/// The pairs of one call, as the tasks of a team see them: so many tasks a pair, or so many pairs a task.
+struct Many {
+  const Plan::Impl& p;
+  std::span<void* const> dst;
+  std::span<const void* const> src;
+  std::int64_t tasks = 1;
+  cpu::Pieces pieces;  ///< of a pair
+
+  void run_piece(std::size_t pair, int piece) const noexcept {
+    const cpu::CommonArgs& common = p.cpu.common();
+    p.cpu.run(moved(static_cast<std::byte*>(dst[pair]), p.canonical.dst_offset + common.dst_shift),
+              moved(static_cast<const std::byte*>(src[pair]), p.canonical.src_offset + common.src_shift),
+              pieces.begin(piece), pieces.begin(piece + 1));
+  }
+  static void body(void* self, int task) {
+    const Many& m = *static_cast<const Many*>(self);
+    const auto pairs = static_cast<std::int64_t>(m.dst.size());
+    if (m.pieces.count > 1) {
+      m.run_piece(static_cast<std::size_t>(task / m.pieces.count), task % m.pieces.count);
+      return;
+    }
+    const auto begin_of = [&](std::int64_t i) {  // no product that 64 bits may not hold
+      return pairs / m.tasks * i + std::min(i, pairs % m.tasks);
+    };
+    for (std::int64_t i = begin_of(task); i < begin_of(task + 1); ++i) m.run_piece(static_cast<std::size_t>(i), 0);
+  }
+};
+
+int run_many_on_cpu(const Plan::Impl& p, std::span<void* const> dst, std::span<const void* const> src,
+                    const Executor* executor, int allowed, FreshDestination fresh) noexcept {
+  const cpu::Work work = cpu::work_of(p.canonical, static_cast<double>(dst.size()), allowed);
+  if (fresh != FreshDestination::kOff)
+    for (void* d : dst) cpu::prepare_fresh(d, p.canonical, fresh, executor, work.threads);
+  const auto pairs = static_cast<std::int64_t>(dst.size());
+  Many many{p, dst, src, std::min<std::int64_t>(work.pieces, pairs), cpu::pieces_of(p.cpu.common(), 1)};
+  if (work.pieces > pairs) {  // larger pairs than pieces are to be
+    many.pieces = cpu::pieces_of(p.cpu.common(), static_cast<int>(ceil_div(work.pieces, pairs)));
+    many.tasks = pairs * many.pieces.count;
+  }
+  const int tasks = static_cast<int>(many.tasks);
+  cpu::run_tasks(executor, std::min(work.threads, tasks), tasks, Many::body, &many);
+  return 0;
+}
+
+int run_many_of(const Plan::Impl& p, std::span<void* const> dst, std::span<const void* const> src,
+                const Executor* executor, int allowed, void* stream, FreshDestination fresh) {
+  if (dst.size() != src.size())
+    throw ArgumentError(
+        fmt::format("{} pointers to write to, but {} to read from; give one of each a pair", dst.size(), src.size()));
+  if (p.canonical.units == 0 || dst.empty()) return 0;
+  for (std::size_t i = 0; i < dst.size(); ++i) {
+    check_pointer(dst[i], p.dst_align, "dst", i);
+    check_pointer(src[i], p.src_align, "src", i);
+  }
+  if (p.decision.device != DeviceKind::kCuda) return run_many_on_cpu(p, dst, src, executor, allowed, fresh);
+  for (std::size_t i = 0; i < dst.size(); ++i)
+    if (const int status = api::run_plan(p, dst[i], src[i], nullptr, 1, stream); status != 0) return status;
+  return 0;
+}
+
+}  // namespace
+
+int Plan::run_many(std::span<void* const> dst, std::span<const void* const> src) const {
+  const Impl& p = impl();
+  return run_many_of(p, dst, src, p.executor, p.threads_allowed, p.stream, p.fresh_destination);
+}
+
+int Plan::run_many(std::span<void* const> dst, std::span<const void* const> src, const Options& options) const {
+  api::check(options);
+  return run_many_of(impl(), dst, src, options.executor, cpu::threads_allowed(options), options.stream,
+                     options.fresh_destination);
+}
+
+}  // namespace restride

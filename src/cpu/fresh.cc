@@ -1,0 +1,104 @@
+#include "src/cpu/fresh.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+
+#include "src/base/checked.h"
+#include "src/cpu/team/team.h"
+
+namespace restride::cpu {
+namespace {
+
+/// Shorter stretches are left alone: a call for one costs what its page faults cost.
+constexpr std::int64_t kLeastBytes = 64 << 10;
+/// A task of populating: two huge pages, so that none is asked for by two threads.
+constexpr std::int64_t kTaskBytes = 4 << 20;
+
+/// A request that the kernel refused, by its errno. The copy goes on without; here a log would say so.
+void refused(const char* /*request*/, int /*error*/) noexcept {}
+
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23  // Linux 5.14
+#endif
+
+/// Whole pages of one stretch, in tasks.
+struct Request {
+  std::byte* data;
+  const Stretches& s;
+  std::int64_t page_bytes;
+  std::int64_t tasks_each;
+  int advice;
+  const char* name;
+
+  void ask(int task) const noexcept {
+    std::int64_t offset = s.first, point = task / tasks_each;
+    for (const layout::CopyMode& m : s.modes) {
+      offset += point % m.extent * m.dst_stride;
+      point /= m.extent;
+    }
+    const auto base = reinterpret_cast<std::uintptr_t>(moved(data, offset));
+    const auto page = static_cast<std::uintptr_t>(page_bytes);
+    const std::uintptr_t first = (base + page - 1) / page * page;
+    const std::uintptr_t last = (base + static_cast<std::uintptr_t>(s.bytes)) / page * page;
+    // Tasks end where kTaskBytes divides the address.
+    const auto size = static_cast<std::uintptr_t>(kTaskBytes);
+    const std::uintptr_t grid = first / size * size;
+    const auto i = static_cast<std::uintptr_t>(task % tasks_each);
+    const std::uintptr_t begin = tasks_each == 1 ? first : std::max(first, grid + i * size);
+    const std::uintptr_t end = tasks_each == 1 ? last : std::min(last, grid + (i + 1) * size);
+    if (begin < end && ::madvise(reinterpret_cast<void*>(begin), end - begin, advice) != 0) refused(name, errno);
+  }
+  static void body(void* self, int task) { static_cast<const Request*>(self)->ask(task); }
+};
+#endif
+
+}  // namespace
+
+Stretches stretches_of(const layout::Canonical& c, std::int64_t page_bytes) {
+  Stretches s;
+  s.first = c.dst_offset;
+  s.bytes = c.dst_unit;
+  for (layout::CopyMode m : c.modes) {
+    if (m.dst_stride < 0) {  // of shapes without a common refinement
+      s.first += (m.extent - 1) * m.dst_stride;
+      m.dst_stride = -m.dst_stride;
+    }
+    s.modes.push_back(m);
+  }
+  std::sort(s.modes.begin(), s.modes.end(),
+            [](const layout::CopyMode& a, const layout::CopyMode& b) { return a.dst_stride < b.dst_stride; });
+  while (!s.modes.empty() && s.modes[0].dst_stride - s.bytes < page_bytes) {
+    s.bytes += (s.modes[0].extent - 1) * s.modes[0].dst_stride;
+    s.modes.erase(0);
+  }
+  for (const layout::CopyMode& m : s.modes) s.count *= m.extent;
+  return s;
+}
+
+void prepare_fresh(void* dst_data, const layout::Canonical& c, FreshDestination how, const Executor* executor,
+                   int threads) noexcept {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  if (how == FreshDestination::kOff || c.units == 0) return;
+  static const std::int64_t page_bytes = ::sysconf(_SC_PAGESIZE);
+  const Stretches s = stretches_of(c, page_bytes);
+  if (s.bytes < kLeastBytes || s.count > INT_MAX) return;
+  const int error = errno;  // what a copy leaves it at is none of its caller's business
+  Request huge{static_cast<std::byte*>(dst_data), s, page_bytes, 1, MADV_HUGEPAGE, "huge pages"};
+  for (int i = 0; i < s.count; ++i) huge.ask(i);
+  const std::int64_t tasks_each = s.bytes / kTaskBytes + 2;  // it may begin and end inside one
+  if (how == FreshDestination::kPrefault && tasks_each <= INT_MAX / s.count) {
+    Request all{static_cast<std::byte*>(dst_data), s, page_bytes, tasks_each, MADV_POPULATE_WRITE, "populating"};
+    run_tasks(executor, threads, static_cast<int>(tasks_each * s.count), Request::body, &all);
+  }
+  errno = error;
+#else
+  (void)dst_data, (void)c, (void)how, (void)executor, (void)threads;
+#endif
+}
+
+}  // namespace restride::cpu
