@@ -120,6 +120,7 @@ CLI::Option* add_list(CLI::App& command, const std::string& option, const std::s
 
 void add_bench_command(CLI::App& app) {
   auto settings = std::make_shared<bench::Settings>();
+  auto fresh_destination = std::make_shared<std::string>("off");
   CLI::App* command = app.add_subcommand("bench", "Measure layouts against the speed of a plain copy");
   command->footer(kFooter);
   command
@@ -165,11 +166,23 @@ void add_bench_command(CLI::App& app) {
       ->type_name("N");
   command->add_flag("--huge-pages", settings->huge_pages,
                     "Lay the CPU's tensors in huge pages, as NumPy does from 4 MiB on, instead of small ones");
+  command->add_flag("--fresh", settings->fresh,
+                    "The CPU's destinations have no pages before each copy; the ceiling is memcpy into such memory");
+  add_fresh_destination(*command, *fresh_destination);
+  command
+      ->add_option("--load", settings->load,
+                   "Keep N busy loops beside: single calls are timed, against one thread of ours under the same load")
+      ->check(whole_number(0, 4096))
+      ->type_name("N");
   command->add_flag("--peers", settings->run.peers, "Time the other libraries found on this machine as well");
   command->add_flag_callback(
       "--no-check", [settings] { settings->run.check = false; }, "Skip the comparison with the naive loop");
   command->add_flag("--list", settings->list, "Print the cases and their layouts, measure nothing");
-  command->callback([settings] {
+  command->callback([settings, fresh_destination] {
+    if ((settings->fresh || settings->load > 0 || *fresh_destination != "off") && settings->device == "cuda")
+      throw UsageError("--fresh, --fresh-destination and --load are about the CPU; leave them out with --device cuda");
+    settings->run.fresh_destination = fresh_destination_named(*fresh_destination);
+    settings->run.loaded = settings->load > 0;
     if (settings->huge_pages && settings->device == "cuda")
       throw UsageError("--huge-pages is about the CPU's tensors; leave it out with --device cuda");
     refuse_result_in_case_file(*settings);

@@ -29,6 +29,20 @@ void require_family(const std::string& name) {
   throw UsageError(fmt::format("--family: there is no family '{}'; there are {}", name, plan::family_list()));
 }
 
+FreshDestination fresh_destination_named(const std::string& name) {
+  return name == "advise"     ? FreshDestination::kAdvise
+         : name == "prefault" ? FreshDestination::kPrefault
+                              : FreshDestination::kOff;
+}
+
+CLI::Option* add_fresh_destination(CLI::App& sub, std::string& name) {
+  return sub
+      .add_option("--fresh-destination", name,
+                  "What to ask of the kernel for a destination without pages: off, advise (huge pages) or prefault")
+      ->check(CLI::IsMember({"off", "advise", "prefault"}))
+      ->type_name("HOW");
+}
+
 void add_run_options(CLI::App& sub, RunOptions& o) {
   const std::string group = "How";
   sub.add_option("--threads", o.threads, "CPU threads at most; 0 takes RESTRIDE_NUM_THREADS, then all cores that pay")
@@ -43,6 +57,7 @@ void add_run_options(CLI::App& sub, RunOptions& o) {
                  fmt::format("Force a family of kernels ({}), for measurements", plan::family_list()))
       ->type_name("FAMILY")
       ->group(group);
+  add_fresh_destination(sub, o.fresh_destination)->group(group);
   sub.add_flag("--measure", o.measure, "Time what could do the copy, once, and take the fastest")->group(group);
   sub.add_option("--measurements", o.measurements, "File of such times: planned by, and added to with --measure")
       ->type_name("FILE")
@@ -76,6 +91,7 @@ Options to_options(RunOptions& o) {
   options.measure = o.measure;
   options.threads = o.threads;
   options.family = o.family;
+  options.fresh_destination = fresh_destination_named(o.fresh_destination);
   options.device = o.device == "cuda" ? DeviceKind::kCuda : o.device == "cpu" ? DeviceKind::kCpu : DeviceKind::kAuto;
   return options;
 }

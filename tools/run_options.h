@@ -10,12 +10,18 @@
 
 namespace restride::tools {
 
-/// Options that say how to copy: --threads, --device, --family, --measure, --measurements.
+/// A value of --fresh-destination: off, advise or prefault, which it has been checked to be.
+FreshDestination fresh_destination_named(const std::string& name);
+/// Adds --fresh-destination.
+CLI::Option* add_fresh_destination(CLI::App& sub, std::string& name);
+
+/// Options that say how to copy: --threads, --device, --family, --measure, --measurements, --fresh-destination.
 struct RunOptions {
   int threads = 0;
   std::string device = "auto";
   std::string family;
   bool measure = false;
+  std::string fresh_destination = "off";
   std::string measurements;  ///< a file
   Measurements kept;         ///< what it holds
 };

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/cpu/team/team.h"
+#include "tools/bench/busy_loops.h"
 #include "tools/bench/machine.h"
 #include "tools/bench/report.h"
 #include "tools/bench/results.h"
@@ -84,8 +85,9 @@ std::vector<CaseSpec> variants(const CaseSpec& spec, const std::vector<Element>&
 }
 
 std::unique_ptr<Device> make_device(const Settings& settings, int threads) {
-  return settings.device == "cuda" ? make_cuda_device()
-                                   : make_cpu_device(threads, settings.huge_pages ? Pages::kHuge : Pages::kSmall);
+  return settings.device == "cuda"
+             ? make_cuda_device()
+             : make_cpu_device(threads, settings.huge_pages ? Pages::kHuge : Pages::kSmall, settings.fresh);
 }
 
 /// The case ready to run, or why it cannot be.
@@ -125,6 +127,11 @@ RunInfo describe(const Settings& settings, const Device& device, int threads) {
   if (settings.max_mib > 0) info.options["max_mib"] = settings.max_mib;
   if (!settings.run.family.empty()) info.options["family"] = settings.run.family;
   if (settings.huge_pages) info.options["huge_pages"] = true;
+  if (settings.fresh) info.options["fresh"] = true;
+  if (settings.run.fresh_destination != FreshDestination::kOff)
+    info.options["fresh_destination"] =
+        settings.run.fresh_destination == FreshDestination::kAdvise ? "advise" : "prefault";
+  if (settings.load > 0) info.options["load"] = settings.load;
   nlohmann::json machine = device.describe();
   machine.update(describe_run());
   machine["peers"] = settings.run.peers ? device.peer_names() : std::vector<std::string>{};
@@ -158,6 +165,7 @@ int run(const Settings& settings) {
   for (const std::string& warning : warnings) fmt::print(stderr, "restride bench: {}\n", warning);
   if (settings.list) return list(cases);
 
+  const BusyLoops load(settings.load);
   ResultFile file(settings.json_path);
   std::vector<CaseResult> results;
   for (const int count : thread_counts(settings)) {

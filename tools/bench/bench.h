@@ -18,6 +18,8 @@ struct Settings {
   double max_mib = 0;                   ///< 0: no cap
   std::string device = "cpu";
   bool huge_pages = false;  ///< tensors of the CPU in huge pages
+  bool fresh = false;       ///< destinations of the CPU without pages
+  int load = 0;             ///< busy loops beside
   std::string json_path;
   bool list = false;
   RunSettings run;

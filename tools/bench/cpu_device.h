@@ -8,7 +8,8 @@ namespace restride::bench {
 
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(int threads, Pages pages = Pages::kSmall);
+  /// `fresh`: every timed call finds a destination without pages, and the ceiling is memcpy into such memory.
+  explicit CpuDevice(int threads, Pages pages = Pages::kSmall, bool fresh = false);
 
   DeviceKind kind() const override { return DeviceKind::kCpu; }
   nlohmann::json describe() const override;
@@ -31,6 +32,7 @@ class CpuDevice final : public Device {
  private:
   Team team_;
   Pages pages_;
+  bool fresh_;
   std::int64_t cache_bytes_;
   HostMemory src_, dst_;
   std::int64_t side_bytes_ = 0;   ///< room for elements on a side

@@ -80,7 +80,7 @@ class Device {
   virtual Contender nothing() { return {}; }
 };
 
-std::unique_ptr<Device> make_cpu_device(int threads, Pages pages = Pages::kSmall);
+std::unique_ptr<Device> make_cpu_device(int threads, Pages pages = Pages::kSmall, bool fresh = false);
 /// Errors: DeviceError when there is no usable GPU, UnsupportedError when the build has no CUDA.
 std::unique_ptr<Device> make_cuda_device();
 

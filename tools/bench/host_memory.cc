@@ -36,6 +36,14 @@ void HostMemory::reserve(std::int64_t bytes) {
   std::memset(data_, 1, static_cast<std::size_t>(bytes));
 }
 
+void HostMemory::forget(std::byte* begin, std::int64_t bytes) noexcept {
+  constexpr std::uintptr_t kPage = 4096;
+  const auto at = reinterpret_cast<std::uintptr_t>(begin);
+  const std::uintptr_t first = (at + kPage - 1) / kPage * kPage;
+  const std::uintptr_t last = (at + static_cast<std::uintptr_t>(bytes)) / kPage * kPage;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
 void fill_random(std::span<std::byte> memory, std::uint64_t seed) noexcept {
   constexpr std::uint64_t kOnes = 0x0101010101010101u;
   constexpr std::uint64_t kPoisons = kOnes * 0xA5;

@@ -23,6 +23,8 @@ class HostMemory {
   /// Makes at least `bytes` available, every page touched. Earlier contents are lost when it grows.
   /// Errors: MemoryError.
   void reserve(std::int64_t bytes);
+  /// Gives the whole pages inside [begin, begin + bytes) back: the next access finds fresh ones, of zeros.
+  static void forget(std::byte* begin, std::int64_t bytes) noexcept;
   std::byte* data() const noexcept { return data_; }
   std::int64_t size() const noexcept { return size_; }
 

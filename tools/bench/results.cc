@@ -44,6 +44,10 @@ json case_json(const CaseResult& r) {
               {"plan_threads", r.plan_threads},
               {"plan_ns", rounded(r.plan_ns, 0)},
               {"checked", r.checked}};
+  if (r.loaded) {
+    out["p95_ns"] = rounded(r.time.p95_ns, 1);
+    out["ceiling_p95_ns"] = rounded(r.ceiling.p95_ns, 1);
+  }
   if (r.copy_ns > 0) out["copy_ns"] = rounded(r.copy_ns, 1);
   if (r.floor_ns > 0) out["floor_ns"] = rounded(r.floor_ns, 1);
   if (r.scaled) out["scaled"] = true;

@@ -14,6 +14,7 @@ namespace restride::bench {
 namespace {
 
 constexpr double kContenderNs = 3e9;        // a contender that took longer than this is done after three samples
+constexpr int kLoadedSamples = 60;          // a rep: what counts is how single calls scatter
 constexpr double kPlanningNs = 2e6;         // as long as this, planning is repeated
 constexpr std::int64_t kBufferAlign = 256;  // cudaMalloc's; pages are more. A layout carries its own offset.
 
@@ -70,8 +71,8 @@ int calls_for(const Contender& contender, Device& device) {
 }
 
 /// Turn by turn, so that a change of the machine's pace meets all alike. Finding the number of calls warms up.
-void time_all(std::vector<Samples>& all, Device& device, int reps, int slots) {
-  for (Samples& s : all) s.calls = calls_for(*s.contender, device);
+void time_all(std::vector<Samples>& all, Device& device, int reps, int slots, bool single_calls) {
+  for (Samples& s : all) s.calls = single_calls ? 1 : calls_for(*s.contender, device);
   int slot = 0;
   for (int rep = 0; rep < reps; ++rep) {
     for (Samples& s : all) {
@@ -147,6 +148,7 @@ void measure(const Case& c, Device& device, const RunSettings& settings, CaseRes
   Options options = device.options();
   options.family = settings.family;
   options.reshape = c.reshape;
+  options.fresh_destination = settings.fresh_destination;
   const std::optional<Plan> plan = plan_case(c, options, out);
   if (!plan) return;
 
@@ -176,17 +178,22 @@ void measure(const Case& c, Device& device, const RunSettings& settings, CaseRes
   }
 
   const std::vector<Peer> peers = settings.peers ? right_peers(c, device, out) : std::vector<Peer>{};
-  const std::vector<Contender> ceilings = device.ceilings(ceiling_bytes);
+  std::vector<Contender> ceilings = device.ceilings(ceiling_bytes);
+  Options alone = options;
+  alone.threads = 1;
+  const Plan by_one(c.dst.layout, c.src.layout, settings.loaded ? alone : options, kBufferAlign, kBufferAlign);
+  if (settings.loaded) ceilings = {{"one thread", [&](const Slot& s) { by_one.run(s.dst, s.src); }}};
   const Contender nothing = device.nothing();
   std::vector<Samples> all;
   all.reserve(ceilings.size() + peers.size() + 3);
   for (const Contender& contender : ceilings) all.push_back({&contender, Role::kCeiling});
   all.push_back({&ours, Role::kOurs});
-  if (small) all.push_back({&through_copy, Role::kCopy});
+  if (small && !settings.loaded) all.push_back({&through_copy, Role::kCopy});
   if (small && nothing.run) all.push_back({&nothing, Role::kFloor});
   for (const Peer& peer : peers)
     if (!peer.measures_itself) all.push_back({&peer, Role::kPeer});
-  time_all(all, device, small ? 3 * settings.reps : settings.reps, slots);
+  const int reps = settings.loaded ? kLoadedSamples * settings.reps : small ? 3 * settings.reps : settings.reps;
+  time_all(all, device, reps, slots, settings.loaded);
   device.finish();
   if (status != 0) throw DeviceError("running the plan failed with CUDA error " + std::to_string(status));
   take_times(all, peers, out);
@@ -200,6 +207,7 @@ CaseResult run_case(const Case& c, Device& device, const RunSettings& settings) 
   out.case_class = c.spec.case_class;
   out.device = name(device.kind());
   out.threads = device.options().threads;
+  out.loaded = settings.loaded;
   out.error = c.error;
   if (!c.error.empty()) return out;
   out.src = to_string(c.src.layout);

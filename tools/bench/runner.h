@@ -15,6 +15,8 @@ struct RunSettings {
   int reps = 7;
   bool check = true;
   bool peers = false;
+  bool loaded = false;  ///< the machine is kept busy: single calls are timed, and one thread of ours is the ceiling
+  FreshDestination fresh_destination = FreshDestination::kOff;
   std::string family;      ///< or a kernel of one; forced when not empty
   std::uint64_t seed = 1;  ///< of the input bytes
 };
@@ -32,6 +34,7 @@ struct CaseResult {
   double plan_ns = 0;
   double copy_ns = 0;   ///< through restride::copy; small cases only, else 0
   double floor_ns = 0;  ///< of an empty kernel; small cases on CUDA only, else 0
+  bool loaded = false;  ///< the 95th percentiles count, too
   bool scaled = false;
   bool checked = false;                 ///< compared with the naive loop and found right
   std::string error;                    ///< why there are no times, or what is wrong with the output

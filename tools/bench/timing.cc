@@ -21,6 +21,7 @@ Timing summarize(std::vector<double> samples_ns) {
   std::sort(samples_ns.begin(), samples_ns.end());
   Timing out;
   out.median_ns = quantile(samples_ns, 0.5);
+  out.p95_ns = quantile(samples_ns, 0.95);
   if (out.median_ns > 0) out.noise = (quantile(samples_ns, 0.75) - quantile(samples_ns, 0.25)) / out.median_ns;
   return out;
 }

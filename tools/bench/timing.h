@@ -7,7 +7,8 @@ namespace restride::bench {
 
 struct Timing {
   double median_ns = 0;
-  double noise = 0;  ///< interquartile range over the median; 0 for fewer than two samples
+  double p95_ns = 0;  ///< the 95th percentile
+  double noise = 0;   ///< interquartile range over the median; 0 for fewer than two samples
 };
 
 /// Median and relative interquartile range (quartiles interpolated linearly). An empty list gives zeros.
