@@ -137,7 +137,7 @@ TEST(ResultFile, IsToldFromACaseFileAndOtherJson) {
 TEST(ResultFile, OfEveryCommittedRunIsTakenForOneAndWouldBeWrittenTheSame) {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(RESTRIDE_TEST_DATA "/../bench/results")) {
-    if (entry.path().filename().string().starts_with("gpu-test-")) continue;
+    if (entry.is_directory() || entry.path().filename().string().starts_with("gpu-test-")) continue;
     const std::string text = text_of(entry.path());
     const json file = json::parse(text);
     EXPECT_TRUE(is_result_file(file)) << entry.path();
