@@ -88,8 +88,10 @@ PYTHON
     die "pip could not install ${missing[*]} (is there a network?)"
 }
 
-need_test_python() {
-  need_python "the command's end-to-end tests" numpy pytest ml_dtypes safetensors
+need_test_python() { need_python "the command's end-to-end tests" numpy pytest ml_dtypes safetensors; }
+
+need_package_python() {
+  need_test_python
   need_python "the Python package and its tests; torch takes a minute" scikit-build-core setuptools hypothesis einops \
     expecttest 'torch==2.13.*'
 }
