@@ -13,6 +13,7 @@
 // X(name): in the order in which --help lists them.
 #define RESTRIDE_COMMANDS(X) \
   X(copy)                    \
+  X(reshard)                 \
   X(explain)                 \
   X(bench)                   \
   X(lab)                     \

@@ -112,4 +112,34 @@ void intersect(const Comb& src, const Comb& dst, AxisPieces& out) {
   intersect_cyclic(src, dst, out);
 }
 
+void clip(const AxisPiece& piece, std::int64_t lo, std::int64_t hi, AxisPieces& out) {
+  const auto part = [&](std::int64_t block, std::int64_t from, std::int64_t length, std::int64_t count) {
+    AxisPiece p = piece;
+    p.first += block * piece.step + from;
+    p.src_first += block * piece.src_step + from;
+    p.dst_first += block * piece.dst_step + from - lo;
+    p.length = length;
+    p.count = count;
+    if (count == 1) p.step = p.src_step = p.dst_step = 0;
+    out.push_back(p);
+  };
+  std::int64_t block = 0;
+  const auto start = [&] { return piece.dst_first + block * piece.dst_step; };
+  // Blocks that end before lo; then the one that lo cuts; then whole ones; then the one that hi cuts.
+  if (piece.count > 1 && lo > piece.dst_first) block = std::min((lo - piece.dst_first) / piece.dst_step, piece.count);
+  if (block < piece.count && start() + piece.length <= lo) ++block;
+  if (block < piece.count && start() < lo) {
+    const std::int64_t from = lo - start();
+    if (const std::int64_t end = std::min(hi - start(), piece.length); end > from) part(block, from, end - from, 1);
+    ++block;
+  }
+  if (block >= piece.count || start() >= hi) return;
+  std::int64_t whole = start() + piece.length <= hi ? 1 : 0;
+  if (whole == 1 && piece.count > 1)
+    whole = std::min((hi - start() - piece.length) / piece.dst_step + 1, piece.count - block);
+  if (whole > 0) part(block, 0, piece.length, whole);
+  block += whole;
+  if (block < piece.count && start() < hi) part(block, 0, hi - start(), 1);
+}
+
 }  // namespace restride::distributed

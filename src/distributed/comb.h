@@ -64,6 +64,9 @@ using AxisPieces = std::vector<AxisPiece>;
 /// the number of blocks.
 void intersect(const Comb& src, const Comb& dst, AxisPieces& out);
 
+/// Appends what of `piece` the target numbers [lo, hi), counted from lo: three pieces at most.
+void clip(const AxisPiece& piece, std::int64_t lo, std::int64_t hi, AxisPieces& out);
+
 inline std::int64_t size(const AxisPieces& pieces) noexcept {
   std::int64_t n = 0;
   for (const AxisPiece& p : pieces) n += p.size();

@@ -93,6 +93,38 @@ TEST(Intersect, CyclicCombsTakeFewPiecesWhateverTheirBlocks) {
   EXPECT_EQ(pieces[0].count, (n - 1 - pieces[0].first) / 77 + 1);
 }
 
+TEST(Clip, KeepsWhatTheTargetNumbersWithin) {
+  Rng rng(4);
+  for (int i = 0; i < 20000; ++i) {
+    AxisPiece p;
+    p.length = pick(rng, 1, 6);
+    p.count = pick(rng, 1, 5);
+    p.first = pick(rng, 0, 9);
+    p.src_first = pick(rng, 0, 9);
+    p.dst_first = pick(rng, 0, 9);
+    if (p.count > 1) {
+      p.dst_step = p.length + pick(rng, 0, 4);
+      p.src_step = p.length + pick(rng, 0, 4);
+      p.step = p.length + pick(rng, 0, 4);
+    }
+    const std::int64_t lo = pick(rng, 0, 50), hi = lo + pick(rng, 0, 30);
+    AxisPieces pieces;
+    clip(p, lo, hi, pieces);
+    EXPECT_LE(pieces.size(), 3u);
+    std::vector<std::vector<std::int64_t>> got, wanted;
+    const auto list = [](const AxisPiece& q, auto take) {
+      for (std::int64_t k = 0; k < q.count; ++k)
+        for (std::int64_t j = 0; j < q.length; ++j)
+          take(q.first + k * q.step + j, q.src_first + k * q.src_step + j, q.dst_first + k * q.dst_step + j);
+    };
+    for (const AxisPiece& q : pieces) list(q, [&](auto g, auto s, auto d) { got.push_back({g, s, d + lo}); });
+    list(p, [&](auto g, auto s, auto d) {
+      if (d >= lo && d < hi) wanted.push_back({g, s, d});
+    });
+    ASSERT_EQ(got, wanted);
+  }
+}
+
 TEST(Intersect, HugeStepsDoNotOverflow) {
   const std::int64_t n = std::int64_t{1} << 60, p = (std::int64_t{1} << 50) - 27, q = (std::int64_t{1} << 50) - 35;
   AxisPieces pieces;
