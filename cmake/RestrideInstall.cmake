@@ -4,6 +4,9 @@ include(CMakePackageConfigHelpers)
 
 set(restride_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/restride)
 install(TARGETS restride restride_distributed EXPORT restride_targets)
+foreach(name IN LISTS RESTRIDE_MPIS)
+  install(TARGETS restride_mpi_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/restride)
+endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/restride DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT restride_targets FILE restrideTargets.cmake NAMESPACE restride:: DESTINATION ${restride_config_dir})
 

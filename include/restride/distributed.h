@@ -61,6 +61,9 @@ typedef struct restride_comm restride_comm;
 /* `count` ranks that are threads of this process: comms[r] is for the thread that is rank r. Each is destroyed by
  * restride_comm_destroy; the last one ends them all. */
 RESTRIDE_API restride_status restride_comm_create_threads(restride_comm** comms, int32_t count);
+/* The ranks of an MPI communicator: `mpi_comm` points to an MPI_Comm, which is duplicated. Collective over it. Fails
+ * with RESTRIDE_UNSUPPORTED where no MPI is in the process, or no module for it beside the library. */
+RESTRIDE_API restride_status restride_comm_create_mpi(restride_comm** comm, const void* mpi_comm, int64_t deadline_ms);
 RESTRIDE_API void restride_comm_destroy(restride_comm* comm);
 /* -1 for NULL. */
 RESTRIDE_API int32_t restride_comm_rank(const restride_comm* comm);

@@ -247,6 +247,17 @@ class Threads {
   std::unique_ptr<World> world_;
 };
 
+/// Ranks of MPI: a communicator of the caller's. `mpi_comm` points to an MPI_Comm, which is duplicated, so that no
+/// message of ours meets one of the caller's. Collective over it; MPI is initialised before and finalised after the
+/// result is gone. Which MPI is found out from the process; a module of ours that was built against it is loaded
+/// (librestride_mpi_openmpi.so, librestride_mpi_mpich.so: beside the library, in its folder restride/, or in
+/// $RESTRIDE_MODULES).
+/// After a DeadlineError messages may still be on their way: keep the memory of the run, end the job by MPI_Abort.
+/// Errors: UnsupportedError (no MPI in the process, no module for it), ArgumentError (MPI is not initialised),
+/// DeadlineError.
+/// Example: examples/exchange_mpi.cc
+std::unique_ptr<Comm> mpi(const void* mpi_comm, std::chrono::milliseconds deadline = std::chrono::minutes(10));
+
 /// How the bytes go. `kAuto` takes kDirect where memory is shared, else kMessages.
 enum class Method : std::uint8_t {
   kAuto,

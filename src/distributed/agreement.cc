@@ -1,9 +1,6 @@
 #include "src/distributed/agreement.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 
 namespace restride::distributed {
 namespace {
@@ -11,13 +8,6 @@ namespace {
 const char* verb(CallKind kind) { return kind == CallKind::kRun ? "run" : "plan"; }
 
 }  // namespace
-
-std::string named_ranks(const std::vector<int>& ranks) {
-  constexpr std::size_t kMost = 8;
-  std::vector<int> shown(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(std::min(kMost, ranks.size())));
-  return fmt::format("rank{} {}{}", ranks.size() == 1 ? "" : "s", fmt::join(shown, ", "),
-                     ranks.size() > kMost ? fmt::format(" and {} others", ranks.size() - kMost) : "");
-}
 
 std::uint64_t hash_of(std::string_view text) noexcept {
   std::uint64_t h = 0xcbf29ce484222325;

@@ -8,6 +8,8 @@
 
 #include <restride/distributed.hpp>
 
+#include "src/distributed/named_ranks.h"
+
 namespace restride::distributed {
 
 enum class CallKind : std::uint16_t { kPlan = 1, kRun = 2 };
@@ -22,9 +24,6 @@ struct Fingerprint {
   std::uint64_t version = 0, shapes = 0, elements = 0, sources = 0, targets = 0, options = 0;
 };
 static_assert(sizeof(Fingerprint) == 64);
-
-/// "rank 2", "ranks 1, 4 and 9 others"
-std::string named_ranks(const std::vector<int>& ranks);
 
 /// FNV-1a.
 std::uint64_t hash_of(std::string_view text) noexcept;

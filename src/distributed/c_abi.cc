@@ -92,6 +92,12 @@ dist::Side side_of(const restride_side* s) {
   return out;
 }
 
+// Beyond a century the clock's sums would not fit.
+std::chrono::milliseconds milliseconds_of(int64_t ms) {
+  constexpr int64_t kCentury = int64_t{100} * 366 * 24 * 3600 * 1000;
+  return std::chrono::milliseconds(ms < kCentury ? ms : kCentury);
+}
+
 dist::ExchangeOptions options_of(const restride_exchange_options* c) {
   dist::ExchangeOptions out;
   if (c == nullptr) return out;
@@ -99,9 +105,7 @@ dist::ExchangeOptions options_of(const restride_exchange_options* c) {
   require(c->method >= RESTRIDE_METHOD_AUTO && c->method <= RESTRIDE_METHOD_MESSAGES,
           "options.method is no restride_method");
   require(c->reserved == 0, "options.reserved is not 0: initialise the structure with RESTRIDE_EXCHANGE_OPTIONS_INIT");
-  // Beyond a century the clock's sums would not fit.
-  constexpr int64_t kCentury = int64_t{100} * 366 * 24 * 3600 * 1000;
-  out.deadline = std::chrono::milliseconds(c->deadline_ms < kCentury ? c->deadline_ms : kCentury);
+  out.deadline = milliseconds_of(c->deadline_ms);
   out.method = static_cast<dist::Method>(c->method);
   out.check_runs = c->check_runs != 0;
   out.threads = c->threads;
@@ -140,6 +144,16 @@ restride_status restride_comm_create_threads(restride_comm** comms, int32_t coun
     std::vector<std::unique_ptr<restride_comm>> made;
     for (int32_t r = 0; r < count; ++r) made.emplace_back(new restride_comm{world, &world->comm(r)});
     for (int32_t r = 0; r < count; ++r) comms[r] = made[static_cast<std::size_t>(r)].release();
+  });
+}
+
+restride_status restride_comm_create_mpi(restride_comm** comm, const void* mpi_comm, int64_t deadline_ms) {
+  if (comm != nullptr) *comm = nullptr;
+  return guarded([&] {
+    require(comm != nullptr && mpi_comm != nullptr, "comm or mpi_comm is NULL");
+    std::shared_ptr<dist::Comm> made = dist::mpi(mpi_comm, milliseconds_of(deadline_ms));
+    dist::Comm* plain = made.get();
+    *comm = new restride_comm{std::move(made), plain};
   });
 }
 

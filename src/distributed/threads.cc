@@ -9,7 +9,7 @@
 
 #include <restride/distributed.hpp>
 
-#include "src/distributed/agreement.h"
+#include "src/distributed/named_ranks.h"
 
 namespace restride::distributed {
 namespace {
