@@ -23,7 +23,8 @@ constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
 /// The option that was meant; empty where none is near.
 std::string nearest_option(const std::string& typed, const CLI::App& command) {
   for (const auto& [other, ours] : kOtherNames)
-    if (base::lower(typed) == other && command.get_option_no_throw(std::string(ours)) != nullptr) return std::string(ours);
+    if (base::lower(typed) == other && command.get_option_no_throw(std::string(ours)) != nullptr)
+      return std::string(ours);
   base::Nearest nearest(typed);
   for (const CLI::Option* option : command.get_options())
     for (const std::string& name : option->get_lnames()) nearest.show("--" + name);
