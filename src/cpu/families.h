@@ -69,6 +69,11 @@ class CpuArgs {
   const Args* of() const noexcept {
     return std::get_if<Args>(&of_);
   }
+  /// What `of` makes of the arguments, whichever family's they are.
+  template <class Of>
+  void visit(const Of& of) const {
+    std::visit(of, of_);
+  }
   /// Moves tasks [begin, end); see KernelCode. Bases are the canonical ones, shifted by common().
   void run(std::byte* dst, const std::byte* src, std::int64_t begin, std::int64_t end) const noexcept {
     run_(common(), dst, src, begin, end);

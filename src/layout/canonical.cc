@@ -60,13 +60,16 @@ void make_dst_positive(Canonical& c) {
   }
 }
 
-void sort_and_merge(CopyModes& modes) {
+void sort_by_dst(CopyModes& modes) {
   for (std::size_t i = 1; i < modes.size(); ++i) {  // insertion: few modes, mostly sorted
     const CopyMode m = modes[i];
     std::size_t at = i;
     for (; at > 0 && modes[at - 1].dst_stride > m.dst_stride; --at) modes[at] = modes[at - 1];
     modes[at] = m;
   }
+}
+
+void merge_neighbours(CopyModes& modes) {
   std::size_t kept = 0;
   for (std::size_t i = 1; i < modes.size(); ++i) {
     CopyMode& last = modes[kept];
@@ -135,16 +138,30 @@ void require_paired(const Layout& dst, const Layout& src, Shapes shapes) {
       axes.empty() ? "" : fmt::format(", by axes {}", axes)));
 }
 
-}  // namespace
-
-bool equal_shapes(const Layout& a, const Layout& b) noexcept {
-  const auto x = without_leading_ones(a.modes), y = without_leading_ones(b.modes);
-  return std::equal(x.begin(), x.end(), y.begin(), y.end(),
-                    [](const Mode& m, const Mode& n) { return m.extent == n.extent; });
+/// What a layout says, innermost first, before anything is done to it.
+CopyModes as_given(const Layout& l, bool is_dst) {
+  CopyModes out;
+  for (std::size_t i = l.modes.size(); i-- > 0;)
+    out.push_back({l.modes[i].extent, is_dst ? l.modes[i].stride_bytes : 0, is_dst ? 0 : l.modes[i].stride_bytes});
+  return out;
 }
 
-Canonical canonicalize(const Layout& dst, const Layout& src, std::int64_t dst_align, std::int64_t src_align,
-                       UnitRule rule, Shapes shapes) {
+/// The form as it is now, as the step `name`; nothing where nobody asks for steps.
+void tell(std::vector<CanonicalStep>* steps, std::string_view name, const Canonical& c) {
+  if (steps != nullptr) steps->push_back({name, c.modes, c.src_modes, c.two_sided, c.dst_offset, c.src_offset});
+}
+void tell(std::vector<CanonicalStep>* steps, std::string_view name, const Layout& dst, const Layout& src,
+          const CopyModes& dst_modes, const CopyModes& src_modes) {
+  if (steps != nullptr) steps->push_back({name, dst_modes, src_modes, true, dst.offset_bytes, src.offset_bytes});
+}
+CopyModes of_side(const Side& side, bool is_dst) {
+  CopyModes out;
+  for (const Mode& m : side) out.push_back({m.extent, is_dst ? m.stride_bytes : 0, is_dst ? 0 : m.stride_bytes});
+  return out;
+}
+
+Canonical canonical_form(const Layout& dst, const Layout& src, std::int64_t dst_align, std::int64_t src_align,
+                         UnitRule rule, Shapes shapes, std::vector<CanonicalStep>* steps) {
   validate(dst);
   validate(src);
   require_paired(dst, src, shapes);
@@ -160,6 +177,7 @@ Canonical canonicalize(const Layout& dst, const Layout& src, std::int64_t dst_al
       throw ArgumentError(fmt::format("an alignment of {} bytes; promise a power of two", a));
 
   Canonical c;
+  if (steps != nullptr) tell(steps, "given", dst, src, as_given(dst, true), as_given(src, false));
   if (dst.elements() == 0) return c;
   for (const Layout* l : {&dst, &src})
     if (magnitude(l->offset_bytes) > kMaxBytes)
@@ -170,14 +188,21 @@ Canonical canonicalize(const Layout& dst, const Layout& src, std::int64_t dst_al
   c.src_offset = src.offset_bytes;
   const Side dst_side = own_modes(dst);
   const Side src_side = own_modes(src);
+  if (steps != nullptr) tell(steps, "drop", dst, src, of_side(dst_side, true), of_side(src_side, false));
   if (refine(dst_side, src_side, &c.modes)) {
+    tell(steps, "refine", c);
     make_dst_positive(c);
-    sort_and_merge(c.modes);
+    tell(steps, "flip", c);
+    sort_by_dst(c.modes);
+    tell(steps, "sort", c);
+    merge_neighbours(c.modes);
+    tell(steps, "merge", c);
   } else {
     c.two_sided = true;
     c.modes.clear();
     for (const Mode& m : dst_side) c.modes.push_back({m.extent, m.stride_bytes, 0});
     for (const Mode& m : src_side) c.src_modes.push_back({m.extent, 0, m.stride_bytes});
+    tell(steps, "refine", c);
   }
   c.dst_align = static_cast<std::int32_t>(power_of_two_divisor(c.dst_offset, std::min<std::int64_t>(dst_align, 128)));
   c.src_data_align = static_cast<std::int32_t>(std::min<std::int64_t>(src_align, 128));
@@ -193,7 +218,28 @@ Canonical canonicalize(const Layout& dst, const Layout& src, std::int64_t dst_al
     set_unit(c, dst.element.size_bytes, rule);
     c.units = dst.elements() * dst.element.size_bytes / c.dst_unit;
   }
+  tell(steps, "unit", c);
   return c;
+}
+
+}  // namespace
+
+bool equal_shapes(const Layout& a, const Layout& b) noexcept {
+  const auto x = without_leading_ones(a.modes), y = without_leading_ones(b.modes);
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                    [](const Mode& m, const Mode& n) { return m.extent == n.extent; });
+}
+
+Canonical canonicalize(const Layout& dst, const Layout& src, std::int64_t dst_align, std::int64_t src_align,
+                       UnitRule rule, Shapes shapes) {
+  return canonical_form(dst, src, dst_align, src_align, rule, shapes, nullptr);
+}
+
+std::vector<CanonicalStep> canonical_steps(const Layout& dst, const Layout& src, std::int64_t dst_align,
+                                           std::int64_t src_align, UnitRule rule) {
+  std::vector<CanonicalStep> steps;
+  canonical_form(dst, src, dst_align, src_align, rule, Shapes::kOfOneCount, &steps);
+  return steps;
 }
 
 detail::FixedVector<std::uint8_t, kMaxCopyModes> modes_by_src_stride(const Canonical& c) {

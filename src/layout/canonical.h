@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <restride/layout.hpp>
 
@@ -70,6 +72,22 @@ bool equal_shapes(const Layout& a, const Layout& b) noexcept;
 /// Cost: a few hundred nanoseconds at rank 4, a few microseconds at rank 64; allocates nothing unless it throws.
 Canonical canonicalize(const Layout& dst, const Layout& src, std::int64_t dst_align, std::int64_t src_align,
                        UnitRule rule = UnitRule::kAligned, Shapes shapes = Shapes::kOfOneCount);
+
+/// The form on its way, after one of its steps.
+struct CanonicalStep {
+  std::string_view name;  ///< given, drop, refine, flip, sort, merge, unit. Static text.
+  CopyModes modes;        ///< innermost first, as in Canonical
+  CopyModes src_modes;    ///< of src, where it has modes of its own at this step
+  bool two_sided = false;
+  std::int64_t dst_offset = 0;
+  std::int64_t src_offset = 0;
+};
+
+/// The steps that `canonicalize` takes from these layouts, told by its own code; the last one's modes are the canonical
+/// form's. Two-sided copies have no flip, sort and merge; copies of nothing the first step only. Drop also joins a
+/// side's neighbours in one stride. Errors as above; allocates.
+std::vector<CanonicalStep> canonical_steps(const Layout& dst, const Layout& src, std::int64_t dst_align,
+                                           std::int64_t src_align, UnitRule rule = UnitRule::kAligned);
 
 /// The order in which src is walked as it lies, for families and reports that look from that side: mode numbers of `c`
 /// by ascending |src_stride|, broadcast modes (stride 0) last.

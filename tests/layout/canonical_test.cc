@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include <vector>
 
 #include "tests/support/throws.h"
@@ -212,6 +214,48 @@ TEST(Canonicalize, NamesBothShapesAndBothRemedies) {
   EXPECT_FALSE(holds(message("f32 (6)", "f32 (3,2)"), "by axes"));
   EXPECT_TRUE(holds(message("f32 (6)", "f32 (5)"), "holds 6 elements", "has 5", "broadcast src"));
 }
+
+/// The names of the steps, and the modes behind each as text.
+std::string steps_of(const char* dst, const char* src) {
+  std::ostringstream out;
+  for (const layout::CanonicalStep& step : layout::canonical_steps(parse_layout(dst), parse_layout(src), 64, 64)) {
+    out << (step.name == "given" ? "" : "; ") << step.name;
+    for (const layout::CopyMode& m : step.modes) out << ' ' << m.extent << ':' << m.dst_stride << ',' << m.src_stride;
+    if (step.two_sided) out << " |";
+    for (const layout::CopyMode& m : step.src_modes) out << ' ' << m.extent << ':' << m.src_stride;
+  }
+  return out.str();
+}
+
+TEST(CanonicalSteps, TellEachStepOfOneCopy) {
+  EXPECT_EQ(steps_of("f32 (4,1,6):(-6,6,1)@18", "f32 (2,2,6):(48,24,1)"),
+            "given 6:4,0 1:24,0 4:-24,0 | 6:4 2:96 2:192; "
+            "drop 6:4,0 4:-24,0 | 6:4 4:96; "
+            "refine 6:4,4 4:-24,96; "
+            "flip 6:4,4 4:24,-96; "
+            "sort 6:4,4 4:24,-96; "
+            "merge 6:4,4 4:24,-96; "
+            "unit 3:8,8 4:24,-96");
+}
+
+TEST(CanonicalSteps, EndInTheCanonicalForm) {
+  for (const auto& [dst, src] : {std::pair{"f32 (64,512)", "f32 (64,512):(1,64)"},
+                                 {"f16 (4,5,6)", "f32 (4,5,6):(1,24,4)"},
+                                 {"f32 (2,3):(4,1)", "f32 (3,2):(4,1)"},
+                                 {"u8 (8)", "u8 (8)"}}) {
+    const layout::Canonical c = layout::canonicalize(parse_layout(dst), parse_layout(src), 64, 64);
+    const auto steps = layout::canonical_steps(parse_layout(dst), parse_layout(src), 64, 64);
+    ASSERT_FALSE(steps.empty());
+    EXPECT_EQ(steps.back().modes, c.modes) << dst;
+    EXPECT_EQ(steps.back().src_modes, c.src_modes) << dst;
+    EXPECT_EQ(steps.back().src_offset, c.src_offset) << dst;
+  }
+  EXPECT_EQ(steps_of("f32 (2,3):(4,1)", "f32 (3,2):(4,1)"),
+            "given 3:4,0 2:16,0 | 2:4 3:16; drop 3:4,0 2:16,0 | 2:4 3:16; refine 3:4,0 2:16,0 | 2:4 3:16; "
+            "unit 3:4,0 2:16,0 | 2:4 3:16");
+}
+
+TEST(CanonicalSteps, OfNothingAreTheLayouts) { EXPECT_EQ(steps_of("f32 (0)", "f32 (0)"), "given 0:4,0 | 0:4"); }
 
 }  // namespace
 }  // namespace restride::layout

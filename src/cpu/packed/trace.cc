@@ -1,0 +1,35 @@
+// What packed/staged does: a tile's runs of src into the stage, or read in place, and its runs of dst out of it.
+#include <vector>
+
+#include "src/cpu/packed/inside.h"
+#include "src/cpu/trace.h"
+
+namespace restride::cpu {
+
+void trace_packed(const PackedArgs& a, const TraceBase& on) {
+  plan::Trace& t = on.t;
+  on.set_pieces(a.tasks);
+  const NestCursor at(a.nest, t.piece);
+  const auto runs = std::make_unique<TileRuns>();
+  runs->lay_out(a, TileRuns::points_at(a, at));
+  for (std::int64_t r = 0; r < runs->src_runs(); ++r) {
+    const auto number = static_cast<std::int32_t>(r);
+    const std::int64_t from = on.src + at.src() + runs->src_offset(r), stage = r * runs->stage_run_bytes();
+    t.load(number, number, from, runs->src_run_bytes());
+    t.accesses.push_back(
+        {plan::Space::kStage, true, number, number, stage, static_cast<std::int32_t>(runs->stage_run_bytes())});
+    for (std::int64_t b = 0; b + a.dst_unit <= runs->stage_run_bytes(); b += a.dst_unit)
+      t.remember(stage + b, a.dst_unit, from + b / a.dst_unit * a.src_unit, number);
+  }
+  std::vector<std::int32_t> places(static_cast<std::size_t>(runs->units()));
+  runs->place_units(a.packed, places.data());
+  for (std::int64_t r = 0; r < runs->dst_runs(); ++r) {
+    const std::int64_t to = on.dst + at.dst() + runs->dst_offset(r);
+    const auto number = static_cast<std::int32_t>(r);
+    t.store(number, number, to, runs->dst_run() * a.dst_unit);
+    for (std::int64_t u = 0; u < runs->dst_run(); ++u)
+      t.unit_staged(number, to + u * a.dst_unit, places[static_cast<std::size_t>(r * runs->dst_run() + u)]);
+  }
+}
+
+}  // namespace restride::cpu

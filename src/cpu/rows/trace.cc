@@ -1,0 +1,40 @@
+// What the kernels of rows do, and run/pieces: some rows (or pieces of rows) in the order in which they are walked.
+#include <algorithm>
+#include <cstdlib>
+
+#include "src/cpu/trace.h"
+
+namespace restride::cpu {
+
+void trace_rows(const RowsArgs& a, const TraceBase& on) {
+  plan::Trace& t = on.t;
+  const std::int64_t row_bytes = a.units * a.dst_unit;
+  const std::int64_t each = std::clamp<std::int64_t>(4096 / row_bytes, 4, 16);
+  t.piece_is = "rows";
+  on.set_pieces((a.tasks + each - 1) / each);
+  const std::int64_t first = t.piece * each, last = std::min(first + each, a.tasks);
+  const bool records = a.record.bytes != 0;
+  const int part = records ? a.record.unit_bytes : a.dst_unit, parts = a.dst_unit / part;
+  if (records) t.src_unit = t.dst_unit = part;
+  NestCursor at(a.nest, first);
+  std::int32_t number = 0;
+  for (std::int64_t task = first; task < last; ++task, at.next(), ++number) {
+    const std::int64_t units = a.last_units != 0 && at.index(0) == a.nest[0].extent - 1 ? a.last_units : a.units;
+    t.units_of_piece += units * parts;
+    const std::int64_t dst = on.dst + at.dst(), src = on.src + at.src();
+    const std::int64_t read = records ? a.dst_unit : a.src_unit;  // of a unit
+    const bool dense_src = a.row_src_stride == read, dense_dst = a.row_dst_stride == a.dst_unit || !records;
+    const std::int64_t dst_step = records ? a.row_dst_stride : a.dst_unit;
+    if (dense_src) t.load(number, number, src, units * read);
+    if (dense_dst) t.store(number, number, dst, units * a.dst_unit);
+    for (std::int64_t u = 0; u < units && !t.full(); ++u) {
+      const std::int64_t to = dst + u * dst_step, from = src + u * a.row_src_stride;
+      if (!dense_src) t.load(number, number, from, read);
+      if (!dense_dst) t.store(number, number, to, a.dst_unit);
+      for (int p = 0; p < parts; ++p)
+        t.unit(number, to + p * part, from + (a.record.reversed ? parts - 1 - p : p) * part);
+    }
+  }
+}
+
+}  // namespace restride::cpu

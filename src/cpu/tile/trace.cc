@@ -1,0 +1,94 @@
+// What the kernels of tile do: a tile of the walk that they share, its rows read (into a stage, or in place), its
+// columns written.
+#include <algorithm>
+#include <vector>
+
+// The walk is compiled here for one instruction set; it has no vectors.
+#include "src/cpu/simd/transpose-inl.h"
+#include "src/cpu/tile/walk-inl.h"
+
+#include "src/cpu/trace.h"
+
+namespace restride::cpu {
+namespace {
+
+/// What the walk takes for the tensors; nothing is read there.
+std::uint8_t* far_from_null() {
+  return reinterpret_cast<std::uint8_t*>(std::uintptr_t{1} << 62);  // NOLINT(performance-no-int-to-ptr)
+}
+
+std::int64_t tiles_of(const TileArgs& a) {
+  std::int64_t down = 0, across = 0;
+  for (std::int64_t row = 0; row < a.rows; row += a.chunk_rows)
+    down += ceil_div(std::min(a.chunk_rows, a.rows - row), a.tile_rows);
+  for (std::int64_t col = 0; col < a.cols; col += a.band_cols)
+    across += ceil_div(std::min(a.band_cols, a.cols - col), a.tile_cols);
+  return a.nest.points() * down * across;
+}
+
+}  // namespace
+
+void trace_tiles(const TileArgs& a, const TraceBase& on) {
+  plan::Trace& t = on.t;
+  on.set_pieces(tiles_of(a));
+  std::uint8_t* const base = far_from_null();
+  // Tasks before the piece's have as many tiles each as the walk says; they are walked, too.
+  HWY_NAMESPACE::TileWalk walk(a, base, base, 0, a.tasks);
+  HWY_NAMESPACE::TilePlace tile;
+  for (std::int64_t n = 0; n <= t.piece; ++n)
+    if (!walk.next(&tile)) return;
+  const bool records = a.record.bytes != 0, staged = a.source == Source::kStaged || a.cast_run != nullptr;
+  const int part = records ? a.record.unit_bytes : a.dst_unit, parts = a.dst_unit / part;
+  if (records) t.src_unit = t.dst_unit = part;
+  // Casts convert on the way into the stage; records lie there in their cells.
+  const std::int64_t stage_unit = records ? a.src_unit : a.dst_unit;
+  const std::int64_t row_bytes = (tile.cols - 1) * a.src_unit + (records ? a.dst_unit : a.src_unit);
+  const std::int64_t src = on.src + (tile.src - base), dst = on.dst + (tile.dst - base);
+  for (std::int64_t r = 0; r < tile.rows; ++r) {
+    const auto number = static_cast<std::int32_t>(r);
+    const std::int64_t row = src + tile.row_offsets[r];
+    t.load(number, number, row, row_bytes);
+    if (!staged) continue;
+    t.accesses.push_back(
+        {plan::Space::kStage, true, number, number, r * kStagePitch,
+         static_cast<std::int32_t>((tile.cols - 1) * stage_unit + (records ? a.dst_unit : stage_unit))});
+    for (std::int64_t c = 0; c < tile.cols; ++c)
+      t.remember(r * kStagePitch + c * stage_unit, a.dst_unit, row + c * a.src_unit, number);
+  }
+  std::vector<std::int64_t> columns(static_cast<std::size_t>(tile.cols));
+  fill_offsets(a.col_set, Side::kDst, tile.band_first_col + tile.first_col, tile.cols, columns.data());
+  for (std::int64_t c = 0; c < tile.cols; ++c) {
+    const std::int64_t to = dst + columns[static_cast<std::size_t>(c)] + tile.first_row * a.dst_unit;
+    t.store(static_cast<std::int32_t>(c), static_cast<std::int32_t>(c), to, tile.rows * a.dst_unit);
+    for (std::int64_t r = 0; r < tile.rows; ++r)
+      for (int p = 0; p < parts; ++p) {
+        const std::int64_t put = to + r * a.dst_unit + p * part;
+        const std::int64_t in_record = (a.record.reversed ? parts - 1 - p : p) * part;
+        const auto number = static_cast<std::int32_t>(c);
+        t.units.push_back({src + tile.row_offsets[r] + c * a.src_unit + in_record, put,
+                           staged ? r * kStagePitch + c * stage_unit + in_record : -1, static_cast<std::int32_t>(r),
+                           number});
+      }
+  }
+}
+
+void trace_matrices(const MatrixArgs& a, const TraceBase& on) {
+  plan::Trace& t = on.t;
+  t.piece_is = a.last_cols != 0 ? "band" : "matrix";
+  on.set_pieces(a.tasks);
+  const NestCursor at(a.nest, t.piece);
+  const std::int64_t cols = a.last_cols != 0 && at.index(0) == a.nest[0].extent - 1 ? a.last_cols : a.cols;
+  const std::int64_t src = on.src + at.src(), dst = on.dst + at.dst();
+  for (std::int64_t r = 0; r < a.rows; ++r)
+    t.load(static_cast<std::int32_t>(r), static_cast<std::int32_t>(r), src + r * a.row_src_stride, cols * a.src_unit);
+  t.units_of_piece = cols * a.rows;
+  for (std::int64_t c = 0; c < cols; ++c) {
+    t.store(static_cast<std::int32_t>(c), static_cast<std::int32_t>(c), dst + c * a.col_dst_stride,
+            a.rows * a.dst_unit);
+    for (std::int64_t r = 0; r < a.rows && !t.full(); ++r)
+      t.units.push_back({src + r * a.row_src_stride + c * a.src_unit, dst + c * a.col_dst_stride + r * a.dst_unit, -1,
+                         static_cast<std::int32_t>(r), static_cast<std::int32_t>(c)});
+  }
+}
+
+}  // namespace restride::cpu

@@ -1,0 +1,37 @@
+// What the CPU's kernels do, told by their arguments and by the functions that tell them their blocks: for drawings and
+// tests. Compiled into restride_trace, not into the library.
+#pragma once
+
+#include <cstdint>
+
+#include "src/cpu/families.h"
+#include "src/plan/trace.h"
+
+namespace restride::cpu {
+
+/// Piece number `piece` of a prepared copy of `c`: a tile, a block, or some tasks that follow each other. A piece that
+/// the copy lacks counts as its last. Accesses are runs of bytes, as long as they lie side by side; a thread is the
+/// number of a run of src, so that what was read together is seen to be together. Vectors are not told.
+plan::Trace trace(const CpuArgs& args, const layout::Canonical& c, std::int64_t piece);
+
+// A family's pieces, by its arguments (<family>/trace.cc). `t` has the units' sizes and the piece that is asked for;
+// `dst` and `src` are the canonical bases, shifted.
+struct TraceBase {
+  plan::Trace& t;
+  std::int64_t dst = 0, src = 0;
+
+  void set_pieces(std::int64_t pieces) const {
+    t.pieces = t.blocks = pieces;
+    if (t.piece >= pieces) t.piece = pieces - 1;
+  }
+};
+void trace_run(const RunArgs& a, const TraceBase& on);
+void trace_rows(const RowsArgs& a, const TraceBase& on);
+void trace_tiles(const TileArgs& a, const TraceBase& on);
+void trace_matrices(const MatrixArgs& a, const TraceBase& on);
+void trace_packed(const PackedArgs& a, const TraceBase& on);
+void trace_buffered(const BufferedArgs& a, const TraceBase& on);
+void trace_channels(const ChannelsArgs& a, const TraceBase& on);
+void trace_gather(const GatherArgs& a, const TraceBase& on);
+
+}  // namespace restride::cpu

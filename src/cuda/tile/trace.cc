@@ -1,0 +1,263 @@
+// What tile's kernels do, told by their maps.
+#include <algorithm>
+
+#include "src/cuda/kernels.h"
+#include "src/cuda/trace.h"
+
+namespace restride::cuda {
+namespace {
+
+/// A tile and where it lies.
+struct Here {
+  const TileArgs& a;
+  TilePlace place;
+  std::int64_t src = 0;  ///< of the tile's first row of src, its first unit
+  std::int64_t dst = 0;  ///< of unit 0 along d of the tile's first row of dst
+  int units;             ///< of dst, in a word
+  int across;            ///< rows of dst that a lane makes at once
+
+  Here(const TileArgs& args, const plan::Trace& t, std::int64_t pixel = 0)
+      : a(args),
+        place(tile_place(args, static_cast<std::uint32_t>(t.piece))),
+        units(kWordBytes / t.dst_unit),
+        across(t.src_unit < 4 ? 4 / t.src_unit : 1) {
+    const Offsets batch = offsets(a.batch, place.batch);
+    src = a.src_offset + batch.src + place.d * a.src_pitch + std::int64_t{place.s} * (pixel != 0 ? pixel : t.src_unit);
+    dst = a.dst_offset + batch.dst + place.s * a.dst_pitch;
+  }
+};
+
+/// tile/aligned's loads, and tile/chains': words along rows of src, into lines of the stage.
+template <class RowOf, class StageByte>
+void load_lines(const Here& h, plan::Trace& t, RowOf row_of, StageByte stage_byte) {
+  const int row_words = h.a.tile_s * t.src_unit / kWordBytes, rows_a_step = t.threads / row_words;
+  for (std::int32_t step = 0; step * rows_a_step < h.a.tile_d; ++step)
+    for (std::int32_t thread = 0; thread < t.threads; ++thread) {
+      const std::int32_t row = thread / row_words + step * rows_a_step, byte = thread % row_words * kWordBytes;
+      if (h.place.d + row >= h.a.d_extent || tile_units_left(h.a, h.place, byte / t.src_unit) <= 0) continue;
+      load_word_staged(t, step, thread, row_of(row) + byte, kWordBytes, h.a.src_first, h.a.src_last,
+                       stage_byte(row, byte));
+    }
+}
+
+/// The way out of lines of the stage, of all kernels whose rows lie on words: write_tile in stage.cuh.
+template <class RowOf, class StageByte>
+void store_lines(const Here& h, plan::Trace& t, RowOf row_of, StageByte stage_byte) {
+  const int units = h.units, across = h.across, groups = h.a.tile_d / units;
+  const int log = tile_store_log(groups, (h.a.d_extent - h.place.d + units - 1) / units);
+  for (std::int32_t step = 0; step < groups * h.a.tile_s / across / t.threads; ++step)
+    for (std::int32_t thread = 0; thread < t.threads; ++thread) {
+      const TileStore at = tile_line_store(step, thread, t.threads, log, h.a.tile_s / across);
+      const int s = at.s * across, d = h.place.d + at.word * units;
+      if (d >= h.a.d_extent || h.place.s + s >= h.a.s_extent) continue;
+      for (int j = 0; j < units; ++j)
+        t.take(step * units + j, thread, stage_byte(at.word * units + j, s * t.src_unit), across * t.src_unit);
+      const int last = std::min(units, h.a.d_extent - d);
+      for (int i = 0; i < across && h.place.s + s + i < h.a.s_extent; ++i) {
+        const std::int64_t to = row_of(s + i) + std::int64_t{d} * t.dst_unit;
+        t.store(step * across + i, thread, to, last * t.dst_unit);
+        for (int j = 0; j < last; ++j)
+          t.unit_staged(thread, to + j * t.dst_unit, stage_byte(at.word * units + j, (s + i) * t.src_unit));
+      }
+    }
+}
+
+auto pitched(std::int64_t first, std::int64_t pitch) {
+  return [=](std::int64_t row) { return first + row * pitch; };
+}
+
+/// The stage of the kernels for rows on words.
+auto lines_of(const Here& h) {
+  return [&h](std::int32_t row, std::int32_t byte) { return tile_stage_byte(row, byte, h.units, h.a.tile_d); };
+}
+
+/// The loads of the kernels for rows that start anywhere: load_tile in load.cuh.
+void load_rows(const Here& h, plan::Trace& t) {
+  const std::int64_t from = h.src - h.a.halo * h.a.src_pitch, low = from & 15;
+  const std::int64_t row_bytes = std::int64_t{std::min(h.a.tile_s, h.a.s_extent - h.place.s)} * t.src_unit;
+  const auto items = static_cast<std::int32_t>((h.a.halo + h.a.tile_d) * h.a.row_words.divisor);
+  for (std::int32_t item = 0; item < items; ++item) {
+    const TileLoad at = tile_load(h.a, static_cast<std::uint32_t>(item));
+    const int d = h.place.d - h.a.halo + at.row;
+    if (at.row < (h.a.halo != 0 ? 1 : 0) || d < 0 || d >= h.a.d_extent) continue;
+    const std::int64_t row = from + at.row * h.a.src_pitch, off = at.word * kWordBytes - (row & 15);
+    if (off >= row_bytes) continue;
+    load_word_staged(t, item / t.threads, item % t.threads, row + off, kWordBytes, h.a.src_first, h.a.src_last,
+                     low + tile_row_base(h.a, at.row, h.units) + off);
+  }
+}
+
+/// tile/unaligned: words of dst collected unit by unit; tile/registers: `across` rows of them at once, by 4 bytes.
+void store_collected(const Here& h, plan::Trace& t, int across) {
+  const int units = h.units, words = h.a.tile_d / units;
+  const std::int64_t low = (h.src - h.a.halo * h.a.src_pitch) & 15;
+  for (std::int32_t item = 0; item < words * h.a.tile_s / across; ++item) {
+    const TileStore at = tile_store(item, words / 8, h.a.tile_s / across);
+    const std::int32_t step = item / t.threads, thread = item % t.threads, s = at.s * across;
+    if (h.place.s + s >= h.a.s_extent) continue;
+    const std::int64_t row = h.dst + s * h.a.dst_pitch;
+    const int skew = static_cast<int>(row & h.a.skew_mask) / t.dst_unit;
+    const int local = at.word * units - skew + h.a.halo, d = h.place.d + local - h.a.halo;
+    const int first = std::max(-d, 0), last = std::min(units, h.a.d_extent - d);
+    if (first >= last) continue;
+    const auto place = [&](int j) { return low + tile_row_base(h.a, local + j, units) + s * t.src_unit; };
+    for (int j = across > 1 ? 0 : first; j < (across > 1 ? units : last); ++j)
+      t.take(step * units + j, thread, place(j), across * t.src_unit);
+    for (int i = 0; i < across && h.place.s + s + i < h.a.s_extent; ++i) {
+      const std::int64_t to = row + i * h.a.dst_pitch + std::int64_t{d} * t.dst_unit;
+      t.store(step * across + i, thread, to + first * t.dst_unit, std::int64_t{last - first} * t.dst_unit);
+      for (int j = first; j < last; ++j) t.unit_staged(thread, to + j * t.dst_unit, place(j) + i * t.src_unit);
+    }
+  }
+}
+
+/// Threads of tile/chains' instance.
+std::int32_t chain_threads(int unit, const TileArgs& a) {
+#define RESTRIDE_X(bytes, d, s, threads, blocks) \
+  if (unit == bytes && a.tile_d == d && a.tile_s == s) return threads;
+  RESTRIDE_CHAIN_SHAPES(RESTRIDE_X)
+#undef RESTRIDE_X
+  return kTileThreads;
+}
+
+}  // namespace
+
+void trace_tiles(const TileArgs& a, const CudaArgs& args, plan::Trace& t) {
+  set_pieces(t, a.tiles, a.tiles, kTileThreads);
+  const Here h(a, t);
+  if (args.kernel->name.text == "tile/aligned") {
+    load_lines(h, t, pitched(h.src, a.src_pitch), lines_of(h));
+    store_lines(h, t, pitched(h.dst, a.dst_pitch), lines_of(h));
+    return;
+  }
+  load_rows(h, t);
+  store_collected(h, t, args.kernel->name.text == "tile/registers" ? h.across : 1);
+}
+
+void trace_bulk_tiles(const BulkTileArgs& b, plan::Trace& t) {
+  const TileArgs& a = b.tile;
+  set_pieces(t, a.tiles, b.stages == 1 ? a.tiles : a.blocks, kTileThreads);
+  const Here h(a, t);
+  const int groups = a.tile_d / h.units;
+  const TileTensor tensor = tile_tensor(a, t.src_unit, h.units);
+  for (int box = 0; box < a.tile_s * t.src_unit / kLineBytes; ++box) {
+    const TileBox corner = tile_box(a, h.place, box, t.src_unit, h.units);
+    for (int row = 0; row < h.units; ++row)
+      for (int group = 0; group < groups; ++group)
+        for (int byte = 0; byte < kLineBytes; byte += kWordBytes) {
+          const std::int64_t at[5] = {corner.at[0] + byte, corner.at[1] + group, corner.at[2] + row, corner.at[3],
+                                      corner.at[4]};
+          std::int64_t from = a.src_offset;
+          bool inside = true;
+          for (int m = 0; m < 5; ++m) {
+            inside = inside && at[m] < tensor.extent[m];
+            from += at[m] * tensor.stride_bytes[m];
+          }
+          if (inside)
+            t.load_staged(box, plan::kEngine, from, std::min<std::int64_t>(kWordBytes, tensor.extent[0] - at[0]),
+                          tile_stage_byte(group * h.units + row, box * kLineBytes + byte, h.units, a.tile_d));
+        }
+  }
+  store_lines(h, t, pitched(h.dst, a.dst_pitch), lines_of(h));
+}
+
+void trace_chains(const ChainArgs& c, plan::Trace& t) {
+  const TileArgs& a = c.tile;
+  set_pieces(t, a.tiles, a.tiles, chain_threads(t.dst_unit, a));
+  const Here h(a, t);
+  const Offsets batch = offsets(a.batch, h.place.batch);
+  const int groups = a.tile_d / h.units;
+  const auto stage = [&](std::int32_t row, std::int32_t byte) { return chain_stage_byte(row, byte, h.units, groups); };
+  load_lines(
+      h, t,
+      [&](std::int32_t row) {
+        return a.src_offset + batch.src + std::int64_t{h.place.s} * t.src_unit +
+               chain_offset(c.src_rows, static_cast<std::uint32_t>(h.place.d + row));
+      },
+      stage);
+  store_lines(
+      h, t,
+      [&](std::int32_t s) {
+        return a.dst_offset + batch.dst + chain_offset(c.dst_rows, static_cast<std::uint32_t>(h.place.s + s));
+      },
+      stage);
+}
+
+void trace_pixel_tiles(const PixelTileArgs& p, plan::Trace& t) {
+  const TileArgs& a = p.tile;
+  const int pixel = p.pixel_bytes, unit = t.dst_unit;
+  set_pieces(t, a.tiles, a.tiles, kTileThreads);
+  const Here h(a, t, pixel);
+  const std::int64_t from = h.src - a.halo * a.src_pitch, low = from & 15;
+  const TileShape block = pixel_block(pixel);
+  const int rows = std::min(a.halo + a.tile_d, a.d_extent - h.place.d + a.halo);
+  const int s_count = std::min(a.tile_s, a.s_extent - h.place.s);
+  for (std::int32_t step = 0; step * (kTileThreads / 8) < rows; ++step)
+    for (std::int32_t thread = 0; thread < kTileThreads; ++thread) {
+      const TileLoad at = pixel_load(step, thread);
+      if (at.row >= rows || h.place.d - a.halo + at.row < 0) continue;
+      const std::int64_t row = from + at.row * a.src_pitch, off = at.word * kWordBytes - (row & 15);
+      if (off < s_count * pixel)
+        load_word_staged(t, step, thread, row + off, kWordBytes, a.src_first, a.src_last,
+                         low + tile_row_base(a, at.row, block.d) + off);
+    }
+  // A lane's block of pixels, taken from rows of src and, when all have taken theirs, put where rows of dst are.
+  struct Turned {
+    std::int64_t to, src;
+    std::int32_t thread, loader, step;
+  };
+  std::vector<Turned> turned;
+  const int groups = (rows + pixel_group(pixel) - 1) / pixel_group(pixel), warps = kTileThreads / 32;
+  for (std::int32_t group = 0; group < groups; ++group)
+    for (std::int32_t lane = 0; lane < 32; ++lane) {
+      const PixelBlock at = pixel_place(group, lane, pixel);
+      const std::int32_t thread = group % warps * 32 + lane, words = block.d * pixel / 4;
+      for (int j = 0; j < block.d; ++j) {
+        const std::int64_t first = low + tile_row_base(a, at.d, block.d) + j * a.row_pitch + at.s * pixel;
+        for (int w = 0; w < 3; ++w) t.take(((group / warps) * block.d + j) * 3 + w, thread, (first + 4 * w) & ~3, 4);
+        for (int i = 0; i < block.s; ++i)
+          for (int b = 0; b < pixel; b += unit) {
+            const std::int64_t found = first + i * pixel + (p.backwards ? pixel - unit - b : b);
+            const std::int64_t to = pixel_line(at.s + i, pixel) + (at.d + j) * pixel + b;
+            if (t.source_of(found) >= 0)
+              turned.push_back({to, t.source_of(found), thread, t.loader_of(found),
+                                ((group / warps) * block.s + i) * words + (j * pixel + b) / 4});
+          }
+      }
+    }
+  for (std::size_t i = 0; i < turned.size(); ++i) {
+    const Turned& u = turned[i];
+    if (u.to % 4 == 0) t.put(u.step, u.thread, u.to, 4, u.src, u.loader);
+  }
+  for (const Turned& u : turned) t.remember(u.to, unit, u.src, u.loader);
+  const auto store = [&](std::int32_t step, std::int32_t thread, std::int32_t s, std::int64_t row, std::int64_t byte,
+                         std::int64_t bytes) {
+    const std::int64_t line = pixel_line(s, pixel) + (a.halo - h.place.d) * pixel + byte;
+    t.take(step, thread, line & ~std::int64_t{15}, 16);
+    if ((line & 15) != 0) t.take(step, thread, (line & ~std::int64_t{15}) + 16, 16);
+    t.store(step, thread, row + byte, bytes);
+    for (std::int64_t b = 0; b < bytes; b += unit) t.unit_staged(thread, row + byte + b, line + b);
+  };
+  const int words = a.tile_d * pixel / kWordBytes;
+  const std::int64_t row_bytes = std::int64_t{a.d_extent} * pixel;
+  for (std::int32_t row_step = 0; row_step * (kTileThreads / 16) < a.tile_s; ++row_step)
+    for (std::int32_t word_step = 0; word_step * 16 < words; ++word_step)
+      for (std::int32_t thread = 0; thread < kTileThreads; ++thread) {
+        const TileStore at = pixel_store(word_step, row_step, thread);
+        if (at.s >= s_count || at.word >= words) continue;
+        const std::int64_t row = h.dst + at.s * a.dst_pitch;
+        const std::int64_t byte = std::int64_t{h.place.d} * pixel - (row & a.skew_mask) + at.word * kWordBytes;
+        if (byte >= 0 && byte + kWordBytes <= row_bytes)
+          store(row_step * 64 + word_step, thread, at.s, row, byte, kWordBytes);
+      }
+  for (std::int32_t s = 0; s < s_count; ++s) {
+    const std::int64_t row = h.dst + s * a.dst_pitch, first = std::int64_t{h.place.d} * pixel - (row & a.skew_mask);
+    const PixelEnds ends = pixel_ends(row, row_bytes);
+    const std::int32_t thread = s * 16 % kTileThreads;
+    if (h.place.d == 0 && ends.head > 0) store(4096, thread, s, row, 0, ends.head);
+    if (ends.tail >= first && ends.tail < first + std::int64_t{a.tile_d} * pixel && ends.tail < row_bytes)
+      store(4097, thread, s, row, ends.tail, row_bytes - ends.tail);
+  }
+}
+
+}  // namespace restride::cuda

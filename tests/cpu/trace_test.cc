@@ -1,0 +1,100 @@
+// What is told of each of the CPU's kernels is the copy, and what a piece of tasks stores is what its code writes.
+#include "src/cpu/trace.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "src/api/plan_impl.h"
+#include "tests/support/trace_replay.h"
+
+namespace restride {
+namespace {
+
+/// A plan for the CPU; shapes may differ.
+Plan made(const char* dst, const char* src, const char* kernel) {
+  Options options;
+  options.device = DeviceKind::kCpu;
+  options.family = kernel;
+  options.reshape = true;
+  return Plan(parse_layout(dst), parse_layout(src), options);
+}
+
+struct Case {
+  const char* kernel;
+  const char* dst;
+  const char* src;
+};
+
+constexpr Case kCases[] = {
+    {"run/units", "f32 (1000)", "f32 (1000)"},
+    {"run/units", "f64 (900)", "u8 (900)"},
+    {"run/pieces", "f32 (40000)", "f32 (40000)"},
+    {"rows/units", "u8 (5,77,3)", "u8 (5,77,3):(308,4,1)"},
+    {"rows/units", "f32 (30,100)", "f32 (30,100):(-100,-1)@2999"},
+    {"rows/units", "f16 (20,90)", "f32 (20,90):(1,20)"},
+    {"rows/records", "u8 (5,77,3)", "u8 (5,77,3):(308,4,1)"},
+    {"rows/records", "u8 (5,77,3)", "u8 (5,77,3):(231,3,-1)@2"},
+    {"rows/records", "u8 (50,3):(4,1)", "u8 (50,3)"},
+    {"packed/staged", "f32 (37,7,5)", "f32 (37,7,5):(35,1,7)"},
+    {"packed/staged", "u8 (9,33,65)", "u8 (9,33,65):(2145,1,33)"},
+    {"packed/staged", "f32 (50,9,7)", "f16 (50,9,7):(63,1,9)"},
+    {"tile/units", "f32 (32,64)", "f32 (32,64):(1,32)"},
+    {"tile/units", "f32 (300,517)", "f32 (300,517):(1,300)"},
+    {"tile/units", "f16 (3,130,77)", "f32 (3,130,77):(10010,1,130)"},
+    {"tile/units", "u8 (130,231)", "u8 (130,231):(-1,130)@129"},
+    {"tile/matrices", "f32 (32,64)", "f32 (32,64):(1,32)"},
+    {"tile/matrices", "f32 (200,333)", "f32 (200,333):(1,200)"},
+    {"tile/records", "u8 (64,96,3)", "u8 (64,96,3):(3,192,1)"},
+    {"tile/records", "u8 (64,96,3)", "u8 (64,96,3):(3,192,-1)@2"},
+    {"buffered/blocks", "f32 (5,77,29)", "f32 (5,77,29):(2233,1,77)"},
+    {"buffered/blocks", "u8 (26,3,4,14,18)", "u8 (26,3,4,14,18):(1,26,78,312,4368)"},
+    {"channels/split", "u8 (3,500)", "u8 (3,500):(1,3)"},
+    {"channels/split", "f32 (3,500)", "u8 (3,500):(-1,4)@2"},
+    {"channels/join", "u8 (500,3)", "u8 (500,3):(1,500)"},
+    {"gather/units", "f32 (2,3):(4,1)", "f32 (3,2):(4,1)"},
+    {"gather/units", "f32 (3,4,5,6):(-120,5,1,20)@240", "f32 (3,4,5,6):(2,-30,6,120)@90"},
+};
+
+TEST(CpuTrace, OfEveryKernelMovesEveryUnitOnce) {
+  std::set<std::string_view> told;
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(std::string(c.kernel) + ": " + c.dst + " from " + c.src);
+    const Plan plan = made(c.dst, c.src, c.kernel);
+    const Plan::Impl& p = plan.impl();
+    test::expect_whole_copy(p.dst, p.src, [&](std::int64_t piece) { return cpu::trace(p.cpu, p.canonical, piece); });
+    if (testing::Test::HasFatalFailure()) return;
+    told.insert(c.kernel);
+  }
+  EXPECT_EQ(told.size(), cpu::kKernelCount) << "a kernel of which nothing is told";
+}
+
+TEST(CpuTrace, OfPlansThatStreamMovesEveryUnitOnce) {
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(std::string(c.kernel) + ": " + c.dst + " from " + c.src);
+    const Plan plan = made(c.dst, c.src, c.kernel);
+    plan::Decision decision = plan.impl().decision;
+    for (plan::Param& param : decision.chosen.params)
+      if (param.id == plan::ParamId::kStream) param.value = 1;
+    const auto streamed = api::with_decision(plan.impl(), decision);
+    test::expect_whole_copy(streamed->dst, streamed->src,
+                            [&](std::int64_t piece) { return cpu::trace(streamed->cpu, streamed->canonical, piece); });
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(CpuTrace, OfNothingHasNoPieces) {
+  const Plan plan(parse_layout("f32 (0,3)"), parse_layout("f32 (0,3)"));
+  EXPECT_EQ(cpu::trace(plan.impl().cpu, plan.impl().canonical, 0).pieces, 0);
+}
+
+TEST(CpuTrace, OfAPieceBehindTheLastIsTheLast) {
+  const Plan plan = made("f32 (300,517)", "f32 (300,517):(1,300)", "tile/units");
+  const plan::Trace t = cpu::trace(plan.impl().cpu, plan.impl().canonical, 1 << 30);
+  EXPECT_EQ(t.piece, t.pieces - 1);
+  EXPECT_FALSE(t.units.empty());
+}
+
+}  // namespace
+}  // namespace restride
