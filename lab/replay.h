@@ -20,6 +20,7 @@
 
 #include "lab/maps/access.h"
 #include "lab/traffic.h"
+#include "src/plan/trace.h"
 
 namespace restride::lab {
 
@@ -140,6 +141,50 @@ Traffic count_traffic(const Map& map, std::int64_t max_tiles = 256) {
     }
   }
   return {loads.mean(), stores.mean(), puts.mean(), gets.mean(), puts.degree(), gets.degree()};
+}
+
+/// What the threads do to one tile, access by access, for drawings.
+template <class Map>
+plan::Trace trace_tile(const Map& map, std::int64_t tile) {
+  constexpr int kSrc = Map::kElementBytes, kDst = dst_element_bytes<Map>();
+  plan::Trace out;
+  out.piece = std::min(tile, map.tiles() - 1);
+  out.pieces = out.blocks = map.tiles();
+  out.threads = Map::kThreads;
+  out.src_unit = kSrc;
+  out.dst_unit = kDst;
+  const int t = static_cast<int>(out.piece);
+  for (int step = 0; step < Map::kLoads; ++step)
+    for (int thread = 0; thread < Map::kThreads; ++thread) {
+      const Access a = map.load(t, thread, step);
+      const int who = engine_loads<Map>() ? plan::kEngine : thread;
+      if (a.elems == 0) continue;
+      if constexpr (Map::kStageBytes > 0)
+        out.load_staged(step, who, a.byte, a.elems * kSrc, map.put(thread, step));
+      else
+        out.load(step, who, a.byte, a.elems * kSrc);
+    }
+  if constexpr (Map::kStageBytes > 0)
+    for (int step = 0; step < Map::kGets; ++step)
+      for (int thread = 0; thread < Map::kThreads; ++thread)
+        if (map.store(t, thread, store_of_get<Map>(step)).elems > 0)
+          out.take(step, thread, map.get(thread, step), Map::kGetBytes);
+  for (int step = 0; step < Map::kStores; ++step)
+    for (int thread = 0; thread < Map::kThreads; ++thread) {
+      const Access to = map.store(t, thread, step);
+      if (to.elems == 0) continue;
+      out.store(step, thread, to.byte, to.elems * kDst);
+      for (int e = 0; e < to.elems; ++e) {
+        if constexpr (Map::kStageBytes == 0)
+          out.unit(thread, to.byte + e * kDst, map.load(t, thread, step).byte + e * kSrc);
+        else if constexpr (requires { map.stage_of(thread, step, e); })
+          out.unit_staged(thread, to.byte + e * kDst, map.stage_of(thread, step, e));
+        else
+          out.unit_staged(thread, to.byte + e * kDst, map.get(thread, step));
+      }
+    }
+  out.units_of_piece = static_cast<std::int64_t>(out.units.size());
+  return out;
 }
 
 }  // namespace restride::lab

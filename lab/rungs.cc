@@ -61,29 +61,49 @@ Traffic traffic_if_wide(const Matrix& shape, int element_bytes) {
 template <int kBytes>
 using Strided = CopyStrided<kBytes>;
 
+template <template <int> class Map>
+plan::Trace tile_of(const Matrix& shape, int element_bytes, std::int64_t tile) {
+  switch (element_bytes) {
+    case 1: return trace_tile(Map<1>(shape), tile);
+    case 2: return trace_tile(Map<2>(shape), tile);
+    default: return trace_tile(Map<4>(shape), tile);
+  }
+}
+
+template <template <int> class Map>
+plan::Trace tile_if_wide(const Matrix& shape, int element_bytes, std::int64_t tile) {
+  const int vector = 16 / element_bytes;
+  if (shape.rows % vector == 0 && shape.cols % vector == 0) return tile_of<Map>(shape, element_bytes, tile);
+  return tile_of<AlongDst>(shape, element_bytes, tile);
+}
+
 Traffic no_traffic(const Matrix&, int) { return {}; }
 Traffic cast_traffic(const Matrix& shape, int) { return count_traffic(CopyStrided<4, 2>(shape)); }
+plan::Trace cast_tile(const Matrix& shape, int, std::int64_t tile) {
+  return trace_tile(CopyStrided<4, 2>(shape), tile);
+}
 
 constexpr Rung kRungs[] = {
-    {"memcpy", Moves::kCopy, false, no_traffic, RESTRIDE_LAUNCH(memcpy)},
-    {"copy_simple", Moves::kCopy, false, traffic_of<CopyElement>, RESTRIDE_LAUNCH(copy_simple)},
-    {"copy_tile", Moves::kCopy, false, traffic_of<CopyTile>, RESTRIDE_LAUNCH(copy_tile)},
-    {"copy_shared", Moves::kCopy, false, traffic_of<CopyThroughStage>, RESTRIDE_LAUNCH(copy_shared)},
-    {"naive", Moves::kTranspose, false, traffic_of<Naive>, RESTRIDE_LAUNCH(naive)},
-    {"block_map", Moves::kTranspose, false, traffic_of<BlockMap>, RESTRIDE_LAUNCH(block_map)},
-    {"shared", Moves::kTranspose, false, traffic_of<Shared>, RESTRIDE_LAUNCH(shared)},
-    {"padded", Moves::kTranspose, false, traffic_of<Padded>, RESTRIDE_LAUNCH(padded)},
-    {"swizzle", Moves::kTranspose, false, traffic_of<Swizzle>, RESTRIDE_LAUNCH(swizzle)},
-    {"diagonal", Moves::kTranspose, false, traffic_of<Diagonal>, RESTRIDE_LAUNCH(diagonal)},
-    {"along_dst", Moves::kTranspose, false, traffic_of<AlongDst>, RESTRIDE_LAUNCH(along_dst)},
-    {"vector", Moves::kTranspose, false, traffic_if_wide<Vector>, RESTRIDE_LAUNCH(vector)},
-    {"tma_ring", Moves::kTranspose, false, traffic_if_wide<Bulk>, RESTRIDE_LAUNCH(tma_ring)},
-    {"tma", Moves::kTranspose, false, traffic_if_wide<Bulk>, RESTRIDE_LAUNCH(tma)},
-    {"cpy_strided", Moves::kTranspose, false, traffic_of<Strided>, RESTRIDE_LAUNCH(cpy_strided)},
-    {"cpy_strided_f16", Moves::kTransposeToF16, false, cast_traffic, RESTRIDE_LAUNCH(cpy_strided_f16)},
-    {"cpy_transpose_batched", Moves::kTranspose, true, traffic_of<TransposeBatched>,
+    {"memcpy", Moves::kCopy, false, no_traffic, nullptr, RESTRIDE_LAUNCH(memcpy)},
+    {"copy_simple", Moves::kCopy, false, traffic_of<CopyElement>, tile_of<CopyElement>, RESTRIDE_LAUNCH(copy_simple)},
+    {"copy_tile", Moves::kCopy, false, traffic_of<CopyTile>, tile_of<CopyTile>, RESTRIDE_LAUNCH(copy_tile)},
+    {"copy_shared", Moves::kCopy, false, traffic_of<CopyThroughStage>, tile_of<CopyThroughStage>,
+     RESTRIDE_LAUNCH(copy_shared)},
+    {"naive", Moves::kTranspose, false, traffic_of<Naive>, tile_of<Naive>, RESTRIDE_LAUNCH(naive)},
+    {"block_map", Moves::kTranspose, false, traffic_of<BlockMap>, tile_of<BlockMap>, RESTRIDE_LAUNCH(block_map)},
+    {"shared", Moves::kTranspose, false, traffic_of<Shared>, tile_of<Shared>, RESTRIDE_LAUNCH(shared)},
+    {"padded", Moves::kTranspose, false, traffic_of<Padded>, tile_of<Padded>, RESTRIDE_LAUNCH(padded)},
+    {"swizzle", Moves::kTranspose, false, traffic_of<Swizzle>, tile_of<Swizzle>, RESTRIDE_LAUNCH(swizzle)},
+    {"diagonal", Moves::kTranspose, false, traffic_of<Diagonal>, tile_of<Diagonal>, RESTRIDE_LAUNCH(diagonal)},
+    {"along_dst", Moves::kTranspose, false, traffic_of<AlongDst>, tile_of<AlongDst>, RESTRIDE_LAUNCH(along_dst)},
+    {"vector", Moves::kTranspose, false, traffic_if_wide<Vector>, tile_if_wide<Vector>, RESTRIDE_LAUNCH(vector)},
+    {"tma_ring", Moves::kTranspose, false, traffic_if_wide<Bulk>, tile_if_wide<Bulk>, RESTRIDE_LAUNCH(tma_ring)},
+    {"tma", Moves::kTranspose, false, traffic_if_wide<Bulk>, tile_if_wide<Bulk>, RESTRIDE_LAUNCH(tma)},
+    {"cpy_strided", Moves::kTranspose, false, traffic_of<Strided>, tile_of<Strided>, RESTRIDE_LAUNCH(cpy_strided)},
+    {"cpy_strided_f16", Moves::kTransposeToF16, false, cast_traffic, cast_tile, RESTRIDE_LAUNCH(cpy_strided_f16)},
+    {"cpy_transpose_batched", Moves::kTranspose, true, traffic_of<TransposeBatched>, tile_of<TransposeBatched>,
      RESTRIDE_LAUNCH(cpy_transpose_batched)},
-    {"cpy_transpose_batched_race", Moves::kTranspose, true, traffic_of<TransposeBatched>,
+    {"cpy_transpose_batched_race", Moves::kTranspose, true, traffic_of<TransposeBatched>, tile_of<TransposeBatched>,
      RESTRIDE_LAUNCH(cpy_transpose_batched_race), true},
 };
 

@@ -8,6 +8,7 @@
 
 #include "lab/maps/access.h"
 #include "lab/traffic.h"
+#include "src/plan/trace.h"
 
 struct CUstream_st;  // cudaStream_t is a pointer to this: the table needs no CUDA header
 
@@ -34,6 +35,7 @@ struct Rung {
   Moves moves = Moves::kTranspose;
   bool batched = false;  ///< measured on a batch of small matrices instead of one
   Traffic (*traffic)(const Matrix& shape, int element_bytes) = nullptr;  ///< from the map, on the CPU
+  plan::Trace (*trace)(const Matrix& shape, int element_bytes, std::int64_t tile) = nullptr;  ///< null: it has no map
   void (*launch)(const Job& job) = nullptr;  ///< null in a build without CUDA; asynchronous on job.stream
 
   bool faulty = false;  ///< wrong on purpose: run only when named

@@ -2,13 +2,21 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <restride/error.hpp>
 
 #include "src/cpu/team/team.h"
 #include "tools/bench/bench.h"
+#include "tools/bench/results.h"
 #include "tools/commands.h"
+#include "tools/draw/bench_page.h"
+#include "tools/io/file.h"
+#include "tools/io/json_text.h"
+#include "tools/io/report_file.h"
 #include "tools/io/text.h"
 #include "tools/layout_arrow.h"
 #include "tools/list_values.h"
@@ -27,6 +35,7 @@ Examples:
   restride bench --only transpose --threads 1,2 --json result.json
   restride bench --cases bench/cases/ttc57.json --dtype u8,f32 --reps 15
   restride bench --cases mine.json --max-mib 64 --peers
+  restride bench --from result.json --against older.json --html result.html
 
 Every output is compared with a naive loop before it is timed. The ceiling is the best plain copy of the same
 bytes with the same threads in the same run; ratio = ceiling time / our time. With neither a layout nor
@@ -40,6 +49,40 @@ std::string is_size(const std::string& text) {
   const bool number = CLI::detail::lexical_cast(text, mib);
   if (number && mib >= kLeast && mib <= kMost) return "";
   return "'" + text + "' is no size; give MiB above 0 and up to a million, as in 64 or 0.5";
+}
+
+/// The options about pages.
+struct PageOptions {
+  std::string html, from, against;
+};
+
+/// A result file's content. Errors: IoError, ParseError; IoError where it holds something else.
+nlohmann::ordered_json read_results(const std::string& path) {
+  nlohmann::ordered_json file = io::parse_report(io::read_text(path, path));
+  if (!bench::is_result_file(file))
+    throw IoError(path + " holds no results; give a file that `restride bench --json` wrote");
+  return file;
+}
+
+/// Measures, or takes the file of --from, and writes the page. Returns the exit code.
+int run_with_page(const bench::Settings& settings, const PageOptions& page) {
+  if (page.html.empty()) {
+    if (!page.from.empty() || !page.against.empty())
+      throw UsageError("--from and --against are for a page; add --html OUT");
+    return bench::run(settings);
+  }
+  io::require_drawing(page.html, "<!doctype html>");
+  std::optional<nlohmann::ordered_json> against;
+  if (!page.against.empty()) against = read_results(page.against);  // before the work
+  nlohmann::ordered_json content;
+  const int code = page.from.empty() ? bench::run(settings, &content) : 0;
+  if (!page.from.empty()) content = read_results(page.from);
+  const auto shown = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
+  const std::string name = !page.from.empty()            ? shown(page.from)
+                           : !settings.json_path.empty() ? shown(settings.json_path)
+                                                         : "this run";
+  io::write_report(page.html, draw::bench_page(content, name, against ? &*against : nullptr, shown(page.against)));
+  return code;
 }
 
 void refuse_result_in_case_file(const bench::Settings& settings) {
@@ -178,16 +221,23 @@ void add_bench_command(CLI::App& app) {
   command->add_flag_callback(
       "--no-check", [settings] { settings->run.check = false; }, "Skip the comparison with the naive loop");
   command->add_flag("--list", settings->list, "Print the cases and their layouts, measure nothing");
-  command->callback([settings, fresh_destination] {
+  auto page = std::make_shared<PageOptions>();
+  command->add_option("--html", page->html, "Write the results as a page")->check(result_file())->type_name("OUT");
+  command->add_option("--from", page->from, "With --html: of this result file; nothing is measured")
+      ->type_name("RESULT");
+  command->add_option("--against", page->against, "With --html: beside this older result file")->type_name("RESULT");
+  command->callback([settings, fresh_destination, page] {
     if ((settings->fresh || settings->load > 0 || *fresh_destination != "off") && settings->device == "cuda")
       throw UsageError("--fresh, --fresh-destination and --load are about the CPU; leave them out with --device cuda");
     settings->run.fresh_destination = fresh_destination_named(*fresh_destination);
     settings->run.loaded = settings->load > 0;
+    if (!page->from.empty() && !settings->json_path.empty())
+      throw UsageError("--from measures nothing, so there is nothing for --json; leave one out");
     if (settings->huge_pages && settings->device == "cuda")
       throw UsageError("--huge-pages is about the CPU's tensors; leave it out with --device cuda");
     refuse_result_in_case_file(*settings);
     require_family(settings->run.family);
-    if (const int code = bench::run(*settings); code != 0) throw Exit{code};
+    if (const int code = run_with_page(*settings, *page); code != 0) throw Exit{code};
   });
 }
 

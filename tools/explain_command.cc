@@ -1,5 +1,8 @@
 // `restride explain`: what a copy becomes, which family takes it, what lost and why.
+#include <unistd.h>
+
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -12,19 +15,26 @@
 #include <restride/restride.hpp>
 
 #include "src/api/plan_impl.h"
+#include "src/cpu/team/team.h"
 #include "src/layout/canonical.h"
 #include "src/layout/describe.h"
 #include "tools/array_request.h"
+#include "tools/bench/runner.h"
 #include "tools/commands.h"
+#include "tools/draw/bars.h"
+#include "tools/draw/explain.h"
 #include "tools/explain_exchange.h"
 #include "tools/input_options.h"
 #include "tools/io/json_text.h"
 #include "tools/io/open_array.h"
+#include "tools/io/report_file.h"
 #include "tools/io/text.h"
 #include "tools/layout_arrow.h"
 #include "tools/list_values.h"
+#include "tools/result_file.h"
 #include "tools/run_options.h"
 #include "tools/view_options.h"
+#include "tools/whole_number.h"
 
 namespace restride::tools {
 namespace {
@@ -57,6 +67,9 @@ struct ExplainArguments {
   std::string what;
   bool json = false;
   int rank = -1;
+  std::string svg, html;
+  std::int64_t piece = 0;
+  bool run_it = false;
   ViewOptions view;
   InputOptions input;
   RunOptions run;
@@ -137,7 +150,7 @@ Sides sides_of(const ExplainArguments& a) {
 
 /// `reason`: why it was chosen, lost, or does not apply; may be empty.
 nlohmann::ordered_json candidate_json(const plan::Candidate& k, const std::string& reason) {
-  nlohmann::ordered_json out;
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
   out["kernel"] = k.kernel.text;
   out["applies"] = k.applies;
   if (!reason.empty()) out["reason"] = reason;
@@ -150,10 +163,14 @@ nlohmann::ordered_json candidate_json(const plan::Candidate& k, const std::strin
   out["written_bytes"] = k.predicted.written_bytes;
   out["read_sectors"] = k.predicted.read_sectors;
   out["written_sectors"] = k.predicted.written_sectors;
+  out["sectors_ns"] = k.predicted.sectors_ns;
+  out["starts_ns"] = k.predicted.starts_ns;
+  if (k.measured_ns > 0) out["measured_ns"] = k.measured_ns;
   return out;
 }
 
-void print_json(const Plan& plan, const std::vector<ViewStep>& views) {
+nlohmann::ordered_json explained_json(const draw::Explained& e, const std::vector<ViewStep>& views) {
+  const Plan& plan = e.plan;
   const plan::Decision& decision = plan.impl().decision;
   nlohmann::ordered_json out;
   out["views"] = views_json(views);
@@ -164,24 +181,61 @@ void print_json(const Plan& plan, const std::vector<ViewStep>& views) {
     out["model"] = plan.cuda_device() == kModelDevice;
   else
     out["threads"] = plan.threads();
+  out["canonical"] = layout::to_string(plan.impl().canonical);
+  out["steps"] = draw::steps_json(plan);
   out["chosen"] = candidate_json(decision.chosen, std::string(decision.chosen.reason));
   out["others"] = nlohmann::ordered_json::array();
   for (const plan::Candidate& k : decision.others)
     out["others"].push_back(candidate_json(k, k.applies ? api::why_lost(decision, k) : std::string(k.reason)));
+  out["piece"] = draw::piece_json(e);
+  if (e.measured && e.measured->error.empty())
+    out["run"] = {{"median_ns", e.measured->median_ns},
+                  {"noise", e.measured->noise},
+                  {"plain_copy_ns", e.measured->plain_ns},
+                  {"plain_copy", e.measured->plain_by},
+                  {"checked", e.measured->checked}};
+  else if (e.measured)
+    out["run"] = {{"error", e.measured->error}};
   out["plan"] = io::parse_report(plan.serialize());
-  fmt::print("{}\n", io::json_text(out));
+  return out;
 }
+
+/// The copy timed beside plain copies of the same bytes, as `bench` does it.
+draw::Measured measured(const Sides& sides, const Options& options) {
+  const auto side = [](Layout l) {
+    const auto [first, last] = byte_range(l);
+    l.offset_bytes -= first / 4096 * 4096 - (first < 0 ? 4096 : 0);  // its place inside a page is its own
+    return bench::Side{l, byte_range(l).second, last - first};
+  };
+  bench::Case c;
+  c.spec.name = "explained";
+  c.src = side(sides.src);
+  c.dst = side(sides.dst);
+  const std::unique_ptr<bench::Device> device =
+      options.device == DeviceKind::kCuda
+          ? bench::make_cuda_device()
+          : bench::make_cpu_device(options.threads > 0 ? options.threads : cpu::cores_granted());
+  bench::RunSettings settings;
+  settings.family = options.family;
+  const bench::CaseResult r = bench::run_case(c, *device, settings);
+  return {r.time.median_ns, r.time.noise, r.ceiling.median_ns, r.ceiling_by, r.checked, r.error};
+}
+
+constexpr int kColumns = 100;  // of what is printed
 
 void run_explain(ExplainArguments& a) {
   if (names_exchange(a.what)) {
     const bool of_a_copy = a.run.threads != 0 || a.run.device != "auto" || !a.run.family.empty() || a.run.measure ||
                            !a.run.measurements.empty();
-    if (any(a.view) || any(a.input) || of_a_copy)
+    const bool draws = !a.svg.empty() || !a.html.empty() || a.piece != 0 || a.run_it;
+    if (any(a.view) || any(a.input) || of_a_copy || draws)
       throw UsageError("two distributions say it all; of the options only --rank and --json go with them");
     return explain_exchange(a.what, a.rank, a.json);
   }
   if (a.rank >= 0)
     throw UsageError("--rank goes with two distributions, as in 'f32 (8) as (block[0]) over (2) -> ...'");
+  if (!a.svg.empty()) io::require_drawing(a.svg, "<svg");
+  if (!a.html.empty()) io::require_drawing(a.html, "<!doctype html>");
   const Sides sides = sides_of(a);
   // Memory of one's own is aligned to a cache line at least, as every allocator of large blocks does.
   constexpr std::int64_t kAlign = 64;
@@ -191,9 +245,21 @@ void run_explain(ExplainArguments& a) {
   if (options.device == DeviceKind::kCuda && cuda_status().devices.empty()) options.cuda_device = kModelDevice;
   const Plan plan(sides.dst, sides.src, options, kAlign, kAlign);
   save_measurements(a.run);
-  if (a.json) return print_json(plan, sides.views);
+  draw::Explained e{plan, a.piece, a.what, sides.views.empty() ? "" : in_words(sides.views)};
+  if (a.run_it && plan.device() == DeviceKind::kCuda && plan.cuda_device() == kModelDevice)
+    e.measured.emplace().error = "there is no GPU here";
+  else if (a.run_it)
+    e.measured = measured(sides, options);
+  if (!a.svg.empty()) io::write_report(a.svg, draw::svg_file(draw::whole_drawing(e)));
+  if (!a.html.empty()) io::write_report(a.html, draw::page(e, explained_json(e, sides.views)));
+  if (a.json) {
+    fmt::print("{}\n", io::json_text(explained_json(e, sides.views)));
+    return;
+  }
+  if (!a.svg.empty() || !a.html.empty()) return;
   if (!sides.views.empty()) fmt::print("views      {}\n", in_words(sides.views));
-  fmt::print("{}", plan.explain());
+  const bool coloured = ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+  fmt::print("{}{}", plan.explain(), draw::bars(plan.impl().decision, kColumns, coloured));
 }
 
 }  // namespace
@@ -210,6 +276,16 @@ void add_explain_command(CLI::App& app) {
       ->type_name("N")
       ->check(CLI::Range(0, distributed::kMaxRanks - 1));
   sub->add_flag("--json", a->json, "As JSON, with the plan that Plan::deserialize replays");
+  sub->add_option("--svg", a->svg, "Write a drawing: both layouts, a tile's way, the order of tiles")
+      ->check(result_file())
+      ->type_name("OUT");
+  sub->add_option("--html", a->html, "Write a page: the drawing, the steps to it, what was bid and what is predicted")
+      ->check(result_file())
+      ->type_name("OUT");
+  sub->add_option("--piece", a->piece, "The tile, block or task that is drawn; the first unless told")
+      ->check(whole_number(0, INT64_MAX).description(""))
+      ->type_name("N");
+  sub->add_flag("--run", a->run_it, "Time the copy beside a plain one, for --html and --json");
   sub->callback([a] { run_explain(*a); });
 }
 

@@ -11,6 +11,8 @@
 #include "lab/report.h"
 #include "tools/bench/machine.h"
 #include "tools/commands.h"
+#include "tools/draw/lab_page.h"
+#include "tools/io/file.h"
 #include "tools/io/json_text.h"
 #include "tools/io/report_file.h"
 #include "tools/result_file.h"
@@ -24,7 +26,7 @@ struct LabOptions {
   std::vector<int> elements = {4, 2, 1};
   std::vector<std::string> rungs;
   int reps = 21;
-  std::string json;
+  std::string json, html, from;
   bool check = false;
   bool once = false;
 };
@@ -76,6 +78,14 @@ void require_known_rungs(const LabOptions& options) {
 
 void run_lab(const LabOptions& options) {
   require_known_rungs(options);
+  if (!options.html.empty()) io::require_drawing(options.html, "<!doctype html>");
+  if (!options.from.empty()) {
+    if (options.html.empty()) throw UsageError("--from is for a page; add --html OUT");
+    const nlohmann::ordered_json file = io::parse_report(io::read_text(options.from, options.from));
+    if (!lab::is_result_file(file))
+      throw IoError(options.from + " holds no results; give a file that `restride lab --json` wrote");
+    return io::write_report(options.html, draw::lab_page(file));
+  }
   const lab::Device device = lab::find_device();
   if ((options.check || options.once) && !device.present)
     throw DeviceError("lab --check and --once need a GPU: " + device.why_not);
@@ -100,13 +110,14 @@ void run_lab(const LabOptions& options) {
       for (const lab::Row& row : rows) right = right && (!row.timing || row.timing->wrong == 0);
       for (auto& item : lab::to_json(rows)) all.push_back(std::move(item));
     }
-  if (!options.json.empty()) {
+  if (!options.json.empty() || !options.html.empty()) {
     nlohmann::ordered_json result = {{"machine", lab::to_json(device)},
                                      {"version", version()},
                                      {"commit", bench::commit()},
                                      {"command", bench::command_line()},
                                      {"rows", std::move(all)}};
-    io::write_report(options.json, io::json_rows(result) + '\n');
+    if (!options.json.empty()) io::write_report(options.json, io::json_rows(result) + '\n');
+    if (!options.html.empty()) io::write_report(options.html, draw::lab_page(result));
   }
   if (!right) throw Exit{kFailure};
 }
@@ -133,6 +144,10 @@ void add_lab_command(CLI::App& app) {
   sub->add_option("--json", options->json, "Write the rows to this file as well, in place of an older result")
       ->check(result_file())
       ->type_name("OUT");
+  sub->add_option("--html", options->html, "Write the ladder as a page: its story, each rung's drawing and figures")
+      ->check(result_file())
+      ->type_name("OUT");
+  sub->add_option("--from", options->from, "With --html: of this result file; nothing is run")->type_name("RESULT");
   sub->add_flag("--check", options->check, "Run every rung on odd shapes, check each element, time nothing");
   sub->add_flag("--once", options->once, "Launch every rung once, for a profiler (lab/profile.py)");
   sub->callback([options] { run_lab(*options); });

@@ -13,6 +13,7 @@
 namespace restride {
 namespace {
 
+using api::in_time_units;
 using plan::Candidate;
 
 constexpr std::size_t kColumns = 100;
@@ -64,14 +65,6 @@ std::string params_of(const Candidate& k) {
 std::string joined(std::vector<std::string> parts) {
   std::erase(parts, "");
   return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-/// Four digits and the unit that keeps them in front of the point: 38.15 ms.
-std::string in_time_units(double ns) {
-  constexpr const char* kUnits[] = {"ns", "us", "ms", "s"};
-  int unit = 0;
-  for (; unit < 3 && std::abs(ns) >= 999.95; ++unit) ns /= 1000;
-  return fmt::format("{:.4g} {}", ns, kUnits[unit]);
 }
 
 /// Whose numbers made the plan.
@@ -180,6 +173,13 @@ class TimeTable {
 };
 
 }  // namespace
+
+std::string api::in_time_units(double ns) {
+  constexpr const char* kUnits[] = {"ns", "us", "ms", "s"};
+  int unit = 0;
+  for (; unit < 3 && std::abs(ns) >= 999.95; ++unit) ns /= 1000;
+  return fmt::format("{:.4g} {}", ns, kUnits[unit]);
+}
 
 std::string api::why_lost(const plan::Decision& d, const Candidate& k) {
   const Gap gap = gap_of(d, k);

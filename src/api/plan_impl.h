@@ -61,6 +61,9 @@ std::shared_ptr<Plan::Impl> with_decision(const Plan::Impl& like, const plan::De
 /// What planning knows of a plan's GPU: the model's data without one. `device` has passed make_plan.
 cuda::CudaMachine cuda_machine(int device);
 
+/// Four digits and the unit that keeps them in front of the point: 38.15 ms.
+std::string in_time_units(double ns);
+
 /// Why a candidate that applies is not the chosen one: how far behind it is, and what takes the time.
 std::string why_lost(const plan::Decision& d, const plan::Candidate& k);
 

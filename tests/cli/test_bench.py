@@ -256,3 +256,22 @@ def test_numpy_is_timed_on_a_line(restride, tmp_path):
         restride("bench", line, "--peers", "--reps", "1", "--threads", "1", "--json", "out.json", env={"RESTRIDE_PYTHON": sys.executable})
         peers = [r for r in json.loads((tmp_path / "out.json").read_text())["runs"] if r["case_files"] == [line]][0]["cases"][0]["peers"]
         assert peers["numpy"] > 0 and peers["naive"] > 0
+
+
+def test_a_page_shows_the_results_or_those_of_a_file(restride, tmp_path, cases):
+    restride(*cases, "--json", "out.json", "--html", "out.html")
+    assert 'data-case="small"' in (tmp_path / "out.html").read_text()
+    restride("bench", "--from", "out.json", "--against", "out.json", "--html", "again.html")
+    page = (tmp_path / "again.html").read_text()
+    assert "Against out.json" in page and "1 cases in common" in page and "within the noise" in page
+
+
+@pytest.mark.parametrize("args, code, words", [
+    (("--from", "out.json"), 2, "add --html"), (("--against", "out.json"), 2, "add --html"),
+    (("--from", "cases.json", "--html", "p.html"), 1, "holds no results"), (("--from", "none.json", "--html", "p.html"), 1, "No such file"),
+    (("--from", "out.json", "--json", "o.json", "--html", "p.html"), 2, "leave one out"), (("--html", "cases.json"), 1, "no older drawing or page"),
+])
+def test_a_page_says_what_it_lacks(restride, tmp_path, cases, args, code, words):
+    restride(*cases, "--json", "out.json")
+    assert words in restride("bench", *args, code=code).err
+    assert not (tmp_path / "p.html").exists()

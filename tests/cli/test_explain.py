@@ -4,6 +4,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import xml.etree.ElementTree
 
 import numpy as np
 import pytest
@@ -212,3 +213,59 @@ def test_axes_stand_in_parentheses_or_brackets(restride, tmp_path, array):
         restride("copy", "in.npy", "out.npy", "-f", "--axes", text)
         np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), array.transpose(2, 0, 1))
     assert "is no whole number" in restride("explain", "in.npy", "--axes", "[2,0,1)", code=2).err
+
+
+def test_explain_draws_every_device_as_svg_that_is_xml(restride, tmp_path):
+    for device in ("cpu", "cuda"):
+        restride("explain", "f32 (64,48) -> (1,0)", "--device", device, "--svg", "out.svg")
+        root = xml.etree.ElementTree.parse(tmp_path / "out.svg").getroot()
+        ids = {e.get("id") for e in root.iter()}
+        assert root.tag.endswith("svg") and {"layouts", "src", "dst", "order"} <= ids
+
+
+def test_explain_writes_a_page_and_the_same_numbers_as_json(restride, tmp_path):
+    report = restride("explain", "f32 (640,480) -> (1,0)", "--device", "cuda", "--html", "out.html", "--json").json()
+    page = (tmp_path / "out.html").read_text()
+    for side in ("src", "dst"):
+        assert f'data-figure="{side}.sectors">{report["piece"][side]["sectors"]}<' in page
+    assert report["steps"][-1]["modes"][0]["extent"] and report["canonical"].startswith("unit 4")
+    assert report["chosen"]["sectors_ns"] > 0 and "starts_ns" in report["chosen"]
+
+
+def test_explain_draws_the_piece_that_is_asked_for(restride, tmp_path):
+    pieces = [restride("explain", "f32 (640,480) -> (1,0)", "--device", "cuda", "--piece", n, "--json").json()["piece"]["number"]
+              for n in ("0", "3", "99999")]
+    assert pieces[:2] == [0, 3] and 3 < pieces[2] < 99999
+    assert "--piece" in restride("explain", "f32 (4)", "--piece", "-1", code=2).err
+
+
+def test_explain_measures_beside_a_plain_copy(restride):
+    run = restride("explain", "f32 (64,48) -> (1,0)", "--device", "cpu", "--run", "--json").json()["run"]
+    assert run["checked"] and run["median_ns"] > 0 and run["plain_copy_ns"] > 0
+
+
+def test_explain_replaces_its_own_pages_and_nothing_else(restride, tmp_path):
+    for option, name in (("--svg", "out.svg"), ("--html", "out.html")):
+        for _ in range(2):
+            restride("explain", "f32 (4,4) -> (1,0)", option, name)
+        (tmp_path / name).write_text("mine")
+        assert "no older drawing or page" in restride("explain", "f32 (4,4) -> (1,0)", option, name, code=1).err
+        assert (tmp_path / name).read_text() == "mine"
+        assert "names no file" in restride("explain", "f32 (4,4) -> (1,0)", option, "-", code=2).err
+
+
+def test_explain_shows_a_files_name_as_text(restride, numbered, tmp_path):
+    name = "<script>.npy"
+    with open(tmp_path / name, "wb") as f:
+        np.save(f, numbered((3, 4), "f4"))
+    restride("explain", name, "--axes", "1,0", "--html", "out.html")
+    page = (tmp_path / "out.html").read_text()
+    assert "&lt;script&gt;.npy" in page and "<script" not in page
+
+
+def test_explain_draws_the_bids_as_text_within_100_columns(restride):
+    for device in ("cpu", "cuda"):
+        text = restride("explain", "f32 (640,480) -> (1,0)", "--device", device).out
+        bars = text[text.index("\nbids ") + 1:].splitlines()
+        assert len(bars) > 3 and all(len(line) <= 100 for line in text.splitlines())
+        assert "\x1b" not in text and "moving units" in bars[-1]

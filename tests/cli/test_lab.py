@@ -45,3 +45,14 @@ def test_a_result_replaces_no_other_json(restride, tmp_path):
     (tmp_path / "my.json").write_text('{"machine":{},"cases":[]}')
     assert "no older report" in restride(*lab, "my.json", code=1).err
     assert (tmp_path / "my.json").read_text() == '{"machine":{},"cases":[]}'
+
+
+def test_the_ladder_becomes_a_page(restride, tmp_path):
+    restride("lab", "--size", 64, "--element", 4, "--rung", "naive", "--reps", 1, "--json", "lab.json", "--html", "lab.html")
+    restride("lab", "--from", "lab.json", "--html", "again.html")
+    for name in ("lab.html", "again.html"):
+        page = (tmp_path / name).read_text()
+        assert 'id="rung-swizzle"' in page and "The naive transpose" in page
+    assert "add --html" in restride("lab", "--from", "lab.json", code=2).err
+    (tmp_path / "my.json").write_text('{"machine":{},"cases":[]}')
+    assert "holds no results" in restride("lab", "--from", "my.json", "--html", "p.html", code=1).err

@@ -157,7 +157,7 @@ std::vector<Case> select_cases(const Settings& settings, std::vector<std::string
   return out;
 }
 
-int run(const Settings& settings) {
+int run(const Settings& settings, nlohmann::ordered_json* content) {
   std::vector<std::string> warnings;
   const std::vector<Case> cases = select_cases(settings, warnings);
   for (const Case& c : cases)
@@ -184,6 +184,7 @@ int run(const Settings& settings) {
   }
   fmt::print("\n{}\n", summary_table(summarize_classes(results)));
   file.finish();
+  if (content != nullptr) *content = file.content();
   const bool failed =
       std::any_of(results.begin(), results.end(), [](const CaseResult& r) { return !r.error.empty() && !r.skipped; });
   return failed ? 1 : 0;

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "tools/bench/case.h"
 #include "tools/bench/runner.h"
 
@@ -30,7 +32,8 @@ struct Settings {
 /// ArgumentError.
 std::vector<Case> select_cases(const Settings& settings, std::vector<std::string>& warnings);
 
-/// Runs the benchmark. Returns 0, or 1 when a case failed or its output was wrong.
-int run(const Settings& settings);
+/// Runs the benchmark. Returns 0, or 1 when a case failed or its output was wrong. `content`: where not null, what the
+/// result file holds then, also where none is written.
+int run(const Settings& settings, nlohmann::ordered_json* content = nullptr);
 
 }  // namespace restride::bench

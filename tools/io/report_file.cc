@@ -81,6 +81,22 @@ Json require_report(const std::string& path, const std::function<bool(const Json
   return {};
 }
 
+void require_drawing(const std::string& path, std::string_view beginning) {
+  if (is_stream(path)) {
+    if (::access(path.c_str(), W_OK) != 0) throw IoError(errno_message("write", path));
+    return;
+  }
+  OutputFile(path, true);  // what is not committed leaves nothing behind
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0 || st.st_size == 0) return;
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string found(beginning.size(), ' ');
+  if (fd && ::read(fd.get(), found.data(), found.size()) == static_cast<ssize_t>(found.size()) && found == beginning)
+    return;
+  throw IoError(path + " exists and does not begin with " + std::string(beginning) +
+                ", so it is no older drawing or page; remove it or name another file");
+}
+
 void write_report(const std::string& path, const std::string& text) {
   if (is_stream(path)) return write_stream(path, text);
   OutputFile file(path, true);

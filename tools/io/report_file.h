@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -18,6 +19,10 @@ bool is_stream(const std::string& path);
 /// Errors: IoError: it cannot, or the file holds something else.
 nlohmann::ordered_json require_report(const std::string& path,
                                       const std::function<bool(const nlohmann::ordered_json&)>& is_report);
+
+/// The same for drawings and pages, which begin with `beginning`: nothing else is replaced.
+/// Errors: IoError: it cannot be written, or holds something else.
+void require_drawing(const std::string& path, std::string_view beginning);
 
 /// Replaces a file whole or not at all, symbolic links followed; writes into a stream as it stands.
 /// Errors: IoError: a directory, no permission, no room.
