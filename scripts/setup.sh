@@ -49,10 +49,17 @@ need() {  # GROUP...: installs the groups' missing packages
   apt_get update && apt_get install -y --no-install-recommends "${missing[@]}"
 }
 
+# The browser for the tests of pages. Ubuntu's package is a stub of a snap, which no container runs.
+need_browser() {
+  if command -v chromium >/dev/null || grep -qs '^ID=debian' /etc/os-release; then need pages; else
+    say "this distribution has no chromium as a package: the tests of pages are skipped"
+  fi
+}
+
 # A tool that is there from elsewhere (a newer cmake, another Python) needs no package.
 provided() {
   case $1 in
-    g++ | cmake | clang) command -v "$1" >/dev/null ;;
+    g++ | cmake | clang | chromium) command -v "$1" >/dev/null ;;
     ninja-build) command -v ninja >/dev/null ;;
     python3) command -v python3 >/dev/null ;;
     python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
@@ -88,7 +95,7 @@ PYTHON
     die "pip could not install ${missing[*]} (is there a network?)"
 }
 
-need_test_python() { need_python "the command's end-to-end tests" numpy pytest ml_dtypes safetensors; }
+need_test_python() { need_python "the command's end-to-end tests" numpy pytest ml_dtypes safetensors axe-core-python; }
 
 need_package_python() {
   need_test_python
