@@ -7,6 +7,8 @@
 #include <mutex>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include <restride/log.hpp>
 
 namespace restride {
@@ -45,8 +47,12 @@ bool log_asked_for() noexcept {
   return log_state.load(std::memory_order_relaxed) == LogState::kOn;
 }
 
-void write_log(const char* line) noexcept {
+void write_log(fmt::string_view format, fmt::format_args args) noexcept {
   if (writing) return;
+  char line[768] = "restride: ";
+  constexpr std::size_t kBegin = 10, kRoom = sizeof line - kBegin - 1;
+  const auto written = fmt::vformat_to_n(line + kBegin, kRoom, format, args);
+  *written.out = '\0';
   const std::lock_guard lock(mutex);
   if (sink == nullptr) return;
   writing = true;

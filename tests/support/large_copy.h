@@ -12,6 +12,7 @@ namespace restride::test {
 inline plan::Decision decided_for_large(const Plan::Impl& plan, bool near) {
   cpu::CpuMachine machine = cpu::this_cpu();
   machine.stream_from_bytes = 0;
+  machine.thread_cache_bytes = 0;
   machine.near = near;
   return cpu::plan_cpu(plan.canonical, machine, plan.decision.chosen.kernel.text);
 }
