@@ -135,7 +135,8 @@ RESTRIDE_HD constexpr std::int32_t tile_shared_bytes(const TileArgs& a, int unit
 }
 
 /// Word number `item` of the tile's destination rows. Eight lanes write 128 bytes of a row, four rows a warp:
-/// with rows of shared memory an odd multiple of 16 bytes apart per word, that is free of bank conflicts.
+/// with rows of shared memory an odd multiple of 16 bytes apart per word, that is free of bank conflicts where the four
+/// rows of dst have one skew. With unlike skews their words begin in unlike rows of src, and lanes may meet in a bank.
 struct TileStore {
   std::int32_t word = 0, s = 0;
 };

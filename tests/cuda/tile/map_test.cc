@@ -332,5 +332,22 @@ TEST(TileMap, CollectsWithoutBankConflicts) {
     }
 }
 
+TEST(TileMap, CollectsInUpToFourTurnsWhereRowsOfDstStartUnlike) {
+  // Extents of dst's rows and of src's, and the turns of a warp's read.
+  for (const auto& [d, s, turns] : {std::tuple{256, 257, 1}, {257, 256, 1}, {257, 255, 2}, {257, 257, 4}}) {
+    const std::string shape = "f32 (" + std::to_string(s) + "," + std::to_string(d) + ")";
+    const Copy copy(shape, shape + ":(1," + std::to_string(s) + ")");
+    const auto a = cuda_test::args_of<cuda::TileArgs>("tile/unaligned", copy.c);
+    std::vector<std::uint32_t> addresses;
+    for (int lane = 0; lane < 32; ++lane) {
+      const cuda::TileStore at = cuda::tile_store(lane, a.tile_d / 4 / 8, a.tile_s);
+      const auto skew = static_cast<int>(at.s * a.dst_pitch & a.skew_mask) / 4;
+      addresses.push_back(
+          static_cast<std::uint32_t>(cuda::tile_row_base(a, at.word * 4 - skew + a.halo, 4) + at.s * 4));
+    }
+    EXPECT_EQ(cuda_test::bank_cycles(addresses), turns) << shape;
+  }
+}
+
 }  // namespace
 }  // namespace restride
