@@ -4,10 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <climits>
+#include <cstring>
 
 #include "src/base/checked.h"
+#include "src/base/huge_pages.h"
+#include "src/base/log.h"
 #include "src/cpu/team/team.h"
 
 namespace restride::cpu {
@@ -18,13 +22,29 @@ constexpr std::int64_t kLeastBytes = 64 << 10;
 /// A task of populating: two huge pages, so that none is asked for by two threads.
 constexpr std::int64_t kTaskBytes = 4 << 20;
 
-/// A request that the kernel refused, by its errno. The copy goes on without; here a log would say so.
-void refused(const char* /*request*/, int /*error*/) noexcept {}
-
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23  // Linux 5.14
 #endif
+
+/// Tells of a request that came to nothing, by its errno, or 0 where huge pages are turned off. The copy goes on
+/// without. Once: every later copy meets the same.
+void log_refused(int advice, std::uintptr_t bytes, int error) noexcept {
+  static constinit std::atomic<bool> said_huge{false}, said_populate{false};
+  const bool huge = advice == MADV_HUGEPAGE;
+  if (!base::log_is_on() || (huge ? said_huge : said_populate).exchange(true)) return;
+  const char* const why = error != 0 ? std::strerror(error) : "they are turned off";
+  if (huge)
+    base::log(
+        "{} KiB of a destination have no huge pages ({}); allow them in {}, or set Options::fresh_destination to off",
+        bytes >> 10, why, base::kHugePagesSetting);
+  else
+    base::log(
+        "{} KiB of a destination did not get their pages before the copy (MADV_POPULATE_WRITE: {}); it takes Linux "
+        "5.14, "
+        "mapped memory that may be written, and enough of it; or set Options::fresh_destination to advise or off",
+        bytes >> 10, why);
+}
 
 /// Whole pages of one stretch, in tasks.
 struct Request {
@@ -33,7 +53,6 @@ struct Request {
   std::int64_t page_bytes;
   std::int64_t tasks_each;
   int advice;
-  const char* name;
 
   void ask(int task) const noexcept {
     std::int64_t offset = s.first, point = task / tasks_each;
@@ -51,7 +70,8 @@ struct Request {
     const auto i = static_cast<std::uintptr_t>(task % tasks_each);
     const std::uintptr_t begin = tasks_each == 1 ? first : std::max(first, grid + i * size);
     const std::uintptr_t end = tasks_each == 1 ? last : std::min(last, grid + (i + 1) * size);
-    if (begin < end && ::madvise(reinterpret_cast<void*>(begin), end - begin, advice) != 0) refused(name, errno);
+    if (begin < end && ::madvise(reinterpret_cast<void*>(begin), end - begin, advice) != 0)
+      log_refused(advice, end - begin, errno);
   }
   static void body(void* self, int task) { static_cast<const Request*>(self)->ask(task); }
 };
@@ -88,11 +108,13 @@ void prepare_fresh(void* dst_data, const layout::Canonical& c, FreshDestination 
   const Stretches s = stretches_of(c, page_bytes);
   if (s.bytes < kLeastBytes || s.count > INT_MAX) return;
   const int error = errno;  // what a copy leaves it at is none of its caller's business
-  Request huge{static_cast<std::byte*>(dst_data), s, page_bytes, 1, MADV_HUGEPAGE, "huge pages"};
+  Request huge{static_cast<std::byte*>(dst_data), s, page_bytes, 1, MADV_HUGEPAGE};
   for (int i = 0; i < s.count; ++i) huge.ask(i);
+  if (base::log_is_on() && base::huge_pages_are_off())
+    log_refused(MADV_HUGEPAGE, static_cast<std::uintptr_t>(s.bytes), 0);
   const std::int64_t tasks_each = s.bytes / kTaskBytes + 2;  // it may begin and end inside one
   if (how == FreshDestination::kPrefault && tasks_each <= INT_MAX / s.count) {
-    Request all{static_cast<std::byte*>(dst_data), s, page_bytes, tasks_each, MADV_POPULATE_WRITE, "populating"};
+    Request all{static_cast<std::byte*>(dst_data), s, page_bytes, tasks_each, MADV_POPULATE_WRITE};
     run_tasks(executor, threads, static_cast<int>(tasks_each * s.count), Request::body, &all);
   }
   errno = error;

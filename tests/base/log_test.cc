@@ -11,30 +11,14 @@
 #include <restride/copy.hpp>
 #include <restride/log.hpp>
 
+#include "tests/support/log_lines.h"
 #include "tests/support/throws.h"
 
 namespace restride {
 namespace {
 
 using test::holds;
-
-/// Takes the log for as long as it lives.
-class Lines {
- public:
-  Lines() {
-    set_log([](void* self, const char* line) { static_cast<Lines*>(self)->lines_.emplace_back(line); }, this);
-  }
-  ~Lines() { set_log(nullptr); }
-  std::string text() const {
-    std::string out;
-    for (const std::string& line : lines_) out += line + "\n";
-    return out;
-  }
-  std::size_t count() const { return lines_.size(); }
-
- private:
-  std::vector<std::string> lines_;
-};
+using Lines = test::LogLines;
 
 TEST(Log, IsOffUnlessASinkIsSet) {
   set_log(nullptr);

@@ -7,6 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "src/base/huge_pages.h"
+#include "tests/support/log_lines.h"
+#include "tests/support/throws.h"
+
 namespace restride::cpu {
 namespace {
 
@@ -113,6 +117,36 @@ TEST_F(Untouched, IsLeftAloneWhereTheKernelRefuses) {
   prepare(0, contiguous(DType::kU8, {100 * page_}), FreshDestination::kPrefault);
   EXPECT_EQ(errno, 7);
   EXPECT_EQ(pages(), "");
+}
+
+TEST_F(Untouched, ThatCannotBePopulatedIsToldOfOnce) {
+  ASSERT_EQ(::mprotect(memory_, size(), PROT_READ), 0);
+  const test::LogLines lines;
+  prepare(0, contiguous(DType::kU8, {100 * page_}), FreshDestination::kPrefault);
+  EXPECT_TRUE(test::holds(lines.text(), std::to_string(100 * page_ / 1024) + " KiB of a destination", "Linux 5.14",
+                          "that may be written", "set Options::fresh_destination to advise or off"));
+  const std::size_t before = lines.count();
+  prepare(0, contiguous(DType::kU8, {100 * page_}), FreshDestination::kPrefault);
+  EXPECT_EQ(lines.count(), before);
+}
+
+TEST_F(Untouched, WithoutHugePagesIsToldOfOnce) {
+  ASSERT_EQ(::munmap(static_cast<std::byte*>(memory_) + 40 * page_, static_cast<std::size_t>(page_)), 0);
+  const test::LogLines lines;
+  prepare(0, contiguous(DType::kU8, {100 * page_}), FreshDestination::kAdvise);
+  EXPECT_TRUE(test::holds(lines.text(), "have no huge pages (", std::string("allow them in ") + base::kHugePagesSetting,
+                          "set Options::fresh_destination to off"));
+  prepare(0, contiguous(DType::kU8, {100 * page_}), FreshDestination::kAdvise);
+  EXPECT_EQ(lines.count(), 1u);
+}
+
+TEST_F(Untouched, IsNotWorthALineWhereAllWasGranted) {
+  if (base::huge_pages_are_off()) GTEST_SKIP() << "huge pages are turned off here";
+  const test::LogLines lines;
+  prepare(0, contiguous(DType::kU8, {100 * page_}), FreshDestination::kAdvise);
+  if (lines.count() != 0) GTEST_SKIP() << "this kernel has none: " << lines.text();
+  prepare(0, contiguous(DType::kU8, {100 * page_}), FreshDestination::kOff);
+  EXPECT_EQ(lines.text(), "");
 }
 
 }  // namespace

@@ -25,21 +25,12 @@ int cores_of_affinity_mask() noexcept {
 }
 
 int default_threads() noexcept {
-  static const int n = [] {
-    const std::optional<int> asked = threads_from_environment();
-    if (!asked)
-      base::log("RESTRIDE_NUM_THREADS='{}' is no number from 1 to {} and is ignored; correct or unset it",
-                std::getenv("RESTRIDE_NUM_THREADS"), kMostThreads);
-    if (asked.value_or(0) > 0) return *asked;
-    if (const int cores = cores_of_affinity_mask(), quota = cores_by_quota(); quota > 0 && quota < cores)
-      base::log(
-          "copies have {} of {} cores, because the container's CPU quota grants no more; raise it, or set "
-          "Options::threads",
-          quota, cores);
-    return cores_granted();
-  }();
+  static const int n = threads_by_default(threads_from_environment(), cores_of_affinity_mask(), cores_by_quota());
   return n;
 }
+
+/// A quota of 0 is none.
+int least_granted(int cores, int quota) noexcept { return quota > 0 ? std::min(cores, quota) : cores; }
 
 #ifdef __ELF__
 // OpenMP's, where the program uses it; no runtime of OpenMP is linked for it.
@@ -61,9 +52,19 @@ std::optional<int> threads_from_environment() noexcept {
   return n;
 }
 
-int cores_granted() noexcept {
-  const int cores = cores_of_affinity_mask(), quota = cores_by_quota();
-  return quota > 0 ? std::min(cores, quota) : cores;
+int cores_granted() noexcept { return least_granted(cores_of_affinity_mask(), cores_by_quota()); }
+
+int threads_by_default(std::optional<int> asked, int cores, int quota) noexcept {
+  if (!asked)
+    base::log("RESTRIDE_NUM_THREADS='{}' is no number from 1 to {} and is ignored; correct or unset it",
+              std::getenv("RESTRIDE_NUM_THREADS"), kMostThreads);
+  if (asked.value_or(0) > 0) return *asked;
+  if (least_granted(cores, quota) < cores)
+    base::log(
+        "copies have {} of {} cores, because the container's CPU quota grants no more; raise it, or set "
+        "Options::threads",
+        quota, cores);
+  return least_granted(cores, quota);
 }
 
 int threads_allowed(const Options& options) noexcept {

@@ -17,6 +17,10 @@ std::optional<int> threads_from_environment() noexcept;
 /// The cores of this process's affinity mask, or fewer where a container's CPU quota grants the time of fewer.
 int cores_granted() noexcept;
 
+/// Threads where nobody says how many: `asked` is what the environment says, `quota` the cores by the container's, 0
+/// for none. The log is told of an environment that is ignored and of a quota that takes cores away.
+int threads_by_default(std::optional<int> asked, int cores, int quota) noexcept;
+
 /// Threads this process may use, kMostThreads at most: options.threads, else the executor's, else RESTRIDE_NUM_THREADS
 /// (read once), else the cores it is granted; 1 inside somebody's OpenMP parallel region.
 int threads_allowed(const Options& options) noexcept;

@@ -19,6 +19,8 @@
 #include <restride/log.hpp>
 
 #include "tests/cpu/team/module.h"
+#include "tests/support/log_lines.h"
+#include "tests/support/throws.h"
 
 namespace restride::cpu {
 namespace {
@@ -70,6 +72,37 @@ TEST(Helpers, ServeManyCallersAtOnce) {
     });
   for (std::thread& t : callers) t.join();
   EXPECT_EQ(wrong, 0);
+}
+
+TEST(Helpers, ThatAreAllAtWorkForOthersAreToldOf) {
+  struct Held {
+    std::atomic<int> begun{0};
+    std::atomic<bool> go_on{false};
+  } held;
+  ASSERT_TRUE(each_is_done_once(1));
+  std::vector<std::thread> callers;
+  constexpr int kCallers = 32;  // as many as there are posts
+  for (int c = 0; c < kCallers; ++c)
+    callers.emplace_back([&] {
+      Claims claims(
+          2, 1,
+          [](void* h, int) {
+            ++static_cast<Held*>(h)->begun;
+            static_cast<Held*>(h)->go_on.wait(false);
+          },
+          &held);
+      work_with_helpers(claims, 1);
+    });
+  while (held.begun < kCallers) std::this_thread::yield();
+  {
+    const test::LogLines lines;
+    EXPECT_TRUE(each_is_done_once(1));
+    EXPECT_TRUE(test::holds(lines.text(), "a copy has one thread, because 32 others are at work",
+                            "copy from fewer threads at once"));
+  }
+  held.go_on = true;
+  held.go_on.notify_all();
+  for (std::thread& t : callers) t.join();
 }
 
 TEST(Helpers, AreNotWaitedForWhereTheyAreHeldUpElsewhere) {

@@ -24,6 +24,8 @@
 #include "src/cpu/team/run_on_stack.h"
 #include "src/cpu/team/stack.h"
 #include "src/cpu/team/team.h"
+#include "tests/support/log_lines.h"
+#include "tests/support/throws.h"
 
 namespace restride {
 namespace {
@@ -154,6 +156,27 @@ TEST(Team, TakesFromTheEnvironmentWhatIsANumberOfThreads) {
   if (kept) ::setenv(name, kept->c_str(), 1);
 }
 
+TEST(Team, TellsOfAnEnvironmentThatIsIgnored) {
+  const test::LogLines lines;
+  EXPECT_EQ(cpu::threads_by_default(5, 8, 2), 5);
+  EXPECT_EQ(cpu::threads_by_default(0, 8, 0), 8);
+  EXPECT_EQ(lines.text(), "");
+  ::setenv("RESTRIDE_NUM_THREADS", "two", 1);
+  EXPECT_EQ(cpu::threads_by_default(std::nullopt, 8, 0), 8);
+  ::unsetenv("RESTRIDE_NUM_THREADS");
+  EXPECT_TRUE(
+      test::holds(lines.text(), "RESTRIDE_NUM_THREADS='two' is no number from 1 to 4096", "correct or unset it"));
+}
+
+TEST(Team, TellsOfCoresThatAContainersQuotaTakesAway) {
+  const test::LogLines lines;
+  EXPECT_EQ(cpu::threads_by_default(0, 8, 8), 8);
+  EXPECT_EQ(cpu::threads_by_default(0, 8, 12), 8);
+  EXPECT_EQ(lines.text(), "");
+  EXPECT_EQ(cpu::threads_by_default(0, 8, 3), 3);
+  EXPECT_TRUE(test::holds(lines.text(), "copies have 3 of 8 cores", "CPU quota", "raise it", "Options::threads"));
+}
+
 TEST(Team, SharesOneLongRow) {
   for (const std::int64_t n : {131072, 131073, 1000003}) {
     std::vector<std::uint8_t> src(static_cast<std::size_t>(n)), dst(src.size() + 2, 0xee);
@@ -182,6 +205,19 @@ TEST(Team, StaysOneThreadInsideAParallelRegionOfTheCallers) {
   omp_set_max_active_levels(1);
   EXPECT_EQ(threads, 1);
   EXPECT_EQ(Plan(large, large, options).threads(), 2);
+}
+
+TEST(Team, OfOneThreadInsideAParallelRegionIsToldOfOnce) {
+  const test::LogLines lines;
+  Options options;
+  options.threads = 2;
+  int threads = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+  threads = cpu::threads_allowed(options) + cpu::threads_allowed(options);
+  EXPECT_EQ(threads, 2);
+  EXPECT_EQ(lines.count(), 1u);
+  EXPECT_TRUE(test::holds(lines.text(), "parallel region of OpenMP", "call it outside", "Options::executor"));
 }
 
 TEST(Team, OfAPlanMadeOutsideStaysOneThreadInsideAParallelRegionOfTheCallers) {
