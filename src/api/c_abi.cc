@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
-#include <exception>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,9 +11,15 @@
 #include <restride/restride.h>
 #include <restride/restride.hpp>
 
+#include "src/api/c_inputs.h"
+
 namespace {
 
 using restride::ErrorCode;
+using restride::api::c::check_struct_size;
+using restride::api::c::layout_of;
+using restride::api::c::require;
+using restride::api::c::write_text;
 
 // The C values are the C++ values: one table each, and the compiler compares them.
 #define SAME_STATUS(c, cpp) static_assert(int{c} == static_cast<int>(ErrorCode::cpp))
@@ -70,82 +74,11 @@ static_assert(int{RESTRIDE_RESULT_LATER} == static_cast<int>(restride::ResultUse
 
 static_assert(RESTRIDE_CURRENT_DEVICE == restride::kCurrentDevice && RESTRIDE_MODEL_DEVICE == restride::kModelDevice);
 
-// A fixed buffer: reporting that memory ran out must not need memory.
-thread_local char last_error[1024] = "";
+thread_local restride::api::c::LastError last_error;
 
-restride_status fail(restride_status status, const char* message) noexcept {
-  std::snprintf(last_error, sizeof last_error, "%s", message);
-  return status;
-}
-
-// Runs `body`; whatever it throws becomes a status and a message.
 template <class Body>
-restride_status guarded(Body body) noexcept {
-  try {
-    body();
-    return RESTRIDE_OK;
-  } catch (const restride::Error& e) {
-    return fail(static_cast<restride_status>(e.code()), e.what());
-  } catch (const std::bad_alloc&) {
-    return fail(RESTRIDE_OUT_OF_MEMORY, "out of memory");
-  } catch (const std::exception& e) {
-    return fail(RESTRIDE_INTERNAL, e.what());
-  } catch (...) {
-    return fail(RESTRIDE_INTERNAL, "an exception of unknown type");
-  }
-}
-
-void require(bool holds, const char* message) {
-  if (!holds) throw restride::ArgumentError(message);
-}
-
-// `size` is what the caller's header says, `known` what this library was built with, `older` what headers said before
-// the structure grew.
-void check_struct_size(std::size_t size, std::size_t known, const char* what, std::size_t older = 0) {
-  if (size == known || (older != 0 && size == older)) return;
-  const std::string sizes = std::to_string(size) + ", this library knows " + std::to_string(known);
-  if (size > known)
-    throw restride::UnsupportedError(std::string(what) + ".struct_size is " + sizes +
-                                     ": the program was built with a newer restride.h; update the library");
-  throw restride::ArgumentError(
-      std::string(what) + ".struct_size is " + sizes + ": initialise the structure with " +
-      "RESTRIDE_TENSOR_INIT, RESTRIDE_VIEW_INIT, RESTRIDE_OPTIONS_INIT or RESTRIDE_EXECUTOR_INIT");
-}
-
-// `who` is what the caller calls the tensor: dst, src or tensor. Messages name it, and are made only when thrown.
-void require(bool holds, const char* who, const char* message) {
-  if (!holds) throw restride::ArgumentError(std::string(who) + message);
-}
-
-restride::Element element_of(const restride_tensor& t, const char* who) {
-  require(t.dtype >= 0 && t.dtype <= RESTRIDE_BYTES, who, ".dtype is no restride_dtype");
-  const auto dtype = static_cast<restride::DType>(t.dtype);
-  if (dtype == restride::DType::kBytes) {
-    require(t.element_bytes >= 1, who, ".element_bytes must be at least 1 with RESTRIDE_BYTES");
-    return restride::Element::bytes(t.element_bytes);
-  }
-  require(t.element_bytes == 0 || t.element_bytes == restride::size_bytes(dtype), who,
-          ".element_bytes differs from the dtype's size: leave it 0, or use RESTRIDE_BYTES");
-  return dtype;
-}
-
-restride::Layout layout_of(const restride_tensor* t, const char* who) {
-  require(t != nullptr, who, " is NULL");
-  check_struct_size(t->struct_size, sizeof(restride_tensor), who);
-  require(t->rank >= 0 && t->rank <= restride::kMaxRank, who, ".rank must be 0 to 64");
-  require(t->rank == 0 || t->extents != nullptr, who, ".extents is NULL with a rank above 0");
-  const restride::Element element = element_of(*t, who);
-  const restride::Extents extents(t->extents, static_cast<std::size_t>(t->rank));
-  try {
-    if (t->strides_bytes != nullptr || t->rank == 0)
-      return restride::strided(element, extents, restride::Extents(t->strides_bytes, extents.size()), t->offset_bytes);
-    restride::Layout layout = restride::contiguous(element, extents);
-    layout.offset_bytes = t->offset_bytes;
-    restride::validate(layout);
-    return layout;
-  } catch (const restride::Error& e) {
-    throw restride::Error(e.code(), std::string(who) + ": " + e.what());
-  }
+restride_status guarded(const Body& body) noexcept {
+  return last_error.guard(body);
 }
 
 // The structure for a layout whose lists lie in these arrays; without data.
@@ -176,7 +109,7 @@ restride::Options options_of(const restride_options* c, restride::Executor& exec
   constexpr std::size_t kBeforeReshape = offsetof(restride_options, reshape);
   constexpr std::size_t kBeforeFresh = offsetof(restride_options, fresh_destination);
   if (c->struct_size != kBeforeFresh)
-    check_struct_size(c->struct_size, sizeof(restride_options), "options", kBeforeReshape);
+    check_struct_size(c->struct_size, sizeof(restride_options), "options", "RESTRIDE_OPTIONS_INIT", kBeforeReshape);
   require(c->device >= RESTRIDE_DEVICE_AUTO && c->device <= RESTRIDE_DEVICE_CUDA,
           "options.device is no restride_device");
   require(c->threads >= 0, "options.threads is negative; 0 lets restride choose");
@@ -199,7 +132,8 @@ restride::Options options_of(const restride_options* c, restride::Executor& exec
     options.result = static_cast<restride::ResultUse>(c->result);
   }
   if (c->executor != nullptr) {
-    check_struct_size(c->executor->struct_size, sizeof(restride_executor), "options.executor");
+    check_struct_size(c->executor->struct_size, sizeof(restride_executor), "options.executor",
+                      "RESTRIDE_EXECUTOR_INIT");
     require(c->executor->parallel != nullptr, "options.executor->parallel is NULL");
     require(c->executor->threads >= 1, "options.executor->threads must be at least 1");
     executor = {c->executor->parallel, c->executor->context, c->executor->threads};
@@ -210,7 +144,7 @@ restride::Options options_of(const restride_options* c, restride::Executor& exec
 
 void check_view(const restride_view* out, const char* who) {
   require(out != nullptr, who, " is NULL");
-  if (out->struct_size != sizeof(restride_view)) check_struct_size(out->struct_size, sizeof(restride_view), who);
+  check_struct_size(out->struct_size, sizeof(restride_view), who, "RESTRIDE_VIEW_INIT");
 }
 
 // Fills a view. `layout` holds no reference into *out, so a tensor may be seen anew in its own place.
@@ -283,20 +217,11 @@ restride_tensor described(std::int32_t dtype, std::int64_t element_bytes, std::i
   return t;
 }
 
-// snprintf's contract for a text that is already there.
-void write_text(std::string_view text, char* buffer, std::size_t capacity, std::size_t* length) {
-  require(buffer != nullptr || capacity == 0, "buffer is NULL with a capacity above 0");
-  if (length != nullptr) *length = text.size();
-  if (capacity == 0) return;
-  const std::size_t fits = text.size() < capacity ? text.size() : capacity - 1;
-  std::memcpy(buffer, text.data(), fits);
-  buffer[fits] = '\0';
-}
-
 restride_status status_of_launch(int device_error) {
   if (device_error == 0) return RESTRIDE_OK;
-  std::snprintf(last_error, sizeof last_error, "the launch failed with CUDA error %d", device_error);
-  return RESTRIDE_DEVICE;
+  char message[64];
+  std::snprintf(message, sizeof message, "the launch failed with CUDA error %d", device_error);
+  return last_error.set(RESTRIDE_DEVICE, message);
 }
 
 }  // namespace
@@ -347,7 +272,7 @@ void restride_set_log(void (*sink)(void* context, const char* line), void* conte
   restride::set_log(sink, context);
 }
 
-const char* restride_last_error(void) { return last_error; }
+const char* restride_last_error(void) { return last_error.text(); }
 
 int64_t restride_dtype_size(int32_t dtype) {
   return dtype >= 0 && dtype < RESTRIDE_BYTES ? restride::size_bytes(static_cast<restride::DType>(dtype)) : 0;
@@ -541,7 +466,7 @@ restride_status restride_layout_parse(const char* text, restride_tensor* tensor,
     require(text != nullptr && tensor != nullptr, "text or tensor is NULL");
     require(capacity == 0 || (extents != nullptr && strides_bytes != nullptr),
             "extents or strides_bytes is NULL with a capacity above 0");
-    check_struct_size(tensor->struct_size, sizeof(restride_tensor), "tensor");
+    check_struct_size(tensor->struct_size, sizeof(restride_tensor), "tensor", "RESTRIDE_TENSOR_INIT");
     const restride::Layout layout = restride::parse_layout(text);
     if (layout.rank() > capacity)
       throw restride::ShapeError("the layout has rank " + std::to_string(layout.rank()) + " and the arrays hold " +

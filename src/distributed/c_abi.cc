@@ -1,94 +1,41 @@
 // The C ABI of exchanges: C structures in, the C++ API called, exceptions turned into status codes.
-#include <cstdio>
-#include <cstring>
-#include <exception>
-#include <new>
-#include <string>
+#include <chrono>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include <restride/distributed.h>
 #include <restride/distributed.hpp>
 
+#include "src/api/c_inputs.h"
+
 namespace {
 
+using restride::api::c::check_struct_size;
+using restride::api::c::element_of;
+using restride::api::c::layout_of;
+using restride::api::c::require;
+using restride::api::c::write_text;
 namespace dist = restride::distributed;
 
 static_assert(int{RESTRIDE_METHOD_AUTO} == static_cast<int>(dist::Method::kAuto));
 static_assert(int{RESTRIDE_METHOD_DIRECT} == static_cast<int>(dist::Method::kDirect));
 static_assert(int{RESTRIDE_METHOD_MESSAGES} == static_cast<int>(dist::Method::kMessages));
 
-// A fixed buffer: reporting that memory ran out must not need memory.
-thread_local char last_error[1024] = "";
+thread_local restride::api::c::LastError last_error;
 
-restride_status fail(restride_status status, const char* message) noexcept {
-  std::snprintf(last_error, sizeof last_error, "%s", message);
-  return status;
-}
-
-// Runs `body`; whatever it throws becomes a status and a message.
 template <class Body>
-restride_status guarded(Body body) noexcept {
-  try {
-    body();
-    return RESTRIDE_OK;
-  } catch (const restride::Error& e) {
-    return fail(static_cast<restride_status>(e.code()), e.what());
-  } catch (const std::bad_alloc&) {
-    return fail(RESTRIDE_OUT_OF_MEMORY, "out of memory");
-  } catch (const std::exception& e) {
-    return fail(RESTRIDE_INTERNAL, e.what());
-  } catch (...) {
-    return fail(RESTRIDE_INTERNAL, "an exception of unknown type");
-  }
-}
-
-void require(bool holds, const char* message) {
-  if (!holds) throw restride::ArgumentError(message);
-}
-
-void require_size(std::size_t size, std::size_t known, const char* what) {
-  if (size == known) return;
-  const std::string sizes =
-      std::string(what) + ".struct_size is " + std::to_string(size) + ", this library knows " + std::to_string(known);
-  if (size > known)
-    throw restride::UnsupportedError(sizes + ": the program was built with a newer header; update the library");
-  throw restride::ArgumentError(sizes + ": initialise the structure with its RESTRIDE_*_INIT");
-}
-
-restride::Element element_of(int32_t dtype, int64_t element_bytes) {
-  require(dtype >= 0 && dtype <= RESTRIDE_BYTES, "dtype is no restride_dtype");
-  const auto type = static_cast<restride::DType>(dtype);
-  if (type == restride::DType::kBytes) {
-    require(element_bytes >= 1, "element_bytes must be at least 1 with RESTRIDE_BYTES");
-    return restride::Element::bytes(element_bytes);
-  }
-  require(element_bytes == 0 || element_bytes == restride::size_bytes(type),
-          "element_bytes differs from the dtype's size: leave it 0, or use RESTRIDE_BYTES");
-  return type;
-}
-
-restride::Layout layout_of(const restride_tensor& t) {
-  require_size(t.struct_size, sizeof(restride_tensor), "local");
-  require(t.rank >= 0 && t.rank <= restride::kMaxRank, "local.rank must be 0 to 64");
-  require(t.rank == 0 || t.extents != nullptr, "local.extents is NULL with a rank above 0");
-  const restride::Extents extents(t.extents, static_cast<std::size_t>(t.rank));
-  const restride::Element element = element_of(t.dtype, t.element_bytes);
-  if (t.strides_bytes != nullptr || t.rank == 0)
-    return restride::strided(element, extents, restride::Extents(t.strides_bytes, extents.size()), t.offset_bytes);
-  restride::Layout layout = restride::contiguous(element, extents);
-  layout.offset_bytes = t.offset_bytes;
-  restride::validate(layout);
-  return layout;
+restride_status guarded(const Body& body) noexcept {
+  return last_error.guard(body);
 }
 
 dist::Side side_of(const restride_side* s) {
   require(s != nullptr, "dst or src is NULL");
-  require_size(s->struct_size, sizeof(restride_side), "side");
+  check_struct_size(s->struct_size, sizeof(restride_side), "side", "RESTRIDE_SIDE_INIT");
   require(s->distribution != nullptr, "side.distribution is NULL");
   require(s->regions >= 0 && (s->regions == 0 || s->local != nullptr), "side.local is NULL, or side.regions negative");
-  dist::Side out{dist::parse_distribution(s->distribution), element_of(s->dtype, s->element_bytes), {}};
-  for (int32_t r = 0; r < s->regions; ++r) out.local.push_back(layout_of(s->local[r]));
+  dist::Side out{dist::parse_distribution(s->distribution), element_of(s->dtype, s->element_bytes, "side"), {}};
+  for (int32_t r = 0; r < s->regions; ++r) out.local.push_back(layout_of(&s->local[r], "side.local"));
   return out;
 }
 
@@ -101,7 +48,7 @@ std::chrono::milliseconds milliseconds_of(int64_t ms) {
 dist::ExchangeOptions options_of(const restride_exchange_options* c) {
   dist::ExchangeOptions out;
   if (c == nullptr) return out;
-  require_size(c->struct_size, sizeof(restride_exchange_options), "options");
+  check_struct_size(c->struct_size, sizeof(restride_exchange_options), "options", "RESTRIDE_EXCHANGE_OPTIONS_INIT");
   require(c->method >= RESTRIDE_METHOD_AUTO && c->method <= RESTRIDE_METHOD_MESSAGES,
           "options.method is no restride_method");
   require(c->reserved == 0, "options.reserved is not 0: initialise the structure with RESTRIDE_EXCHANGE_OPTIONS_INIT");
@@ -110,16 +57,6 @@ dist::ExchangeOptions options_of(const restride_exchange_options* c) {
   out.check_runs = c->check_runs != 0;
   out.threads = c->threads;
   return out;
-}
-
-// snprintf's contract for a text that is already there.
-void write_text(const std::string& text, char* buffer, std::size_t capacity, std::size_t* length) {
-  require(buffer != nullptr || capacity == 0, "buffer is NULL with a capacity above 0");
-  if (length != nullptr) *length = text.size();
-  if (capacity == 0) return;
-  const std::size_t fits = text.size() < capacity ? text.size() : capacity - 1;
-  std::memcpy(buffer, text.data(), fits);
-  buffer[fits] = '\0';
 }
 
 }  // namespace
@@ -135,7 +72,7 @@ struct restride_exchange {
 
 extern "C" {
 
-const char* restride_distributed_last_error(void) { return last_error; }
+const char* restride_distributed_last_error(void) { return last_error.text(); }
 
 restride_status restride_comm_create_threads(restride_comm** comms, int32_t count) {
   return guarded([&] {

@@ -90,6 +90,26 @@ TEST(DistributedCAbi, AnswersMistakesByAStatusAndWords) {
   restride_side newer = whole;
   newer.struct_size += 8;
   EXPECT_EQ(create(newer, whole), RESTRIDE_UNSUPPORTED);
+  const auto says = [](const char* words) {
+    const std::string message = restride_distributed_last_error();
+    return message.find(words) != std::string::npos ? "" : message;
+  };
+  EXPECT_EQ(says("side.struct_size"), "");
+  restride_side older = whole;
+  older.struct_size = 0;
+  EXPECT_EQ(create(older, whole), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(says("initialise the structure with RESTRIDE_SIDE_INIT"), "");
+  restride_tensor local = RESTRIDE_TENSOR_INIT;
+  local.rank = 1;
+  restride_side placed = whole;
+  placed.regions = 1;
+  placed.local = &local;
+  EXPECT_EQ(create(placed, whole), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(says("side.local.extents is NULL"), "");
+  const int64_t huge = INT64_MAX;
+  local.extents = &huge;
+  EXPECT_EQ(create(placed, whole), RESTRIDE_RANGE);
+  EXPECT_EQ(says("side.local: "), "");
   restride_exchange_options options = RESTRIDE_EXCHANGE_OPTIONS_INIT;
   options.deadline_ms = 0;
   EXPECT_EQ(create(whole, whole, &options), RESTRIDE_INVALID_ARGUMENT);
