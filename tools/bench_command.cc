@@ -31,6 +31,7 @@ namespace {
 constexpr const char* kFooter = R"(
 Examples:
   restride bench 'f32 (64,512,512,3) -> (0,3,1,2)' --peers
+  restride bench 'f32 (4096,4096) -> (1,0)' --threads 1 --peers numpy,torch
   restride bench 'u8 (1080,1920,3):(6144,3,1) -> f32' 'bf16 (4096,4096) -> bf16 (4096,4096):(1,4096)'
   restride bench --only transpose --threads 1,2 --json result.json
   restride bench --cases bench/cases/ttc57.json --dtype u8,f32 --reps 15
@@ -140,9 +141,9 @@ void refuse_arrow(const std::string& option, const std::string& word) {
 }
 
 /// Adds an option that takes words, or several times one.
-void add_words(CLI::App& command, const std::string& option, std::vector<std::string>& to, const std::string& type,
-               const std::string& help) {
-  command.add_option(option, to, help)->type_name(type)->take_all()->each([option](const std::string& word) {
+CLI::Option* add_words(CLI::App& command, const std::string& option, std::vector<std::string>& to,
+                       const std::string& type, const std::string& help) {
+  return command.add_option(option, to, help)->type_name(type)->take_all()->each([option](const std::string& word) {
     refuse_arrow(option, word);
   });
 }
@@ -217,7 +218,11 @@ void add_bench_command(CLI::App& app) {
                    "Keep N busy loops beside: single calls are timed, against one thread of ours under the same load")
       ->check(whole_number(0, 4096))
       ->type_name("N");
-  command->add_flag("--peers", settings->run.peers, "Time the other libraries found on this machine as well");
+  add_words(*command, "--peers", settings->run.only_peers, "[NAME...]",
+            "Time the other libraries found on this machine as well, or these of them: naive, OpenBLAS, HPTT, Eigen, "
+            "oneDNN, numpy, torch")
+      ->delimiter(',')
+      ->expected(0, CLI::detail::expected_max_vector_size);
   command->add_flag_callback(
       "--no-check", [settings] { settings->run.check = false; }, "Skip the comparison with the naive loop");
   command->add_flag("--list", settings->list, "Print the cases and their layouts, measure nothing");
@@ -226,7 +231,9 @@ void add_bench_command(CLI::App& app) {
   command->add_option("--from", page->from, "With --html: of this result file; nothing is measured")
       ->type_name("RESULT");
   command->add_option("--against", page->against, "With --html: beside this older result file")->type_name("RESULT");
-  command->callback([settings, fresh_destination, page] {
+  command->callback([settings, fresh_destination, page, command] {
+    settings->run.peers = command->count("--peers") > 0;
+    std::erase(settings->run.only_peers, "");  // of --peers alone
     if ((settings->fresh || settings->load > 0 || *fresh_destination != "off") && settings->device == "cuda")
       throw UsageError("--fresh, --fresh-destination and --load are about the CPU; leave them out with --device cuda");
     settings->run.fresh_destination = fresh_destination_named(*fresh_destination);

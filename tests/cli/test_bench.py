@@ -275,3 +275,40 @@ def test_a_page_says_what_it_lacks(restride, tmp_path, cases, args, code, words)
     restride(*cases, "--json", "out.json")
     assert words in restride("bench", *args, code=code).err
     assert not (tmp_path / "p.html").exists()
+
+
+ONE_MIB = "f32 (512,1024) -> (1,0)"
+
+
+def test_peers_are_those_that_are_named(restride, tmp_path):
+    restride("bench", ONE_MIB, "--threads", "1", "--reps", "1", "--peers", "NumPy,naive", "--json", "out.json", env={"RESTRIDE_PYTHON": sys.executable})
+    run = only_run(tmp_path / "out.json")
+    assert sorted(run["machine"]["peers"]) == sorted(run["cases"][0]["peers"]) == ["naive", "numpy"]
+    out = restride("bench", "f32 (8,8) -> (1,0)", "--reps", "1", "--peers", "numpy", env={"RESTRIDE_PYTHON": sys.executable}).out
+    assert "numpy and torch take 1 MiB and more" in out
+
+
+def test_torch_is_a_peer_where_it_is_installed(restride, tmp_path):
+    python = os.environ.get("RESTRIDE_TORCH_PYTHON", sys.executable)
+    if subprocess.run([python, "-c", "import numpy, torch"], capture_output=True).returncode != 0:
+        pytest.skip(f"{python} has no torch; RESTRIDE_TORCH_PYTHON names one that has it")
+    what = (ONE_MIB, "u8 (600,1000,3) -> f32 (600,1000,3):(1000,1,600000)", "bf16 (1024,1024):(1,1024) -> bf16 (1024,1024)",
+            "bf16 (1024,1024) -> f32 (1024,1024)")
+    restride("bench", *what, "--threads", "1,2", "--reps", "1", "--peers", "torch", "--json", "out.json", env={"RESTRIDE_PYTHON": python})
+    for run in json.loads((tmp_path / "out.json").read_text())["runs"]:
+        *timed, cast = run["cases"]
+        assert all(case["peers"]["torch"] > 0 for case in timed), timed
+        assert "has no bf16 to cast" in cast["peer_notes"]["torch"]
+
+
+def test_a_peer_that_is_not_there_is_named_with_how_to_get_it(restride, tmp_path):
+    (tmp_path / "none").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "none").chmod(0o755)
+    nothing = {"RESTRIDE_PYTHON": "./none"}
+    for peer in ("torch", "numpy"):
+        err = restride("bench", ONE_MIB, "--peers", peer, "--json", "out.json", code=1, env=nothing).err
+        assert f"--peers {peer}: " in err and "-m pip install " + peer in err and "RESTRIDE_PYTHON" in err
+    err = restride("bench", ONE_MIB, "--peers", "naiv", code=1, env=nothing).err
+    assert "did you mean 'naive'?" in err
+    assert "write it in front of the options" in restride("bench", "--peers", ONE_MIB, code=2).err
+    assert not (tmp_path / "out.json").exists()

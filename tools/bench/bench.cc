@@ -9,9 +9,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "src/base/nearest.h"
 #include "src/cpu/team/team.h"
 #include "tools/bench/busy_loops.h"
 #include "tools/bench/machine.h"
+#include "tools/bench/peers/peers.h"
 #include "tools/bench/report.h"
 #include "tools/bench/results.h"
 #include "tools/bench/shipped.h"
@@ -119,6 +121,30 @@ std::vector<int> thread_counts(const Settings& settings) {
   return settings.threads.empty() ? std::vector<int>{cpu::cores_granted()} : settings.threads;
 }
 
+/// Errors: ArgumentError for a peer of --peers that is not there, with how to get it.
+void require_peers(const RunSettings& settings, const Device& device) {
+  const std::vector<std::string> there = settings.only_peers.empty() ? std::vector<std::string>{} : device.peer_names();
+  for (const std::string& name : settings.only_peers) {
+    base::Nearest nearest(name);
+    bool found = false;
+    for (const std::string& peer : there) {
+      found = found || base::lower(peer) == base::lower(name);
+      nearest.show(peer);
+    }
+    if (found) continue;
+    const std::string low = base::lower(name);
+    if (device.kind() == DeviceKind::kCpu && (low == "torch" || low == "numpy"))
+      throw ArgumentError(fmt::format(
+          "--peers {0}: the Python that is used, {1}, has {2}; `{1} -m pip install {3}`, or name one that has it in "
+          "RESTRIDE_PYTHON",
+          name, python_used(), low == "torch" ? "not both torch and numpy" : "no numpy",
+          low == "torch" ? "torch numpy" : "numpy"));
+    throw ArgumentError(fmt::format("--peers {}: it is not to be had on this device and machine; {}there {} {}", name,
+                                    nearest.found().empty() ? "" : "did you mean '" + nearest.found() + "'? ",
+                                    there.size() == 1 ? "is" : "are", fmt::join(there, ", ")));
+  }
+}
+
 RunInfo describe(const Settings& settings, const Device& device, int threads) {
   RunInfo info{names_of(settings), settings.device, threads, {}, commit(), command_line(), {}};
   info.options = nlohmann::ordered_json::object();
@@ -134,7 +160,9 @@ RunInfo describe(const Settings& settings, const Device& device, int threads) {
   if (settings.load > 0) info.options["load"] = settings.load;
   nlohmann::json machine = device.describe();
   machine.update(describe_run());
-  machine["peers"] = settings.run.peers ? device.peer_names() : std::vector<std::string>{};
+  std::vector<std::string> peers = settings.run.peers ? device.peer_names() : std::vector<std::string>{};
+  std::erase_if(peers, [&](const std::string& name) { return !settings.run.asks_for(name); });
+  machine["peers"] = peers;
   info.machine = machine;
   return info;
 }
@@ -170,6 +198,7 @@ int run(const Settings& settings, nlohmann::ordered_json* content) {
   std::vector<CaseResult> results;
   for (const int count : thread_counts(settings)) {
     const std::unique_ptr<Device> device = make_device(settings, count);
+    require_peers(settings.run, *device);
     const RunInfo info = describe(settings, *device, count);
     file.require_machine(info.machine);
     if (results.empty()) fmt::print("{}\n", table_heading());

@@ -31,10 +31,16 @@ struct Contender {
   std::function<void(const Slot&)> run;
 };
 
+/// What a process of its own says: the median of one copy whose output was checked, or why there is none.
+struct TimedItself {
+  double ns = -1;
+  std::string why_none;
+};
+
 /// A contender whose output is held to the case's layouts.
 struct Peer : Contender {
-  bool measures_itself = false;            ///< runs in a process of its own and times there:
-  std::function<double()> time_itself_ns;  ///< median of one copy, output checked; negative when it failed
+  std::function<TimedItself()> time_itself;  ///< in place of `run`: in a process of its own
+  bool measures_itself() const { return static_cast<bool>(time_itself); }
 };
 
 class Device {

@@ -6,6 +6,7 @@
 
 #include <restride/restride.hpp>
 
+#include "src/base/nearest.h"
 #include "tools/bench/check.h"
 #include "tools/bench/host_memory.h"
 #include "tools/bench/source_fill.h"
@@ -100,10 +101,11 @@ std::optional<Plan> plan_case(const Case& c, const Options& options, CaseResult&
 }
 
 /// The peers that get this case right; of the others, why not. Those that time themselves check themselves.
-std::vector<Peer> right_peers(const Case& c, Device& device, CaseResult& out) {
+std::vector<Peer> right_peers(const Case& c, Device& device, const RunSettings& settings, CaseResult& out) {
   std::vector<Peer> peers = device.peers(c);
   std::erase_if(peers, [&](const Peer& peer) {
-    if (peer.measures_itself) return false;
+    if (!settings.asks_for(peer.name)) return true;
+    if (peer.measures_itself()) return false;
     try {
       const auto fault = check(peer, c, device);
       if (fault) out.peer_notes[peer.name] = "wrong output: " + *fault;
@@ -113,6 +115,12 @@ std::vector<Peer> right_peers(const Case& c, Device& device, CaseResult& out) {
       return true;
     }
   });
+  for (const std::string& name : settings.only_peers) {
+    const auto is_it = [&](const auto& named) { return base::lower(named) == base::lower(name); };
+    if (std::none_of(peers.begin(), peers.end(), [&](const Peer& p) { return is_it(p.name); }) &&
+        std::none_of(out.peer_notes.begin(), out.peer_notes.end(), [&](const auto& note) { return is_it(note.first); }))
+      out.peer_notes[name] = "does not do this case; numpy and torch take 1 MiB and more";
+  }
   return peers;
 }
 
@@ -134,12 +142,12 @@ void take_times(const std::vector<Samples>& all, const std::vector<Peer>& peers,
     }
   }
   for (const Peer& peer : peers) {
-    if (!peer.measures_itself) continue;
-    const double ns = peer.time_itself_ns();
-    if (ns > 0)
-      peer_ns[peer.name] = ns;
+    if (!peer.measures_itself()) continue;
+    const TimedItself timed = peer.time_itself();
+    if (timed.ns > 0)
+      peer_ns[peer.name] = timed.ns;
     else
-      out.peer_notes[peer.name] = "did not run, or its output was wrong";
+      out.peer_notes[peer.name] = timed.why_none;
   }
   for (const auto& [name, ns] : peer_ns) out.peers[name] = out.ceiling.median_ns / ns;
 }
@@ -177,7 +185,7 @@ void measure(const Case& c, Device& device, const RunSettings& settings, CaseRes
     out.checked = true;
   }
 
-  const std::vector<Peer> peers = settings.peers ? right_peers(c, device, out) : std::vector<Peer>{};
+  const std::vector<Peer> peers = settings.peers ? right_peers(c, device, settings, out) : std::vector<Peer>{};
   std::vector<Contender> ceilings = device.ceilings(ceiling_bytes);
   Options alone = options;
   alone.threads = 1;
@@ -191,7 +199,7 @@ void measure(const Case& c, Device& device, const RunSettings& settings, CaseRes
   if (small && !settings.loaded) all.push_back({&through_copy, Role::kCopy});
   if (small && nothing.run) all.push_back({&nothing, Role::kFloor});
   for (const Peer& peer : peers)
-    if (!peer.measures_itself) all.push_back({&peer, Role::kPeer});
+    if (!peer.measures_itself()) all.push_back({&peer, Role::kPeer});
   const int reps = settings.loaded ? kLoadedSamples * settings.reps : small ? 3 * settings.reps : settings.reps;
   time_all(all, device, reps, slots, settings.loaded);
   device.finish();
@@ -200,6 +208,12 @@ void measure(const Case& c, Device& device, const RunSettings& settings, CaseRes
 }
 
 }  // namespace
+
+bool RunSettings::asks_for(const std::string& peer) const {
+  return only_peers.empty() || std::any_of(only_peers.begin(), only_peers.end(), [&](const std::string& name) {
+           return base::lower(name) == base::lower(peer);
+         });
+}
 
 CaseResult run_case(const Case& c, Device& device, const RunSettings& settings) {
   CaseResult out;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "tools/bench/case.h"
 #include "tools/bench/device.h"
@@ -15,10 +16,13 @@ struct RunSettings {
   int reps = 7;
   bool check = true;
   bool peers = false;
+  std::vector<std::string> only_peers = {};  ///< with `peers`: these, by whatever case of letters; empty: all there are
   bool loaded = false;  ///< the machine is kept busy: single calls are timed, and one thread of ours is the ceiling
   FreshDestination fresh_destination = FreshDestination::kOff;
   std::string family;      ///< or a kernel of one; forced when not empty
   std::uint64_t seed = 1;  ///< of the input bytes
+
+  bool asks_for(const std::string& peer) const;
 };
 
 /// A row of the result.

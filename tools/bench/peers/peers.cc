@@ -44,6 +44,7 @@ std::vector<Peer> CpuDevice::peers(const Case& c) {
   add_hptt_peer(out, c, team_.size());
   add_module_peers(out, c, team_.size());
   add_numpy_peer(out, c);
+  add_torch_peer(out, c, team_.size());
   return out;
 }
 
@@ -53,6 +54,7 @@ std::vector<std::string> CpuDevice::peer_names() const {
   if (has_hptt()) out.push_back("HPTT");
   for (std::string& name : module_peer_names()) out.push_back(std::move(name));
   if (has_numpy()) out.push_back("numpy");
+  if (has_torch()) out.push_back("torch");
   return out;
 }
 

@@ -24,9 +24,16 @@ bool has_openblas();
 void add_hptt_peer(std::vector<Peer>& out, const Case& c, int threads);
 bool has_hptt();
 
-/// numpy.copyto between the case's views, in a process of its own; it has no threads.
+/// numpy.copyto between the case's views, in a process of its own; it has no threads. The Python is RESTRIDE_PYTHON's.
 void add_numpy_peer(std::vector<Peer>& out, const Case& c);
 bool has_numpy();
+
+/// torch.Tensor.copy_ between the same views, in the same way; it needs NumPy beside it.
+void add_torch_peer(std::vector<Peer>& out, const Case& c, int threads);
+bool has_torch();
+
+/// The interpreter of both, as a shell's word.
+std::string python_used();
 
 /// What the module has: Eigen and oneDNN, as far as it was built with them.
 void add_module_peers(std::vector<Peer>& out, const Case& c, int threads);
