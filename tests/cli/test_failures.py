@@ -2,6 +2,7 @@
 import json
 import os
 import resource
+import shlex
 import struct
 import subprocess
 
@@ -187,6 +188,26 @@ def test_a_picture_is_no_array_and_the_way_to_one_is_told(restride, tmp_path, he
     assert "photo.png is a picture, whose pixels are packed" in err and "np.save('photo.npy', np.asarray(PIL.Image.open('photo.png')))" in err
     np.save(tmp_path / "in.npy", np.zeros((3, 4, 3), "u1"))
     assert "out.jpg: restride writes arrays, not pictures" in restride("copy", "in.npy", "out.jpg", code=2).err
+    assert "out.ppm: restride writes arrays, not pictures" in restride("copy", "in.npy", "out.ppm", code=2).err
+
+
+@pytest.mark.parametrize("head, shape, options", [
+    (b"P6\n5 4\n255\n", (4, 5, 3), "--in-layout 'u8 (4,5,3)' --in-offset 11"),
+    (b"P5 # of a camera\n 5\t4 # rows\n200 ", (4, 5), "--in-layout 'u8 (4,5)' --in-offset 33"),
+])
+def test_a_picture_of_bare_pixels_is_read_as_the_message_says(restride, tmp_path, head, shape, options):
+    pixels = np.arange(np.prod(shape), dtype="u1").reshape(shape)
+    (tmp_path / "photo.ppm").write_bytes(head + pixels.tobytes())
+    for command in (("copy", "photo.ppm", "out.npy"), ("explain", "photo.ppm"), ("info", "photo.ppm")):
+        assert options in restride(*command, code=1).err
+    restride("copy", "photo.ppm", "out.npy", "--rot90", "1", *shlex.split(options))
+    assert (np.load(tmp_path / "out.npy") == np.rot90(pixels)).all()
+
+
+@pytest.mark.parametrize("head", [b"P6\n5 4\n65535\n", b"P6\n5 4\n255", b"P6\n5 x\n255\n", b"P6", b"P3\n5 4\n255\n", b"P6\n99999999999999999999 4\n255\n"])
+def test_a_picture_of_other_pixels_is_not_guessed_at(restride, tmp_path, head):
+    (tmp_path / "photo.ppm").write_bytes(head)
+    assert "is no .npy" in restride("copy", "photo.ppm", "out.npy", code=1).err
 
 
 def test_casts_that_do_not_exist_are_refused(restride, tmp_path):

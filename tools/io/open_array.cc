@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
@@ -156,6 +158,29 @@ bool looks_like_picture(std::string_view head, const std::string& path) {
   return is_picture(path) && (head.starts_with("BM") || head.starts_with("RIFF"));
 }
 
+/// How to read the pixels of a binary PGM or PPM, which lie bare behind a header: "P6 640 480 255 " with any blanks and
+/// with comments. Empty where it is none, or not of bytes.
+std::string how_netpbm_lies(const InputFile& file) {
+  std::array<std::uint8_t, 256> bytes{};
+  const std::size_t there = std::min<std::uint64_t>(bytes.size(), file.size());
+  file.read(0, std::span(bytes).first(there));
+  const std::string_view head(reinterpret_cast<const char*>(bytes.data()), there);
+  if (!head.starts_with("P5") && !head.starts_with("P6")) return "";
+  std::size_t at = 2;
+  std::array<std::uint64_t, 3> numbers{};  // columns, rows, the largest value
+  for (std::uint64_t& number : numbers) {
+    const std::size_t blank = at;
+    while (at < there && (std::isspace(bytes[at]) != 0 || bytes[at] == '#'))
+      at = bytes[at] == '#' ? std::min(head.find('\n', at), there) : at + 1;
+    const auto [stop, error] = std::from_chars(head.data() + at, head.data() + there, number);
+    if (at == blank || error != std::errc()) return "";
+    at = static_cast<std::size_t>(stop - head.data());
+  }
+  const auto [columns, rows, largest] = numbers;
+  if (at == there || std::isspace(bytes[at]) == 0 || largest == 0 || largest > 255) return "";
+  return fmt::format("--in-layout 'u8 ({},{}{})' --in-offset {}", rows, columns, head[1] == '6' ? ",3" : "", at + 1);
+}
+
 /// The length of a header that can be there, and a header's first character.
 bool looks_like_safetensors(const InputFile& file) {
   if (file.size() < 10) return false;
@@ -180,11 +205,15 @@ FileFormat format_of(const InputFile& file, std::string_view remedy) {
         fmt::format("{0} is a picture, whose pixels are packed; unpack them into an array first, in Python by "
                     "np.save('{1}.npy', np.asarray(PIL.Image.open('{0}')))",
                     path, path.substr(0, path.rfind('.'))));
+  if (const std::string lies = how_netpbm_lies(file); !lies.empty())
+    throw ArgumentError(fmt::format(
+        "{} is a picture whose pixels lie bare behind its header; copy and explain read them with {}", path, lies));
   throw ArgumentError(fmt::format("{} is no .npy, .npz or .safetensors file; {}", path, remedy));
 }
 
 bool is_picture(const std::string& path) {
-  static constexpr std::string_view kEndings[] = {".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff"};
+  static constexpr std::string_view kEndings[] = {".png",  ".jpg", ".jpeg", ".gif", ".bmp",
+                                                  ".webp", ".tif", ".tiff", ".ppm", ".pgm"};
   return std::any_of(std::begin(kEndings), std::end(kEndings), [&](std::string_view e) { return path.ends_with(e); });
 }
 
