@@ -33,7 +33,7 @@ typedef struct restride_exchange_options {
   int32_t method;      /* a restride_method, the same on all ranks */
   int32_t check_runs;  /* not 0: each run begins with 64 bytes from every rank */
   int32_t threads;     /* for the copies of one rank; 0: as restride_options.threads says */
-  int32_t reserved;    /* 0 */
+  int32_t reserved;    /* 0: as in restride_options */
 } restride_exchange_options;
 
 #define RESTRIDE_EXCHANGE_OPTIONS_INIT \

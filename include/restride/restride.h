@@ -149,12 +149,14 @@ typedef struct restride_options {
   const char* family;                /* force a family or a kernel, for tests and measurements; NULL: the planner's */
   const restride_executor* executor; /* CPU: run on the caller's pool; must outlive the run; NULL: ours */
   int32_t reshape;                   /* not 0: shapes may differ, and elements pair in C order as a reshape would */
-  int32_t reserved;                  /* 0 */
+  int32_t reserved;                  /* 0: the room that alignment leaves, kept for a later option */
   int32_t fresh_destination;         /* CPU: a restride_fresh */
   int32_t result;                    /* CPU: a restride_result */
 } restride_options;
 
-/* Options of a program that was built before `reshape` was there have a smaller struct_size, and pair in C order. */
+/* Options of a program that was built before `reshape` was there have a smaller struct_size, and pair in C order.
+ * `reserved` does nothing. Any value but 0 is refused, so that a later version may give it a meaning in which 0 is what
+ * happens today, without a larger structure; RESTRIDE_OPTIONS_INIT sets it. */
 
 #define RESTRIDE_CURRENT_DEVICE (-1) /* the calling thread's current device */
 #define RESTRIDE_MODEL_DEVICE (-2)   /* a model of an H200: plans without a GPU, to explain; running fails */
