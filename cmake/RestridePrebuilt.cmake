@@ -7,6 +7,6 @@ foreach(component_and_prefix "python|\${CMAKE_INSTALL_PREFIX}" "python_command|$
   install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" --install \"${RESTRIDE_PREBUILT}\" --strip
     --component ${component} --prefix \"${prefix}\" COMMAND_ERROR_IS_FATAL ANY)" COMPONENT ${component})
 endforeach()
-foreach(target restride_wheel restride_python restride_cli)  # what pyproject.toml asks to be built
+foreach(target restride_wheel restride_distributed_wheel restride_python restride_cli)  # what pyproject.toml asks to be built
   add_custom_target(${target})
 endforeach()

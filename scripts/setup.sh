@@ -100,7 +100,7 @@ need_test_python() { need_python "the command's end-to-end tests" numpy pytest m
 need_package_python() {
   need_test_python
   need_python "the Python package and its tests; torch takes a minute" scikit-build-core setuptools hypothesis einops \
-    expecttest 'torch==2.13.*'
+    expecttest mpi4py 'torch==2.13.*'
 }
 
 # The version that .clang-format is for; a distribution may have another.

@@ -98,6 +98,9 @@ RESTRIDE_API restride_status restride_exchange_explain(const restride_exchange* 
 RESTRIDE_API restride_status restride_distribution_regions(const char* distribution, int32_t rank, int32_t* regions);
 RESTRIDE_API restride_status restride_distribution_shape(const char* distribution, int32_t rank, int32_t region,
                                                          int64_t* extents, int32_t capacity, int32_t* axes);
+/* The global indices of one axis of a region, as many as its extent there; `capacity` of `indices` must hold them. */
+RESTRIDE_API restride_status restride_distribution_indices(const char* distribution, int32_t rank, int32_t region,
+                                                           int32_t axis, int64_t* indices, int64_t capacity);
 /* What must move, for any number of ranks, without any: figures in words, and with `rank` >= 0 that rank's messages. */
 RESTRIDE_API restride_status restride_distribution_explain(const restride_side* dst, const restride_side* src,
                                                            int32_t rank, char* buffer, size_t capacity, size_t* length);

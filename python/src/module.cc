@@ -31,6 +31,22 @@ PyObject* info(PyObject*, PyObject*) {
   });
 }
 
+/// _memory(x, writable) -> (address, Layout): where an array of the CPU lies, for what is called with plain pointers.
+/// The caller keeps x.
+PyObject* memory(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&]() -> PyObject* {
+    if (nargs != 2) raise(PyExc_TypeError, "_memory takes an array and whether it is written to");
+    const bool writable = args[1] == Py_True;
+    const Array x(args[0], writable ? "dst" : "src", writable ? Array::Access::kWrite : Array::Access::kRead, Stream{});
+    if (x.on_cuda())
+      raise(PyExc_RuntimeError, std::string(x.who()) + " is on " + name_of(x.device()) +
+                                    "; exchanges take memory of the CPU: bring it over first (torch: x.cpu())");
+    const Ref layout = own(new_layout(x.layout()));
+    return Py_BuildValue("(KO)", static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(x.data())),
+                         layout.get());
+  });
+}
+
 template <class Function>
 PyCFunction as_c_function(Function f) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f));
@@ -52,6 +68,7 @@ restride.Layout('f32 (6,4):(1,6)')
 )"},
                            {"_move", as_c_function(move), METH_FASTCALL | METH_KEYWORDS, nullptr},
                            {"_rearrange", as_c_function(rearrange), METH_FASTCALL, nullptr},
+                           {"_memory", as_c_function(memory), METH_FASTCALL, nullptr},
                            {"_info", info, METH_NOARGS, nullptr},
                            {}};
 

@@ -167,6 +167,20 @@ restride_status restride_distribution_shape(const char* distribution, int32_t ra
   });
 }
 
+restride_status restride_distribution_indices(const char* distribution, int32_t rank, int32_t region, int32_t axis,
+                                              int64_t* indices, int64_t capacity) {
+  return guarded([&] {
+    require(distribution != nullptr, "distribution is NULL");
+    const dist::Distribution d = dist::parse_distribution(distribution);
+    const std::vector<int64_t> shape = dist::local_shape(d, rank, region);
+    require(axis >= 0 && static_cast<std::size_t>(axis) < shape.size(), "axis is none of the distribution's");
+    const int64_t count = shape[static_cast<std::size_t>(axis)];
+    require(count <= capacity, "`capacity` is below the region's extent: see restride_distribution_shape");
+    require(count == 0 || indices != nullptr, "indices is NULL");
+    for (int64_t i = 0; i < count; ++i) indices[i] = dist::global_index(d, rank, region, axis, i);
+  });
+}
+
 restride_status restride_distribution_explain(const restride_side* dst, const restride_side* src, int32_t rank,
                                               char* buffer, size_t capacity, size_t* length) {
   return guarded([&] {

@@ -67,6 +67,13 @@ TEST(DistributedCAbi, PlansWithoutRanks) {
   EXPECT_EQ(restride_distribution_shape("(5,4) as (block[0],*) over (2)", 1, 0, extents, 2, &axes), RESTRIDE_OK);
   EXPECT_EQ(axes, 2);
   EXPECT_EQ(extents[0], 2);
+  int64_t indices[2];
+  EXPECT_EQ(restride_distribution_indices("(5,4) as (block[0],*) over (2)", 1, 0, 0, indices, 2), RESTRIDE_OK);
+  EXPECT_EQ(indices[0], 3);
+  EXPECT_EQ(indices[1], 4);
+  EXPECT_EQ(restride_distribution_indices("(5,4) as (block[0],*) over (2)", 1, 0, 1, indices, 2),
+            RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(restride_distributed_last_error()).find("capacity"), std::string::npos);
   char text[4096];
   EXPECT_EQ(restride_distribution_explain(&kColumns, &kRows, 0, text, sizeof text, nullptr), RESTRIDE_OK);
   EXPECT_NE(std::string(text).find("32 bytes between ranks, the minimum"), std::string::npos) << text;
