@@ -97,6 +97,8 @@ PYTHON
 
 need_test_python() { need_python "the command's end-to-end tests" numpy pytest ml_dtypes safetensors axe-core-python; }
 
+need_docs_python() { need_python "the documentation's site" 'mkdocs==1.6.*' 'mkdocs-material==9.*' pytest axe-core-python; }
+
 need_package_python() {
   need_test_python
   need_python "the Python package and its tests; torch takes a minute" scikit-build-core setuptools hypothesis einops \

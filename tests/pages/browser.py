@@ -102,19 +102,39 @@ class Visit:
         self.requests = sorted(url for url in asked if not OF_THE_BROWSER.match(url))
 
 
-def axe(page, script, dark=False):
-    """What axe-core finds: [(impact, rule, element)]. `script` is its text; it runs in a copy of the page."""
+def run_copy(page, text, folder, in_place, budget_ms=60000):
+    """Loads a page with another text."""
+    copy = (pathlib.Path(page).resolve().parent if in_place else pathlib.Path(folder)) / f"copy-{os.getpid()}.html"
+    copy.write_text(text)
+    try:
+        return run(copy, folder, f"--virtual-time-budget={budget_ms}", "--window-size=1400,1000")
+    finally:
+        copy.unlink()
+
+
+def searched(page, words):
+    """The DOM of a page of the site after `words` were typed into its search."""
+    typing = (f"setTimeout(() => {{ const field = document.querySelector('[data-md-component=search-query]'); field.focus(); "
+              f"field.value = {json.dumps(words)}; field.dispatchEvent(new Event('keyup', {{bubbles: true}})); "
+              "field.dispatchEvent(new Event('input', {bubbles: true})); }, 3000);")
+    text = pathlib.Path(page).read_text().replace("</body>", f"<script>{typing}</script></body>")
+    with tempfile.TemporaryDirectory() as folder:
+        return Document(run_copy(page, text, folder, True, 20000).stdout)
+
+
+def axe(page, script, dark=False, in_place=False):
+    """What axe-core finds: [(impact, rule, element)]. `script` is its text; it runs in a copy of the page, which lies
+    beside the page where that is one of a site with files of its own (`in_place`)."""
     text = pathlib.Path(page).read_text()
     text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
     if dark:
-        text = text.replace("(prefers-color-scheme:dark)", "all")
+        text = text.replace("(prefers-color-scheme:dark)", "all").replace('data-md-color-scheme="default"', 'data-md-color-scheme="slate"')
+        text = re.sub(r'(data-md-color-media="\(prefers-color-scheme: )light', r"\1none", text)
     run_it = (f"axe.run(document, {{resultTypes: ['violations']}}).then(r => {{ const p = document.createElement('pre'); "
               f"p.id = '{AXE_MARK}'; p.textContent = JSON.stringify(r.violations.flatMap(v => v.nodes.map(n => "
               "[n.impact, v.id, n.html.slice(0, 200)]))); document.body.append(p); });")
     with tempfile.TemporaryDirectory() as folder:
-        copy = pathlib.Path(folder) / "axe.html"
-        copy.write_text(text.replace("</body>", f"<script>{script}</script><script>{run_it}</script></body>"))
-        done = run(copy, folder, "--virtual-time-budget=60000", "--window-size=1400,1000")
+        done = run_copy(page, text.replace("</body>", f"<script>{script}</script><script>{run_it}</script></body>"), folder, in_place)
     found = Document(done.stdout).having("id", AXE_MARK)
     assert found, f"axe did not end: {done.stderr[-1000:]}"
     return json.loads(found[0]["text"])
