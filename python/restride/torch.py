@@ -21,11 +21,12 @@ import restride
 import torch
 from restride import _core
 from restride._copies import repeat_as_rearrange
-from restride._drop_in import MIN_BYTES, Stats, disable, enable, enabled, stats
+from restride._drop_in import MIN_BYTES, OPERATORS, Stats, disable, enable, enabled, stats
 from torch import Tensor
 
 __all__ = [
     "MIN_BYTES",
+    "OPERATORS",
     "Stats",
     "contiguous",
     "disable",

@@ -21,8 +21,9 @@ try:
 except TypeError:  # before torch 2.6
     includes = cpp_extension.include_paths(with_cuda)
 kernel = setuptools.Extension(
-    "restride_torch._copy",
-    ["src/copy_kernel.cc"],
+    "restride_torch._kernels",
+    ["src/copies.cc", "src/kernels.cc"],
+    depends=["src/copies.h"],
     include_dirs=[restride.get_include(), *includes],
     library_dirs=cpp_extension.library_paths("cuda" if with_cuda else "cpu"),
     libraries=["torch_cpu", "c10", *(["c10_cuda"] if with_cuda else [])],

@@ -37,13 +37,13 @@ def load() -> ctypes.CDLL:
         raise RuntimeError(
             f"restride-torch was built for restride {_built.RESTRIDE}, this is {restride.__version__}; {again}"
         )
-    (file,) = pathlib.Path(__file__).parent.glob("_copy*.so")
+    (file,) = pathlib.Path(__file__).parent.glob("_kernels*.so")
     try:
         library = ctypes.CDLL(str(file))
     except OSError as error:
         raise RuntimeError(f"restride-torch cannot be loaded: {error}; {again}") from None
     library.restride_torch_enable.restype = ctypes.c_char_p
-    library.restride_torch_enable.argtypes = [ctypes.c_int64]
+    library.restride_torch_enable.argtypes = [ctypes.c_int64, ctypes.c_char_p]
     library.restride_torch_stats.restype = ctypes.c_char_p
     library.restride_torch_stats.argtypes = [ctypes.c_int]
     _library = library
