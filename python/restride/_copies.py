@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -85,7 +84,8 @@ def rearrange(
 ) -> Array:
     """Copies x rearranged as einops says it, split, permuted and merged in one pass.
 
-    pattern: 'b (h s) c -> b h (s c)'; '...' stands for the axes that are not named.
+    pattern: 'b (h s) c -> b h (s c)'; '...' stands for the axes that are not named. What the right side alone has is
+        repeated, as restride.repeat does.
     sizes: extents of names that the shape of x does not give, s=4.
     x: an array, or a list of arrays of one shape, which is stacked first.
     dtype, out, stream, threads, errors, cost: as restride.contiguous.
@@ -119,35 +119,7 @@ def repeat(
     >>> restride.repeat(np.arange(3), 'w -> (w 2)')
     array([0, 0, 1, 1, 2, 2])
     """
-    x = _stacked(x)
-    base = _core.layout(x)
-    pattern, extents, sizes = repeat_as_rearrange(pattern, sizes)
-    view, shape = _core._rearrange(base.broadcast_to((*extents, *base.shape)), pattern, sizes)
-    return _copied(x, view, shape, dtype, "C", out, stream, threads)
-
-
-def repeat_as_rearrange(pattern: str, sizes: dict[str, int]) -> tuple[str, list[int], dict[str, int]]:
-    """A repeat as a rearrange of what has its new axes in front, of stride 0: pattern, their extents, the other sizes."""
-    left, arrow, right = pattern.partition("->")
-    known = set(re.findall(r"\w+", left))
-    added: list[str] = []
-    extents: list[int] = []
-    words = re.split(r"(\w+)", right)  # a loop, and no callback of re.sub, which torch.compile would not follow
-    for i, word in enumerate(words):
-        if not re.match(r"\w", word) or word in known or word == "1":
-            continue
-        if word.isdigit():
-            extents.append(int(word))
-            word = words[i] = f"repeated_{len(added)}"
-        elif word in sizes:
-            extents.append(sizes[word])
-        else:
-            raise ValueError(f"repeat {pattern!r}: how often is '{word}' repeated? Give its size, {word}=2 for instance")
-        known.add(word)
-        added.append(word)
-    right = "".join(words)
-    rest = {key: value for key, value in sizes.items() if key not in added}
-    return " ".join([*added, left]) + arrow + right, extents, rest
+    return rearrange(x, pattern, dtype=dtype, out=out, stream=stream, threads=threads, **sizes)
 
 
 def _stacked(x: Array) -> Array:

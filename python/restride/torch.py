@@ -20,7 +20,6 @@ from typing import Any, Optional
 import restride
 import torch
 from restride import _core
-from restride._copies import repeat_as_rearrange
 from restride._drop_in import MIN_BYTES, OPERATORS, Stats, disable, enable, enabled, stats
 from torch import Tensor
 
@@ -94,8 +93,7 @@ def repeat(x: Tensor, pattern: str, dtype: torch.dtype | None = None, **sizes: i
     >>> restride.torch.repeat(torch.arange(3), 'w -> (w 2)')
     tensor([0, 0, 1, 1, 2, 2])
     """
-    pattern, extents, rest = repeat_as_rearrange(pattern, sizes)
-    return rearrange(x.expand(*extents, *x.shape), pattern, dtype, **rest)
+    return rearrange(x, pattern, dtype, **sizes)
 
 
 # ---- the operators: kernel, fake kernel, gradient, vmap
@@ -181,14 +179,26 @@ def _rearrange(
     return out
 
 
-# What rearranges a gradient back: the result is written through the view that the pattern reads.
+# What rearranges a gradient back: the result is written through the view that the pattern reads. Repeated modes, of
+# stride 0 in it, add up.
 @torch.library.custom_op("restride::rearrange_back", mutates_args=())
 def _rearrange_back(
     y: Tensor, shape: Sequence[int], pattern: str, names: str, sizes: Sequence[int], dtype: torch.dtype
 ) -> Tensor:
-    out = y.detach().new_empty(list(shape), dtype=dtype)
+    y = y.detach()
+    out = y.new_empty(list(shape), dtype=dtype)
+    if y.numel() == 0 or out.numel() == 0:
+        return out.zero_()
     element = str(_core.layout(out)).split()[0]
-    _core._move(out, y.detach(), _views(shape, pattern, names, sizes, element)[0], None, cast=True)
+    view = _views(shape, pattern, names, sizes, element)[0]
+    repeated = [j for j, stride in enumerate(view.strides_bytes) if stride == 0 and view.shape[j] != 1]
+    if repeated:
+        y = y.reshape(view.shape).sum(repeated, dtype=y.dtype)
+        kept = [j for j in range(view.ndim) if j not in repeated]
+        extents = ",".join(str(view.shape[j]) for j in kept)
+        strides = ",".join(str(view.strides_bytes[j] // view.itemsize) for j in kept)
+        view = _core.layout(f"{element} ({extents}):({strides})" if kept else f"{element} ()")
+    _core._move(out, y, view, None, cast=True)
     return out
 
 

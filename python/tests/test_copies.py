@@ -190,7 +190,7 @@ def test_patterns_that_do_not_fit_are_explained(pattern, sizes, message):
 
 
 def test_a_repeat_without_its_size_is_explained():
-    with pytest.raises(ValueError, match="how often is 'd' repeated"):
+    with pytest.raises(ValueError, match="'d' is on the right but not on the left; to repeat along it, give its size"):
         restride.repeat(X, "a b c -> a b c d")
 
 
