@@ -102,7 +102,7 @@ need_docs_python() { need_python "the documentation's site" 'mkdocs==1.6.*' 'mkd
 need_package_python() {
   need_test_python
   need_python "the Python package and its tests; torch takes a minute" scikit-build-core setuptools hypothesis einops \
-    expecttest mpi4py 'torch==2.13.*'
+    expecttest jax mpi4py 'torch==2.13.*'
 }
 
 # The version that .clang-format is for; a distribution may have another.

@@ -2,6 +2,7 @@
 #include <restride/device.hpp>
 
 #include "python/src/copy.h"
+#include "python/src/jax_call.h"
 #include "python/src/layout_type.h"
 #include "python/src/plan_type.h"
 
@@ -69,6 +70,7 @@ restride.Layout('f32 (6,4):(1,6)')
                            {"_move", as_c_function(move), METH_FASTCALL | METH_KEYWORDS, nullptr},
                            {"_rearrange", as_c_function(rearrange), METH_FASTCALL, nullptr},
                            {"_memory", as_c_function(memory), METH_FASTCALL, nullptr},
+                           {"_jax_targets", jax_targets, METH_NOARGS, nullptr},
                            {"_info", info, METH_NOARGS, nullptr},
                            {}};
 

@@ -1,5 +1,6 @@
 """The package as it is installed: documentation that runs, stubs that agree, the command, the library to link."""
 import ast
+import contextlib
 import doctest
 import importlib.metadata
 import inspect
@@ -21,7 +22,15 @@ import restride.torch
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent.parent
 PACKAGE = pathlib.Path(restride.__file__).parent
 PUBLIC = {f"restride.{name}": getattr(restride, name) for name in restride.__all__}
-PUBLIC |= {f"restride.torch.{name}": getattr(restride.torch, name) for name in restride.torch.__all__ if name != "MIN_BYTES"}
+PUBLIC |= {f"restride.torch.{name}": getattr(restride.torch, name) for name in restride.torch.__all__ if name not in ("MIN_BYTES", "OPERATORS")}
+with contextlib.suppress(ImportError):
+    import jax
+
+    jax.config.update("jax_platforms", "cpu")
+    import restride.jax
+
+    PUBLIC |= {f"restride.jax.{name}": getattr(restride.jax, name) for name in restride.jax.__all__}
+MODULES = {name: sys.modules[name] for name in ("restride", "restride.torch", "restride.jax") if name in sys.modules}
 MEMBERS = {
     f"{name}.{member}": getattr(kind, member)
     for name, kind in PUBLIC.items()
@@ -31,10 +40,12 @@ MEMBERS = {
 }
 
 
-@pytest.mark.parametrize("name", ["restride", "restride.torch", *PUBLIC, *MEMBERS])
+@pytest.mark.parametrize("name", [*MODULES, *PUBLIC, *MEMBERS])
 def test_examples_in_docstrings_run(name):
-    thing = {**PUBLIC, **MEMBERS, "restride": restride, "restride.torch": restride.torch}[name]
+    thing = {**PUBLIC, **MEMBERS, **MODULES}[name]
     names = {"restride": restride, "np": np, "torch": torch, "pathlib": pathlib}
+    if "jax" in sys.modules:
+        names |= {"jax": sys.modules["jax"], "jnp": sys.modules["jax"].numpy}
     tests = doctest.DocTestParser().get_doctest(inspect.getdoc(thing), names, name, None, 0)
     assert doctest.DocTestRunner().run(tests).failed == 0
 
