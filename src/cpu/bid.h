@@ -23,8 +23,6 @@ struct Question {
 /// written. Of what a copy touches, `plan_cpu` tells in the prediction. A kernel gets its bid with the lines that any
 /// kernel moves, as a refusal without a reason.
 struct Bid : Candidate {
-  Bid() noexcept {}  // a defaulted one would clear the room for parameters first
-
   std::int64_t read_lines = 0;
   std::int64_t written_lines = 0;
 };

@@ -4,7 +4,6 @@
 
 #include "src/base/checked.h"
 #include "src/base/saturated.h"
-#include "src/plan/traffic.h"
 
 namespace restride::cuda {
 
@@ -78,13 +77,11 @@ double used_by(std::int64_t extent, std::int64_t tile) {
   return static_cast<double>(extent) / static_cast<double>(ceil_div(extent, tile) * tile);
 }
 
-void predict(Candidate& bid, const Canonical& c, const CudaMachine& machine, std::int64_t read_sectors,
-             std::int64_t written_sectors, double efficiency) {
-  constexpr std::int64_t kSectorBytes = 32;
+void predict(Candidate& bid, const CudaMachine& machine, std::int64_t read_sectors, std::int64_t written_sectors,
+             double efficiency) {
   constexpr double kLeast = 1e-9;  // whatever a file says of the machine
   efficiency = std::max(efficiency, kLeast);
   bid.applies = true;
-  static_cast<plan::Traffic&>(bid.predicted) = plan::traffic_of(c, kSectorBytes);
   const double sectors = static_cast<double>(read_sectors) + static_cast<double>(written_sectors);
   bid.predicted.time_ns = machine.costs->launch_ns + 32.0 * sectors / (machine.copy_bytes_per_ns * efficiency);
   bid.predicted.sectors_ns = 32.0 * sectors / machine.copy_bytes_per_ns;

@@ -29,13 +29,10 @@ struct Request {
   bool forces(std::string_view kernel) const noexcept { return forced == kernel; }
 };
 
-inline Candidate refusal(std::string_view reason) {
-  Candidate bid;
-  bid.reason = reason;
-  return bid;
-}
+/// Bids come as refusals without a reason: this gives one.
+inline void refuse(Candidate& bid, std::string_view reason) { bid.reason = reason; }
 
-/// The same refusal of several kernels.
+/// The same of several kernels.
 inline void refuse_all(std::span<Candidate> bids, std::string_view reason) {
   for (Candidate& bid : bids) bid.reason = reason;
 }
@@ -96,10 +93,10 @@ double used_by(std::int64_t extent, std::int64_t tile);
 /// Bytes of shared memory of which a multiprocessor that has 228 KiB gives room to four blocks, smaller ones to fewer.
 inline constexpr std::int32_t kRoomOfFour = 46 << 10;
 
-/// Fills the prediction: what is touched, and the time of the launch and of these sectors at the machine's copy rate
-/// times `efficiency`. The sectors are those that the kernel moves: where its tiles share some, they count twice, and
-/// so do those that it reads because it writes them in part.
-void predict(Candidate& bid, const layout::Canonical& c, const CudaMachine& machine, std::int64_t read_sectors,
-             std::int64_t written_sectors, double efficiency);
+/// Makes `bid` apply and predicts its time: the launch, and these sectors at the machine's copy rate times
+/// `efficiency`. The sectors are those that the kernel moves: where its tiles share some, they count twice, and so do
+/// those that it reads because it writes them in part. What the copy touches, `plan_cuda` tells in the prediction.
+void predict(Candidate& bid, const CudaMachine& machine, std::int64_t read_sectors, std::int64_t written_sectors,
+             double efficiency);
 
 }  // namespace restride::cuda

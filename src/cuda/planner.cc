@@ -7,6 +7,7 @@
 #include "src/base/saturated.h"
 #include "src/cuda/kernels.h"
 #include "src/plan/choose.h"
+#include "src/plan/traffic.h"
 
 namespace restride::cuda {
 namespace {
@@ -27,6 +28,14 @@ std::size_t together(std::span<const Kernel> rows) {
   return count;
 }
 
+/// Tells of each bid what the copy touches.
+void tell_traffic(const layout::Canonical& c, std::span<Candidate> bids) {
+  constexpr std::int64_t kSectorBytes = 32;
+  const plan::Traffic traffic = plan::traffic_of(c, kSectorBytes);
+  for (Candidate& bid : bids)
+    if (bid.applies) static_cast<plan::Traffic&>(bid.predicted) = traffic;
+}
+
 }  // namespace
 
 plan::Decision plan_cuda(const layout::Canonical& c, const CudaMachine& machine, std::string_view forced) {
@@ -35,7 +44,7 @@ plan::Decision plan_cuda(const layout::Canonical& c, const CudaMachine& machine,
   const Request request{c, machine, forced};
   const bool beyond = beyond_memory(c);
   std::array<Candidate, plan::kMostKernels> bids;
-  std::array<const Candidate*, plan::kMostKernels> order{};
+  std::array<const Candidate*, plan::kMostKernels> order;
   for (std::size_t first = 0; first < rows.size();) {
     const std::size_t count = together(rows.subspan(first));
     if (beyond && rows[first].name.family != plan::Family::kGather)
@@ -47,6 +56,7 @@ plan::Decision plan_cuda(const layout::Canonical& c, const CudaMachine& machine,
       order[first] = &bids[first];
     }
   }
+  tell_traffic(c, std::span(bids).first(rows.size()));
   return plan::choose(DeviceKind::kCuda, machine.name, std::span(order).first(rows.size()), c, forced);
 }
 

@@ -145,6 +145,8 @@ struct KernelName {
 
 /// One kernel's offer, or its refusal.
 struct Candidate {
+  Candidate() noexcept {}  // a defaulted one would clear the room for parameters first
+
   KernelName kernel;
   bool applies = false;
   Params params;

@@ -19,7 +19,7 @@ void bid_gather(const Request& request, std::span<Candidate> bids) {
   // Every unit may cost a sector of src, and a division a mode.
   const std::int64_t read = saturated_mul(c.units, std::max(c.src_unit, 16)) / 32 + 1;
   const Costs& costs = *request.machine.costs;
-  predict(bid, c, request.machine, read, c.dst_bytes() / 32 + 1, c.cast ? costs.gather_cast : costs.gather_move);
+  predict(bid, request.machine, read, c.dst_bytes() / 32 + 1, c.cast ? costs.gather_cast : costs.gather_move);
 }
 
 void prepare_gather(const layout::Canonical& c, const Candidate& chosen, CudaArgs& out) {

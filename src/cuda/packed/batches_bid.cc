@@ -46,19 +46,19 @@ BatchArgs shape_of(const Canonical& c) {
 
 }  // namespace
 
-Candidate packed::bid_batches(const Canonical& c, const CudaMachine& machine) {
+void packed::bid_batches(const Canonical& c, const CudaMachine& machine, Candidate& bid) {
   if (c.two_sided || c.cast || c.dst_unit != 2)
-    return refusal("no units of 2 bytes that are moved");  // others are faster staged
-  if (!machine.bulk_copies) return refusal("this GPU, or the code for it, has no bulk copies");
-  if (c.modes.size() < 3 || c.modes.size() > kMaxBatchModes + 1) return refusal("too many modes, or too few");
+    return refuse(bid, "no units of 2 bytes that are moved");  // others are faster staged
+  if (!machine.bulk_copies) return refuse(bid, "this GPU, or the code for it, has no bulk copies");
+  if (c.modes.size() < 3 || c.modes.size() > kMaxBatchModes + 1) return refuse(bid, "too many modes, or too few");
   const std::int64_t matrix = matrix_bytes(c);
-  if (matrix == 0) return refusal("no batch of matrices that are dense on both sides");
+  if (matrix == 0) return refuse(bid, "no batch of matrices that are dense on both sides");
   const int word = batch_word(c.dst_unit);
-  if (c.dst_align < word || c.src_align < word) return refusal("a side starts off words of 4 bytes");
+  if (c.dst_align < word || c.src_align < word) return refuse(bid, "a side starts off words of 4 bytes");
   const std::int64_t count = c.modes[c.modes.size() - 1].extent;
   const std::int64_t step = word / std::gcd(matrix, std::int64_t{word});  // matrices that are whole words
   const auto fit = [&](int stages) { return (batch_room(stages) - kBatchEnds) / (step * matrix) * step; };
-  if (matrix > batch_room(1) || fit(1) == 0) return refusal("a matrix does not fit shared memory");
+  if (matrix > batch_room(1) || fit(1) == 0) return refuse(bid, "a matrix does not fit shared memory");
   const int stages = fit(2) > 0 ? 2 : 1;
   const std::int64_t resident = machine.shared_per_sm_bytes / (2 * stages * batch_room(stages) + 1024);
   const std::int64_t most_blocks = machine.sm_count * std::clamp<std::int64_t>(resident, 1, 4);
@@ -66,16 +66,14 @@ Candidate packed::bid_batches(const Canonical& c, const CudaMachine& machine) {
   const std::int64_t rounds = ceil_div(ceil_div(count, fit(stages)), most_blocks);
   const std::int64_t matrices = std::min(fit(stages), ceil_div(ceil_div(count, most_blocks * rounds), step) * step);
   const std::int64_t tiles = ceil_div(count, matrices);
-  if (too_many(tiles)) return refusal("too many matrices");
-  Candidate bid;
+  if (too_many(tiles)) return refuse(bid, "too many matrices");
   bid.params = {{ParamId::kTileRows, matrices},
                 {ParamId::kStages, stages},
                 {ParamId::kThreads, kBatchThreads},
                 {ParamId::kBlocks, std::min(tiles, most_blocks)}};
   const cuda::Costs& k = *machine.costs;
-  predict(bid, c, machine, c.src_bytes() / 32 + 2 * tiles, c.dst_bytes() / 32 + 2 * tiles,
+  predict(bid, machine, c.src_bytes() / 32 + 2 * tiles, c.dst_bytes() / 32 + 2 * tiles,
           k.batches_full * (stages == 1 ? k.batches_one_stage : 1));
-  return bid;
 }
 
 void prepare_batches(const Canonical& c, const Candidate& chosen, CudaArgs& out) {

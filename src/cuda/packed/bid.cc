@@ -13,11 +13,14 @@ void bid_packed(const Request& request, std::span<Candidate> bids) {
   constexpr std::string_view kLeft = "a kernel for fewer copies, which is faster, takes this one";
   packed::bid_records(request, bids.first(3));
   bool taken = std::any_of(bids.begin(), bids.begin() + 3, [](const Candidate& k) { return k.applies; });
-  direct = taken && !request.forces("packed/direct") ? refusal(kLeft) : packed::bid_direct(request.c, request.machine);
+  const auto ask = [&](std::string_view kernel, auto* offer, Candidate& bid) {
+    if (taken && !request.forces(kernel)) return refuse(bid, kLeft);
+    offer(request.c, request.machine, bid);
+  };
+  ask("packed/direct", packed::bid_direct, direct);
   taken = taken || direct.applies;
-  batches =
-      taken && !request.forces("packed/batches") ? refusal(kLeft) : packed::bid_batches(request.c, request.machine);
-  staged = taken && !request.forces("packed/staged") ? refusal(kLeft) : packed::bid_staged(request.c, request.machine);
+  ask("packed/batches", packed::bid_batches, batches);
+  ask("packed/staged", packed::bid_staged, staged);
 }
 
 }  // namespace restride::cuda

@@ -57,30 +57,28 @@ constexpr std::int64_t kWarpBytes = 512, kBlockBytes = kDirectThreads * 16;
 constexpr double kLine = 128, kSector = 32;
 }  // namespace
 
-Candidate packed::bid_direct(const Canonical& c, const CudaMachine& machine) {
+void packed::bid_direct(const Canonical& c, const CudaMachine& machine, Candidate& bid) {
   if (c.two_sided || c.cast || (c.dst_unit != 4 && c.dst_unit != 8))
-    return refusal("no units of 4 or 8 bytes that are moved");
-  if (c.modes.size() < 2 || c.modes.size() > kMaxDirect) return refusal("too many modes, or too few");
-  if (!units_aligned(c)) return refusal("elements lie off their own alignment");
+    return refuse(bid, "no units of 4 or 8 bytes that are moved");
+  if (c.modes.size() < 2 || c.modes.size() > kMaxDirect) return refuse(bid, "too many modes, or too few");
+  if (!units_aligned(c)) return refuse(bid, "elements lie off their own alignment");
   std::int64_t dense = c.dst_unit;
   for (const CopyMode& m : c.modes) {
-    if (m.dst_stride != dense || m.src_stride == 0) return refusal("dst is not one dense run");
+    if (m.dst_stride != dense || m.src_stride == 0) return refuse(bid, "dst is not one dense run");
     dense *= m.extent;
   }
-  if (c.units >= (std::int64_t{1} << 31) - 1024) return refusal("too many units");
-  const auto refuse_far = [] { return refusal("neighbours in dst lie too far apart in src"); };
+  if (c.units >= (std::int64_t{1} << 31) - 1024) return refuse(bid, "too many units");
+  const auto refuse_far = [&] { return refuse(bid, "neighbours in dst lie too far apart in src"); };
   // The first cache takes about a cycle for each line that a warp's loads look up, memory some 50 for as many bytes.
   if (footprint(c, kWarpBytes).pieces(kLine, c.src_unit) * (16.0 / c.dst_unit) > machine.costs->direct_most_lines)
     return refuse_far();
   if (footprint(c, kBlockBytes).pieces(kSector, c.src_unit) * kSector > machine.costs->direct_most_read * kBlockBytes)
     return refuse_far();
-  Candidate bid;
   const std::int64_t words = c.dst_bytes() / 16 + 2;  // where dst starts off a word
   bid.params = {{ParamId::kVectorBytes, 16},
                 {ParamId::kThreads, kDirectThreads},
                 {ParamId::kBlocks, ceil_div(words, kDirectThreads)}};
-  predict(bid, c, machine, c.src_bytes() / 32 + 1, c.dst_bytes() / 32 + 1, machine.costs->direct_full);
-  return bid;
+  predict(bid, machine, c.src_bytes() / 32 + 1, c.dst_bytes() / 32 + 1, machine.costs->direct_full);
 }
 
 void prepare_direct(const Canonical& c, const Candidate& chosen, CudaArgs& out) {

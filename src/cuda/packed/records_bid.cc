@@ -80,7 +80,7 @@ bool on_words(const Canonical& c, const Records& r) {
 }
 
 /// Words of a warp, or, where planes start `anywhere`, tiles of a block.
-Candidate offer(const Canonical& c, const CudaMachine& machine, const Records& r, bool anywhere) {
+void offer(const Canonical& c, const CudaMachine& machine, const Records& r, bool anywhere, Candidate& bid) {
   const CopyMode& fields = c.modes[static_cast<std::size_t>(r.mode)];
   const CopyMode& count = c.modes[static_cast<std::size_t>(r.count)];
   const std::int64_t words = ceil_div(count.extent * moved_unit(c), 16);
@@ -90,12 +90,11 @@ Candidate offer(const Canonical& c, const CudaMachine& machine, const Records& r
   const Costs& costs = *machine.costs;
   const int most_bits = anywhere ? 28 : 30;  // units, or words, are counted by 32 bits
   if (used < costs.records_least_used || words >= std::int64_t{1} << most_bits)
-    return refusal("planes are too short or too long");
+    return refuse(bid, "planes are too short or too long");
   std::int64_t batch = 0;
   const std::uint64_t inside = std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count;
-  if (!outer_walk(c, inside, nullptr, &batch)) return refusal("too many outer modes");
-  if (too_many(chunks, batch)) return refusal("too many blocks");
-  Candidate bid;
+  if (!outer_walk(c, inside, nullptr, &batch)) return refuse(bid, "too many outer modes");
+  if (too_many(chunks, batch)) return refuse(bid, "too many blocks");
   bid.params = {{ParamId::kRowMode, r.count},
                 {ParamId::kColMode, r.mode},
                 {ParamId::kVectorBytes, 16},
@@ -103,18 +102,18 @@ Candidate offer(const Canonical& c, const CudaMachine& machine, const Records& r
                 {ParamId::kBlocks, anywhere ? chunks * batch : ceil_div(chunks * batch, kWarps)}};
   if (anywhere) bid.params.push_back({ParamId::kBoundaryBytes, kPlaneBoundary});
   const std::int64_t read = c.src_bytes() / fields.extent * r.fields;
-  predict(bid, c, machine, read / 32, c.dst_bytes() / 32,
+  predict(bid, machine, read / 32, c.dst_bytes() / 32,
           costs.records_full * (costs.records_idle + costs.records_used * used));
-  return bid;
 }
 
 constexpr std::string_view kOffWords = "planes do not start on 16 bytes";
 
-Candidate offer_cast(const Canonical& c, const CudaMachine& machine, const Records& r) {
+void offer_cast(const Canonical& c, const CudaMachine& machine, const Records& r, Candidate& bid) {
   if (!has_record_cast(c.dst_unit, c.src_unit, r.fields) ||
       c.modes[static_cast<std::size_t>(r.mode)].extent != r.fields)
-    return refusal("no kernel that converts such records");
-  return on_words(c, r) ? offer(c, machine, r, false) : refusal(kOffWords);
+    return refuse(bid, "no kernel that converts such records");
+  if (!on_words(c, r)) return refuse(bid, kOffWords);
+  offer(c, machine, r, false, bid);
 }
 
 }  // namespace
@@ -126,18 +125,21 @@ void packed::bid_records(const Request& request, std::span<Candidate> bids) {
   if (r.mode < 0) return refuse_all(bids, "no records of 2 to 9 fields");
   if (c.cast) {
     records.reason = planes.reason = "units are converted";
-    cast = offer_cast(c, request.machine, r);
+    offer_cast(c, request.machine, r, cast);
     return;
   }
   cast.reason = "nothing is converted";
   const bool words = on_words(c, r);
-  records = words ? offer(c, request.machine, r, false) : refusal(kOffWords);
+  if (words)
+    offer(c, request.machine, r, false, records);
+  else
+    records.reason = kOffWords;
   if (!r.to_planes || c.dst_unit < 4 || !units_aligned(c))
     planes.reason = "no planes of units of 4 or 8 bytes";
   else if (words && !request.forces("packed/planes"))
     planes.reason = "planes that start on 16 bytes are for packed/records";
   else
-    planes = offer(c, request.machine, r, true);
+    offer(c, request.machine, r, true, planes);
 }
 
 void prepare_records(const Canonical& c, const Candidate& chosen, CudaArgs& out) {

@@ -229,8 +229,7 @@ void finish(const Canonical& c, PackedKind kind, PackedArgs& a) {
 
 void prepare_staged(const Canonical& c, const Candidate& chosen, CudaArgs& out) {
   const packed::Set set = packed::set_of(c, chosen);
-  auto& a = out.args.emplace<PackedArgs>();
-  a = packed::geometry(c, set, packed::by_src_stride(c));
+  auto& a = out.args.emplace<PackedArgs>(packed::geometry(c, set, packed::by_src_stride(c)));
   const std::int64_t words = packed::piece_words(a);  // before pieces are moved apart
   packed::finish(c, static_cast<PackedKind>(chosen.get(ParamId::kKind)), a);
   if (a.kind == PackedKind::kFlat) {

@@ -120,25 +120,25 @@ class Choice {
 
 }  // namespace
 
-Candidate bid_staged(const Canonical& c, const CudaMachine& machine) {
-  if (c.two_sided) return refusal("the sides share no modes");
-  if (c.modes.empty()) return refusal("one run has nothing to pack");
-  if (!units_aligned(c)) return refusal("elements lie off their own alignment");
-  if (!moves_or_converts(c)) return refusal("no kernel that converts such units");
+void bid_staged(const Canonical& c, const CudaMachine& machine, Candidate& bid) {
+  if (c.two_sided) return refuse(bid, "the sides share no modes");
+  if (c.modes.empty()) return refuse(bid, "one run has nothing to pack");
+  if (!units_aligned(c)) return refuse(bid, "elements lie off their own alignment");
+  if (!moves_or_converts(c)) return refuse(bid, "no kernel that converts such units");
 
   Set set;
   const Order src_order = by_src_stride(c);
   const Price best = Choice(c, machine, src_order).cheapest(&set);
-  if (best.time >= 1e300) return refusal(too_many(tiles_of(c, set)) ? "too many tiles" : "no tile fits shared memory");
+  if (best.time >= 1e300)
+    return refuse(bid, too_many(tiles_of(c, set)) ? "too many tiles" : "no tile fits shared memory");
   std::int64_t batch = 0;
-  if (!outer_walk(c, set.dst | set.src, nullptr, &batch)) return refusal("too many outer modes");
+  if (!outer_walk(c, set.dst | set.src, nullptr, &batch)) return refuse(bid, "too many outer modes");
   PackedArgs a = geometry(c, set, src_order);
   if (std::max({a.run_modes.rank, a.row_modes.rank, a.piece_modes.rank}) > kMaxPackedModes)
-    return refusal("too many modes in a tile");
+    return refuse(bid, "too many modes in a tile");
   finish(c, kind_of(c, set, a), a);
-  if (a.shared_bytes > kMostShared) return refusal("no tile fits shared memory");
+  if (a.shared_bytes > kMostShared) return refuse(bid, "no tile fits shared memory");
 
-  Candidate bid;
   const double entries = a.run_units + a.rows + a.pieces;
   const auto tile_bytes = static_cast<double>(set.tile_units * c.dst_unit);
   // Several a block only where every multiprocessor has blocks enough without: a small copy is over sooner in one wave.
@@ -157,8 +157,7 @@ Candidate bid_staged(const Canonical& c, const CudaMachine& machine) {
                 {ParamId::kTileRows, set.d_cut == kNone ? 0 : set.chunk[static_cast<std::size_t>(set.d_cut)]},
                 {ParamId::kColMode, set.s_cut},
                 {ParamId::kTileCols, set.s_cut == kNone ? 0 : set.chunk[static_cast<std::size_t>(set.s_cut)]}};
-  predict(bid, c, machine, best.read, best.written, best.efficiency);
-  return bid;
+  predict(bid, machine, best.read, best.written, best.efficiency);
 }
 
 }  // namespace restride::cuda::packed

@@ -106,20 +106,19 @@ std::int64_t sectors_read(const Canonical& c, const Row& row) {
 void bid_pixels(const Request& request, std::span<Candidate> bids) {
   const Canonical& c = request.c;
   Candidate& bid = bids[0];
-  const auto refuse = [&](std::string_view why) { bid.reason = why; };
-  if (c.two_sided) return refuse("the sides share no modes");
-  if (c.cast) return refuse("pixels are moved, not converted");
+  if (c.two_sided) return refuse(bid, "the sides share no modes");
+  if (c.cast) return refuse(bid, "pixels are moved, not converted");
   const Row row = row_of(c);
-  if (row.mask == 0) return refuse("dst has no dense mode");
+  if (row.mask == 0) return refuse(bid, "dst has no dense mode");
   if (row.mask == 1 && (c.dst_unit >= 4 || std::abs(row.step) == c.src_unit || row.step == 0))
-    return refuse("rows' other kernels move such rows");
+    return refuse(bid, "rows' other kernels move such rows");
   constexpr std::int64_t kMostOffset = std::int64_t{1} << 30;
   if (std::abs(row.step) >= kMostOffset / 4 || std::abs(row.inside) >= kMostOffset / 16)
-    return refuse("pixels lie too far apart");
+    return refuse(bid, "pixels lie too far apart");
   std::int64_t rows = 0;
-  if (!outer_walk(c, row.mask, nullptr, &rows)) return refuse("too many rows or outer modes");
+  if (!outer_walk(c, row.mask, nullptr, &rows)) return refuse(bid, "too many rows or outer modes");
   const Block block = block_of(c, row);
-  if (too_many(block.chunks, rows)) return refuse("too many blocks");
+  if (too_many(block.chunks, rows)) return refuse(bid, "too many blocks");
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(row.mask)},
                 {ParamId::kVectorBytes, std::max(4, c.dst_unit)},
                 {ParamId::kThreads, block.threads},
@@ -131,8 +130,8 @@ void bid_pixels(const Request& request, std::span<Candidate> bids) {
                       (static_cast<double>(block.chunks * units_of_word(c)) * (words + costs.pixels_lost_words));
   const bool spread = std::abs(row.inside) * row.pixel > 32;  // a warp's loads then touch many lines
   const double efficiency = (spread ? costs.pixels_spread : costs.pixels_near) * used;
-  predict(bid, c, request.machine, sectors_read(c, row),
-          sectors(rows, row.units * c.dst_unit, row_alignment(c, row.mask)), efficiency);
+  predict(bid, request.machine, sectors_read(c, row), sectors(rows, row.units * c.dst_unit, row_alignment(c, row.mask)),
+          efficiency);
 }
 
 void prepare_pixels(const Canonical& c, const Candidate&, CudaArgs& out) {

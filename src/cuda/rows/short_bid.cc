@@ -106,16 +106,15 @@ Written touched_dst(const Canonical& c, const Rows& r) {
 void bid_short(const Request& request, std::span<Candidate> bids) {
   const Canonical& c = request.c;
   Candidate& bid = bids[0];
-  const auto refuse = [&](std::string_view why) { bid.reason = why; };
-  if (c.two_sided) return refuse("the sides share no modes");
-  if (c.cast) return refuse("short rows are moved, not converted");
+  if (c.two_sided) return refuse(bid, "the sides share no modes");
+  if (c.cast) return refuse(bid, "short rows are moved, not converted");
   const Rows r = rows_of(c);
-  if (r.mask == 0) return refuse("dst's rows have no gaps between them");
-  if (r.units > kMostUnits) return refuse("rows are not short");
+  if (r.mask == 0) return refuse(bid, "dst's rows have no gaps between them");
+  if (r.units > kMostUnits) return refuse(bid, "rows are not short");
   std::int64_t items = 0;
-  if (!outer_walk(c, r.mask, nullptr, &items)) return refuse("too many outer modes");
+  if (!outer_walk(c, r.mask, nullptr, &items)) return refuse(bid, "too many outer modes");
   const Block b = block_of(c, r);
-  if (too_many(b.chunks, items)) return refuse("too many blocks");
+  if (too_many(b.chunks, items)) return refuse(bid, "too many blocks");
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(r.mask)},
                 {ParamId::kVectorBytes, c.dst_unit},
                 {ParamId::kThreads, b.threads},
@@ -129,7 +128,7 @@ void bid_short(const Request& request, std::span<Candidate> bids) {
   const double stores = static_cast<double>(c.units) / static_cast<double>(lane_units(c, r) == 1 ? 32 : 16 * r.units);
   const double efficiency =
       std::min(costs.short_most, 32.0 * static_cast<double>(read + w.sectors) / (stores * costs.short_store_bytes));
-  predict(bid, c, request.machine, read, w.sectors, efficiency * (costs.short_idle + (1 - costs.short_idle) * used));
+  predict(bid, request.machine, read, w.sectors, efficiency * (costs.short_idle + (1 - costs.short_idle) * used));
 }
 
 void prepare_short(const Canonical& c, const Candidate&, CudaArgs& out) {

@@ -102,14 +102,13 @@ std::int64_t sectors_in_part(const Canonical& c) {
 }
 
 /// What run and rows offer alike.
-Candidate lines(const Canonical& c, const CudaMachine& machine) {
-  if (c.two_sided) return refusal("the sides share no modes");
-  if (!c.modes.empty() && c.modes[0].dst_stride != c.dst_unit) return refusal("dst has no dense mode");
-  if (!units_aligned(c)) return refusal("elements lie off their own alignment");
+void lines(const Canonical& c, const CudaMachine& machine, Candidate& bid) {
+  if (c.two_sided) return refuse(bid, "the sides share no modes");
+  if (!c.modes.empty() && c.modes[0].dst_stride != c.dst_unit) return refuse(bid, "dst has no dense mode");
+  if (!units_aligned(c)) return refuse(bid, "elements lie off their own alignment");
   std::int64_t rows = 0;
-  if (!outer_walk(c, kRow, nullptr, &rows)) return refusal("too many rows or outer modes");
+  if (!outer_walk(c, kRow, nullptr, &rows)) return refuse(bid, "too many rows or outer modes");
 
-  Candidate bid;
   const std::int64_t step = src_step(c);
   const bool wide = c.cast || (c.dst_unit < 16 && row_units(c) * c.dst_unit >= 64);
   const std::int64_t vector = wide ? 16 : c.dst_unit;
@@ -118,7 +117,7 @@ Candidate lines(const Canonical& c, const CudaMachine& machine) {
   // A small copy gives every multiprocessor a block before it gives a thread a second word.
   const bool small = rows * words < static_cast<std::int64_t>(machine.sm_count) * kRowsThreads * kSteps * 2;
   const std::int64_t stages = small ? 1 : words_a_thread(c, kind);
-  if (too_many(share_of(rows, words, threads_of(c) * stages).blocks)) return refusal("too many blocks");
+  if (too_many(share_of(rows, words, threads_of(c) * stages).blocks)) return refuse(bid, "too many blocks");
   bid.params = {{ParamId::kKind, static_cast<std::int64_t>(kind)},
                 {ParamId::kVectorBytes, vector},
                 {ParamId::kThreads, threads_of(c)},
@@ -138,8 +137,7 @@ Candidate lines(const Canonical& c, const CudaMachine& machine) {
     efficiency *= costs.rows_bytes_strided;  // sixteen loads a word, each of many lines
   const std::int64_t read = source_sectors(c);
   const std::int64_t written = sectors(rows, row_bytes, row_alignment(c, kRow));
-  predict(bid, c, machine, read + sectors_in_part(c), written, efficiency);
-  return bid;
+  predict(bid, machine, read + sectors_in_part(c), written, efficiency);
 }
 
 /// True of one contiguous run on both sides.
@@ -155,8 +153,11 @@ void bid_lines(const Request& request, std::span<Candidate> bids) {
   const std::size_t ours = c.cast ? 1 : 0;
   Candidate &run = bids[0 + ours], &rows = bids[2 + ours];
   bids[1 - ours].reason = bids[3 - ours].reason = c.cast ? "units are converted" : "nothing is converted";
-  rows = lines(c, request.machine);
-  run = one_run(c) ? rows : refusal("not one contiguous run");
+  lines(c, request.machine, rows);
+  if (one_run(c))
+    run = rows;
+  else
+    run.reason = "not one contiguous run";
   rows.predicted.time_ns *= request.machine.costs->rows_behind_run;  // run, where it is one
 }
 

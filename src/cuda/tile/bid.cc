@@ -57,15 +57,16 @@ TileShape shape_of(const Costs& k, const Canonical& c, const Tiling& t) {
 }
 
 /// A tile for ordinary loads.
-Candidate by_loads(const Request& request, const Tiling& t, std::int64_t boundary) {
+void by_loads(const Request& request, const Tiling& t, std::int64_t boundary, Candidate& bid) {
   const Canonical& c = request.c;
   const Costs& k = *request.machine.costs;
   const double on_words = c.dst_unit == 16 ? k.tile_whole_words : k.tile_on_words;
-  return offer(c, request.machine, t, shape_of(k, c, t), boundary, boundary != 0 ? k.tile_skewed : on_words);
+  offer(c, request.machine, t, shape_of(k, c, t), boundary, boundary != 0 ? k.tile_skewed : on_words, bid);
 }
 
-Candidate aligned(const Request& request, const Tiling& t) {
-  return t.on_words() ? by_loads(request, t, 0) : refusal("rows do not all start on 16-byte words");
+void aligned(const Request& request, const Tiling& t, Candidate& bid) {
+  if (!t.on_words()) return refuse(bid, "rows do not all start on 16-byte words");
+  by_loads(request, t, 0, bid);
 }
 
 /// The same copy as the kernels see it for which rows of src may start off words.
@@ -74,46 +75,47 @@ Tiling off_words(Tiling t) {
   return t;
 }
 
-Candidate registers(const Request& request, const Tiling& t) {
+void registers(const Request& request, const Tiling& t, Candidate& bid) {
   if (!in_registers(request.c, static_cast<std::size_t>(t.s)))
-    return refusal("no small units whose rows start on 16-byte words of dst, on 4 bytes of src");
-  if (request.forces("tile/registers")) return by_loads(request, off_words(t), 0);
-  if (t.on_words()) return refusal("rows on words are for tile/aligned");
-  return t.skewed() ? refusal("tiles that keep to sectors of dst are for tile/unaligned") : by_loads(request, t, 0);
+    return refuse(bid, "no small units whose rows start on 16-byte words of dst, on 4 bytes of src");
+  if (request.forces("tile/registers")) return by_loads(request, off_words(t), 0, bid);
+  if (t.on_words()) return refuse(bid, "rows on words are for tile/aligned");
+  if (t.skewed()) return refuse(bid, "tiles that keep to sectors of dst are for tile/unaligned");
+  by_loads(request, t, 0, bid);
 }
 
-Candidate unaligned(const Request& request, const Tiling& t) {
+void unaligned(const Request& request, const Tiling& t, Candidate& bid) {
   const Canonical& c = request.c;
   const bool forced = request.forces("tile/unaligned");
-  if (c.dst_unit == 16 && !c.cast) return refusal("units that are words always start on words");
-  if (t.on_words() && !forced) return refusal("rows on words are for tile/aligned");
+  if (c.dst_unit == 16 && !c.cast) return refuse(bid, "units that are words always start on words");
+  if (t.on_words() && !forced) return refuse(bid, "rows on words are for tile/aligned");
   const Tiling anywhere = t.on_words() ? off_words(t) : t;
   if (!anywhere.skewed() && !forced && in_registers(c, static_cast<std::size_t>(t.s)))
-    return refusal("small units on 4 bytes are for tile/registers");
-  return by_loads(request, anywhere, anywhere.skewed() ? kSector : 0);
+    return refuse(bid, "small units on 4 bytes are for tile/registers");
+  by_loads(request, anywhere, anywhere.skewed() ? kSector : 0, bid);
 }
 
-Candidate bulk(const Request& request, const Tiling& t) {
+void bulk(const Request& request, const Tiling& t, Candidate& bid) {
   const CudaMachine& machine = request.machine;
-  if (machine.cc_major < 9) return refusal("bulk tensor copies need sm_90");
+  if (machine.cc_major < 9) return refuse(bid, "bulk tensor copies need sm_90");
   if (!machine.bulk_copies)
-    return refusal("bulk tensor copies need kernels compiled for sm_90; this GPU runs older PTX");
-  if (!t.refusal.empty()) return refusal(t.refusal);
-  if (t.small) return refusal("too small for bulk tensor copies to pay");
+    return refuse(bid, "bulk tensor copies need kernels compiled for sm_90; this GPU runs older PTX");
+  if (!t.refusal.empty()) return refuse(bid, t.refusal);
+  if (t.small) return refuse(bid, "too small for bulk tensor copies to pay");
   if (!t.on_words() || !by_bulk(request.c, static_cast<std::size_t>(t.s)))
-    return refusal("bulk tensor copies want rows on words, whole groups of rows, two outer modes at most");
-  return offer_bulk(request.c, machine, t);
+    return refuse(bid, "bulk tensor copies want rows on words, whole groups of rows, two outer modes at most");
+  offer_bulk(request.c, machine, t, bid);
 }
 
 }  // namespace
 
 void bid_tiles(const Request& request, std::span<Candidate> bids) {
   const Tiling t = tiling_of(request.c, request.machine);
-  bids[3] = bulk(request, t);
+  bulk(request, t, bids[3]);
   if (!t.refusal.empty()) return refuse_all(bids.first(3), t.refusal);
-  bids[0] = aligned(request, t);
-  bids[1] = registers(request, t);
-  bids[2] = unaligned(request, t);
+  aligned(request, t, bids[0]);
+  registers(request, t, bids[1]);
+  unaligned(request, t, bids[2]);
 }
 
 void prepare_tiles(const Canonical& c, const Candidate& chosen, CudaArgs& out) { out.args = two_mode_tiles(c, chosen); }

@@ -62,20 +62,19 @@ double bulk_reach(const Costs& k, const Canonical& c) {
 
 }  // namespace
 
-Candidate offer_bulk(const Canonical& c, const CudaMachine& machine, const Tiling& t) {
+void offer_bulk(const Canonical& c, const CudaMachine& machine, const Tiling& t, Candidate& bid) {
   const Costs& k = *machine.costs;
   const BulkTile tile = bulk_tile_of(k, c, t);
   const double reach = bulk_reach(k, c) - (tile.wins ? 0 : k.bulk_loses);
-  Candidate bid = offer(c, machine, t, tile.shape, t.skewed() ? kSector : 0, reach);
-  if (!bid.applies) return bid;
+  offer(c, machine, t, tile.shape, t.skewed() ? kSector : 0, reach, bid);
+  if (!bid.applies) return;
   bid.params.push_back({ParamId::kStages, tile.stages});
-  if (tile.stages == 1) return bid;
+  if (tile.stages == 1) return;
   const std::int64_t stage_bytes = std::int64_t{tile.shape.d} * tile.shape.s * c.src_unit;
   const std::int64_t blocks =
       machine.sm_count * std::max<std::int64_t>(1, static_cast<std::int64_t>(k.bulk_staged_bytes) / stage_bytes);
   for (plan::Param& p : bid.params)
     if (p.id == ParamId::kBlocks) p.value = blocks;
-  return bid;
 }
 
 }  // namespace restride::cuda::tiles

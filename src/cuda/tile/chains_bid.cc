@@ -28,24 +28,23 @@ void bid_chains(const Request& request, std::span<Candidate> bids) {
   const Canonical& c = request.c;
   const CudaMachine& machine = request.machine;
   Candidate& bid = bids[0];
-  const auto refuse = [&](std::string_view why) { bid.reason = why; };
-  if (c.two_sided) return refuse("the sides share no modes");
-  if (c.cast) return refuse("chains of modes are moved, not converted");
-  if (c.modes.size() < 3) return refuse("a chain of modes needs three modes");
+  if (c.two_sided) return refuse(bid, "the sides share no modes");
+  if (c.cast) return refuse(bid, "chains of modes are moved, not converted");
+  if (c.modes.size() < 3) return refuse(bid, "a chain of modes needs three modes");
   if (c.dst_bytes() < static_cast<std::int64_t>(machine.sm_count) * (2 << 10))
-    return refuse("too small for chains of modes to pay");
+    return refuse(bid, "too small for chains of modes to pay");
   const Pair pair = best_pair(c, machine);
-  if (pair.efficiency == 0) return refuse("no chains of modes whose rows lie on words");
+  if (pair.efficiency == 0) return refuse(bid, "no chains of modes whose rows lie on words");
   std::int64_t batch = 0;
-  if (!outer_walk(c, pair.d.mask | pair.s.mask, nullptr, &batch)) return refuse("too many outer modes");
+  if (!outer_walk(c, pair.d.mask | pair.s.mask, nullptr, &batch)) return refuse(bid, "too many outer modes");
   const std::int64_t tiles = ceil_div(pair.d.extent, pair.shape.d) * ceil_div(pair.s.extent, pair.shape.s);
-  if (too_many(tiles, batch)) return refuse("too many tiles");
+  if (too_many(tiles, batch)) return refuse(bid, "too many tiles");
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(pair.d.mask)},
                 {ParamId::kSrcSet, static_cast<std::int64_t>(pair.s.mask)},
                 {ParamId::kTileRows, pair.shape.d},
                 {ParamId::kTileCols, pair.shape.s},
                 {ParamId::kVectorBytes, 16}};
-  predict(bid, c, machine, c.src_bytes() / 32 + 1, c.dst_bytes() / 32 + 1, pair.efficiency);
+  predict(bid, machine, c.src_bytes() / 32 + 1, c.dst_bytes() / 32 + 1, pair.efficiency);
 }
 
 void prepare_chains(const Canonical& c, const Candidate& chosen, CudaArgs& out) {

@@ -92,18 +92,17 @@ std::int32_t quickest_pad(TileArgs a, int pixel) {
 void bid_pixel_tiles(const Request& request, std::span<Candidate> bids) {
   const Canonical& c = request.c;
   Candidate& bid = bids[0];
-  const auto refuse = [&](std::string_view why) { bid.reason = why; };
   const Pixels p = pixels_of(c);
-  if (p.bytes == 0) return refuse("no pixels or bytes whose rows are across");
+  if (p.bytes == 0) return refuse(bid, "no pixels or bytes whose rows are across");
   const bool units = p.d == 0, words = on_words(c, p);
   if (units && (c.dst_unit != 1 || words || in_registers(c, static_cast<std::size_t>(p.s))))
-    return refuse("units are bytes whose rows start anywhere, or pixels");
+    return refuse(bid, "units are bytes whose rows start anywhere, or pixels");
   const std::int64_t d_extent = c.modes[static_cast<std::size_t>(p.d)].extent;
   const std::int64_t s_extent = c.modes[static_cast<std::size_t>(p.s)].extent;
   constexpr std::int64_t kLimit = std::int64_t{1} << 28;  // bytes of a row in 31 bits
-  if (d_extent >= kLimit || s_extent >= kLimit) return refuse("an extent of 2^28 or more");
+  if (d_extent >= kLimit || s_extent >= kLimit) return refuse(bid, "an extent of 2^28 or more");
   std::int64_t batch = 0;
-  if (!outer_walk(c, p.inside(), nullptr, &batch)) return refuse("too many outer modes");
+  if (!outer_walk(c, p.inside(), nullptr, &batch)) return refuse(bid, "too many outer modes");
   // Tiles as even as whole sectors allow; what the last one lacks costs little.
   const int pixel = p.bytes;
   const std::int64_t step = kSector / c.dst_unit;
@@ -113,7 +112,7 @@ void bid_pixel_tiles(const Request& request, std::span<Candidate> bids) {
   const std::int64_t tile_s = pixel_tile_s(pixel);
   const std::int64_t tiles_d = ceil_div(along, tile_d), tiles_s = ceil_div(s_extent, tile_s);
   const std::int64_t tiles = tiles_d * tiles_s;
-  if (too_many(tiles, batch)) return refuse("too many tiles");
+  if (too_many(tiles, batch)) return refuse(bid, "too many tiles");
   bid.params = {{ParamId::kRowMode, p.d},
                 {ParamId::kColMode, p.s},
                 {ParamId::kTileRows, tile_d},
@@ -135,7 +134,7 @@ void bid_pixel_tiles(const Request& request, std::span<Candidate> bids) {
   const Costs& costs = *request.machine.costs;
   const double efficiency = costs.pixel_tiles_full * used * tile_bytes / (tile_bytes + costs.pixel_tiles_lost) *
                             (halves_on_words ? costs.pixel_tiles_halves : 1.0);
-  predict(bid, c, request.machine, read, written, efficiency);
+  predict(bid, request.machine, read, written, efficiency);
 }
 
 void prepare_pixel_tiles(const Canonical& c, const Candidate& chosen, CudaArgs& out) {

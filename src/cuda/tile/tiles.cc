@@ -87,13 +87,12 @@ double yield_of(const Costs& k, const Canonical& c, const Tiling& t, double used
 
 }  // namespace
 
-Candidate offer(const Canonical& c, const CudaMachine& machine, const Tiling& t, TileShape shape, std::int64_t boundary,
-                double efficiency) {
-  Candidate bid;
+void offer(const Canonical& c, const CudaMachine& machine, const Tiling& t, TileShape shape, std::int64_t boundary,
+           double efficiency, Candidate& bid) {
   const std::int64_t skew = boundary != 0 ? boundary / c.dst_unit - 1 : 0;
   const std::int64_t tiles_d = ceil_div(t.d_extent + skew, shape.d), tiles_s = ceil_div(t.s_extent, shape.s);
   const std::int64_t tiles = tiles_d * tiles_s;
-  if (too_many(tiles, t.batch)) return refusal("too many tiles");
+  if (too_many(tiles, t.batch)) return refuse(bid, "too many tiles");
   bid.params = {{ParamId::kRowMode, 0},
                 {ParamId::kColMode, t.s},
                 {ParamId::kTileRows, shape.d},
@@ -108,8 +107,7 @@ Candidate offer(const Canonical& c, const CudaMachine& machine, const Tiling& t,
   const std::int64_t written = sectors(c.units / t.d_extent, t.d_extent * c.dst_unit, t.dst_alignment);
   const double used = static_cast<double>(t.d_extent) * static_cast<double>(t.s_extent) /
                       (static_cast<double>(tiles) * static_cast<double>(shape.d * shape.s));
-  predict(bid, c, machine, read, written, efficiency * yield_of(*machine.costs, c, t, used));
-  return bid;
+  predict(bid, machine, read, written, efficiency * yield_of(*machine.costs, c, t, used));
 }
 
 TileArgs tiles_over(const Canonical& c, const Candidate& chosen, std::uint64_t inside, TileExtent extent,

@@ -42,8 +42,8 @@ bool in_registers(const layout::Canonical& c, std::size_t s);
 
 /// The parameters and the prediction of tiles of two modes whose edges keep to multiples of `boundary` bytes of dst (0:
 /// its rows start on words).
-Candidate offer(const layout::Canonical& c, const CudaMachine& machine, const Tiling& t, TileShape shape,
-                std::int64_t boundary, double efficiency);
+void offer(const layout::Canonical& c, const CudaMachine& machine, const Tiling& t, TileShape shape,
+           std::int64_t boundary, double efficiency, Candidate& bid);
 
 /// What the arguments of every kernel for tiles begin with: the walk over all modes but `inside`, the source's range,
 /// and the chosen tiles over rows of `extent` units a side. `overlap`: units along d by which tiles' edges may move.
@@ -63,6 +63,6 @@ TileArgs two_mode_tiles(const layout::Canonical& c, const Candidate& chosen);
 /// True where the copy engine can describe src, whose mode `s` is contiguous and whose rows start on words.
 bool by_bulk(const layout::Canonical& c, std::size_t s);
 
-Candidate offer_bulk(const layout::Canonical& c, const CudaMachine& machine, const Tiling& t);
+void offer_bulk(const layout::Canonical& c, const CudaMachine& machine, const Tiling& t, Candidate& bid);
 
 }  // namespace restride::cuda::tiles
