@@ -47,16 +47,15 @@ BatchArgs shape_of(const Canonical& c) {
 }  // namespace
 
 void packed::bid_batches(const Canonical& c, const CudaMachine& machine, Candidate& bid) {
-  if (c.two_sided || c.cast || c.dst_unit != 2)
+  if (c.two_sided || c.cast || c.dst_unit != kBatchUnit)
     return refuse(bid, "no units of 2 bytes that are moved");  // others are faster staged
   if (!machine.bulk_copies) return refuse(bid, "this GPU, or the code for it, has no bulk copies");
   if (c.modes.size() < 3 || c.modes.size() > kMaxBatchModes + 1) return refuse(bid, "too many modes, or too few");
   const std::int64_t matrix = matrix_bytes(c);
   if (matrix == 0) return refuse(bid, "no batch of matrices that are dense on both sides");
-  const int word = batch_word(c.dst_unit);
-  if (c.dst_align < word || c.src_align < word) return refuse(bid, "a side starts off words of 4 bytes");
+  if (c.dst_align < kBatchWord || c.src_align < kBatchWord) return refuse(bid, "a side starts off words of 4 bytes");
   const std::int64_t count = c.modes[c.modes.size() - 1].extent;
-  const std::int64_t step = word / std::gcd(matrix, std::int64_t{word});  // matrices that are whole words
+  const std::int64_t step = kBatchWord / std::gcd(matrix, std::int64_t{kBatchWord});  // matrices that are whole words
   const auto fit = [&](int stages) { return (batch_room(stages) - kBatchEnds) / (step * matrix) * step; };
   if (matrix > batch_room(1) || fit(1) == 0) return refuse(bid, "a matrix does not fit shared memory");
   const int stages = fit(2) > 0 ? 2 : 1;
@@ -83,7 +82,7 @@ void prepare_batches(const Canonical& c, const Candidate& chosen, CudaArgs& out)
   a.bytes = c.dst_bytes();
   a.stages = narrowed<std::int32_t>(chosen.get(ParamId::kStages, 1));
   a.tile_bytes = narrowed<std::int32_t>(chosen.get(ParamId::kTileRows, 1) * a.matrix_bytes);
-  a.tile_units = a.tile_bytes / c.dst_unit;
+  a.tile_units = a.tile_bytes / kBatchUnit;
   a.tiles = narrowed<std::uint32_t>(ceil_div(a.bytes, std::int64_t{a.tile_bytes}));
   a.blocks = narrowed<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
 }

@@ -14,6 +14,7 @@ namespace restride::cuda {
 
 inline constexpr int kMaxBatchModes = 4;  ///< of a matrix
 inline constexpr int kBatchThreads = 256;
+inline constexpr int kBatchUnit = 2, kBatchWord = 4;  ///< bytes of a unit, and of a word of dst that a lane collects
 /// Bytes of shared memory of one side of a tile, by how many tiles a block has under way: with two, two of each side.
 constexpr std::int32_t batch_room(int stages) { return stages == 1 ? 23552 : 11776; }
 inline constexpr std::int32_t kBatchEnds = 32;  ///< of them for ends that lie off 16 bytes
@@ -30,9 +31,6 @@ struct BatchArgs {
   std::int32_t step[kMaxBatchModes] = {};  ///< bytes of src that one index more of a mode adds
   std::uint32_t tiles = 0, blocks = 0;
 };
-
-/// Bytes of a word of dst that a lane collects.
-constexpr int batch_word(int unit) { return unit < 4 ? 4 : unit; }
 
 /// Of a unit of a tile of dst: the byte of the tile of src that it comes from.
 RESTRIDE_HD constexpr std::int32_t batch_source(const BatchArgs& a, std::uint32_t unit) {

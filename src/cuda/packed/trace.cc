@@ -383,41 +383,41 @@ void trace_records(const RecordsArgs& a, const CudaArgs& args, plan::Trace& t) {
 void trace_batches(const BatchArgs& a, plan::Trace& t) {
   set_pieces(t, a.tiles, a.blocks, kBatchThreads);
   const auto tile = static_cast<std::uint32_t>(t.piece);
-  const int unit = t.dst_unit, word = batch_word(unit), units = word / unit;
+  constexpr int kUnits = kBatchWord / kBatchUnit;
   const BatchPart read = batch_read(a, tile, static_cast<std::uint32_t>(a.src_offset & 15));
   const BatchPart written = batch_written(a, tile, static_cast<std::uint32_t>(a.dst_offset & 15));
   const std::int64_t src = a.src_offset + read.start, dst = a.dst_offset + written.start;
   const std::int64_t from = read.nibble, to = std::int64_t{a.stages} * batch_room(a.stages) + written.nibble;
   for (std::int32_t at = read.first; at < read.last; at += kWord)
     t.load_staged(0, plan::kEngine, src + at, kWord, from + at);
-  for (std::int32_t n = 0; n < read.ends() / unit; ++n)
-    t.load_staged(1, n, src + read.end(n * unit), unit, from + read.end(n * unit));
+  for (std::int32_t n = 0; n < read.ends() / kBatchUnit; ++n)
+    t.load_staged(1, n, src + read.end(n * kBatchUnit), kBatchUnit, from + read.end(n * kBatchUnit));
   // A unit from where src's lie to where dst's do.
   const auto collect = [&](std::int32_t step, std::int32_t thread, std::int32_t n) {
     const std::int64_t at = from + batch_source(a, static_cast<std::uint32_t>(n));
-    t.take(step, thread, at, unit);
-    t.remember(to + n * unit, unit, t.source_of(at), t.loader_of(at));
+    t.take(step, thread, at, kBatchUnit);
+    t.remember(to + n * kBatchUnit, kBatchUnit, t.source_of(at), t.loader_of(at));
   };
   const auto put = [&](std::int32_t step, std::int32_t thread, std::int64_t at, std::int32_t bytes) {
     t.accesses.push_back({plan::Space::kStage, true, step, thread, at, bytes});
   };
-  const std::int32_t words = written.bytes / word;
+  const std::int32_t words = written.bytes / kBatchWord;
   for (std::int32_t w = 0; w < words; ++w) {
     const std::int32_t step = 2 + w / kBatchThreads, thread = w % kBatchThreads;
-    for (int u = 0; u < units; ++u) collect(step * units + u, thread, w * units + u);
-    put(step, thread, to + w * word, word);
+    for (int u = 0; u < kUnits; ++u) collect(step * kUnits + u, thread, w * kUnits + u);
+    put(step, thread, to + w * kBatchWord, kBatchWord);
   }
-  for (std::int32_t n = words * units; n * unit < written.bytes; ++n) {
-    collect(1, n - words * units, n);
-    put(1, n - words * units, to + n * unit, unit);
+  for (std::int32_t n = words * kUnits; n * kBatchUnit < written.bytes; ++n) {
+    collect(1, n - words * kUnits, n);
+    put(1, n - words * kUnits, to + n * kBatchUnit, kBatchUnit);
   }
   const auto leave = [&](std::int32_t step, std::int32_t thread, std::int32_t at, std::int32_t bytes) {
     t.take(step, thread, to + at, bytes);
     t.store(step, thread, dst + at, bytes);
-    for (std::int32_t b = 0; b < bytes; b += unit) t.unit_staged(thread, dst + at + b, to + at + b);
+    for (std::int32_t b = 0; b < bytes; b += kBatchUnit) t.unit_staged(thread, dst + at + b, to + at + b);
   };
   for (std::int32_t at = written.first; at < written.last; at += kWord) leave(0, plan::kEngine, at, kWord);
-  for (std::int32_t n = 0; n < written.ends() / unit; ++n) leave(0, n, written.end(n * unit), unit);
+  for (std::int32_t n = 0; n < written.ends() / kBatchUnit; ++n) leave(0, n, written.end(n * kBatchUnit), kBatchUnit);
 }
 
 void trace_staged(const PackedArgs& a, const CudaArgs& args, plan::Trace& t) {
