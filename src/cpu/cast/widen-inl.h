@@ -1,4 +1,4 @@
-// The first half of a cast through float: `Widen<Src>::load` reads N elements as float. cast_narrow-inl.h is the other.
+// The first half of a cast through float: `Widen<Src>::load` reads N elements as float. narrow-inl.h is the other.
 //
 // Elements of up to 2 bytes are exact in a float; wider ones are rounded to the nearest, once. `WidenToOdd` reads those
 // for what rounds once more: it loses nothing that the second rounding looks at.

@@ -1,11 +1,11 @@
 // Moves         arrays of records of 2 to 9 equal fields into planes that start anywhere, one a field.
-// Applies when  fields are 4 or 8 bytes; as in packed_records.cu some may be left out, and their order be the opposite.
+// Applies when  fields are 4 or 8 bytes; as in records.cu some may be left out, and their order be the opposite.
 // Thread map    256 threads a tile of 4 KiB of every plane: load, the 16-byte words that cover the tile's records;
 //               store, one word of each plane in turn. Tiles of a plane keep to its sectors, so those of different
 //               planes are some records apart.
 // Shared memory records as they lie in src; lanes whose units lie in the same banks collect them in different orders.
 // Traffic       every byte once each way, whole sectors but for the planes' ends; a few records are loaded twice.
-// Source        packed_records.cu, whose words of a plane start at the same record in all planes.
+// Source        records.cu, whose words of a plane start at the same record in all planes.
 #include "src/cuda/device.cuh"
 #include "src/cuda/dispatch.cuh"
 #include "src/cuda/packed/packed.h"

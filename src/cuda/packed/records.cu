@@ -1,7 +1,7 @@
 // Moves         arrays of records of 2 to 9 equal fields into one plane a field, or back (pixels, structures).
 // Applies when  fields are 1 to 8 bytes, and every plane starts on 16 bytes and is a multiple of them; on the way into
 //               planes records may start anywhere, fields at their ends may be left out, and their order may be the
-//               opposite. Planes that start anywhere are packed_planes.cu's.
+//               opposite. Planes that start anywhere are planes.cu's.
 // Thread map    a thread has one 16-byte word of every plane; a warp loads and stores words side by side on both sides.
 // Shared memory each warp's words change hands in its own part, without barriers of the block; no bank conflicts.
 // Traffic       every byte once each way, whole sectors; records off 16 bytes are read by two loads a word, of which

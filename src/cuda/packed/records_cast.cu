@@ -1,9 +1,9 @@
 // Moves         arrays of records of 3 or 4 fields into planes or back, every element converted (pixels to tensors).
 // Applies when  the two widths differ, rows of both sides start on 16 bytes and planes are whole words on both.
-// Thread map    packed_records.cu's in units of the narrower side; on the wider one a warp has `ratio` words for each.
+// Thread map    records.cu's in units of the narrower side; on the wider one a warp has `ratio` words for each.
 // Shared memory units change hands while they are narrow, in the warp's own part, without barriers of the block.
 // Traffic       every byte once each way, 16 bytes a lane and whole sectors on both sides.
-// Source        packed_records.cu; measured rows in bench/results.
+// Source        records.cu; measured rows in bench/results.
 #include "src/cuda/cast/pairs.cuh"
 #include "src/cuda/dispatch.cuh"
 #include "src/cuda/packed/packed.h"

@@ -1,4 +1,4 @@
-// The CUDA driver and its devices as the rest of the library sees them. No CUDA headers; device_cuda.cc implements
+// The CUDA driver and its devices as the rest of the library sees them. No CUDA headers; device.cc implements
 // it, device_none.cc answers for a library built without CUDA.
 #pragma once
 
