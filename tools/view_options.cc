@@ -13,7 +13,7 @@
 #include "tools/io/array_entry.h"
 #include "tools/io/text.h"
 #include "tools/list_values.h"
-#include "tools/view_chain.h"
+#include "tools/view_sequence.h"
 
 namespace restride::tools {
 namespace {
@@ -98,20 +98,20 @@ std::vector<std::string> slices_of(const std::string& text, int rank) {
   return entries;
 }
 
-void add_to(ViewChain& chain, const View& view, const std::vector<std::pair<std::string, std::int64_t>>& sizes) {
+void add_to(ViewSequence& sequence, const View& view, const std::vector<std::pair<std::string, std::int64_t>>& sizes) {
   switch (view.kind) {
     case ViewKind::kSlice: {
-      const std::vector<std::string> entries = slices_of(view.text, chain.contiguous().rank());
-      return from_command_line<ParseError, ArgumentError>([&] { chain.slice(entries); });
+      const std::vector<std::string> entries = slices_of(view.text, sequence.contiguous().rank());
+      return from_command_line<ParseError, ArgumentError>([&] { sequence.slice(entries); });
     }
-    case ViewKind::kFlip: return chain.flip(view.numbers);
-    case ViewKind::kRot90: return chain.rot90(view.numbers[0]);
-    case ViewKind::kBroadcast: return chain.broadcast(view.numbers);
-    case ViewKind::kAxes: return chain.permute(view.numbers);
+    case ViewKind::kFlip: return sequence.flip(view.numbers);
+    case ViewKind::kRot90: return sequence.rot90(view.numbers[0]);
+    case ViewKind::kBroadcast: return sequence.broadcast(view.numbers);
+    case ViewKind::kAxes: return sequence.permute(view.numbers);
     case ViewKind::kRearrange:
       require_names(sizes, view.text);
-      return from_command_line<ParseError, ArgumentError>([&] { chain.rearrange(view.text, sizes); });
-    case ViewKind::kReshape: return from_command_line<ArgumentError>([&] { chain.reshape(view.numbers); });
+      return from_command_line<ParseError, ArgumentError>([&] { sequence.rearrange(view.text, sizes); });
+    case ViewKind::kReshape: return from_command_line<ArgumentError>([&] { sequence.reshape(view.numbers); });
   }
 }
 
@@ -169,10 +169,10 @@ bool any(const ViewOptions& o) { return !o.views.empty() || !o.dtype.empty() || 
 CopyRequest apply(const ViewOptions& o, const Layout& input) {
   CopyRequest request;
   const auto sizes = parse_sizes(o.sizes);
-  ViewChain chain(input);
+  ViewSequence sequence(input);
   for (const View& view : o.views) {
-    add_to(chain, view, sizes);
-    request.views.push_back({option_of(view.kind), view.text, layout::join_extents(chain.contiguous().modes)});
+    add_to(sequence, view, sizes);
+    request.views.push_back({option_of(view.kind), view.text, layout::join_extents(sequence.contiguous().modes)});
   }
   const Element element = o.dtype.empty() ? input.element : element_named(o.dtype);
   if (!castable(element, input.element) && (input.element.dtype == DType::kBytes || element.dtype == DType::kBytes))
@@ -182,9 +182,9 @@ CopyRequest apply(const ViewOptions& o, const Layout& input) {
                     to_string(input.element), to_string(element)));
   request.fortran_order = o.order == "F";
   std::vector<std::int64_t> extents;
-  for (const Mode& m : chain.contiguous().modes) extents.push_back(m.extent);
+  for (const Mode& m : sequence.contiguous().modes) extents.push_back(m.extent);
   request.result = io::dense(element, extents, request.fortran_order);
-  const ViewChain::Pair pair = chain.into(request.result);
+  const ViewSequence::Pair pair = sequence.into(request.result);
   request.dst = pair.dst;
   request.src = pair.src;
   request.reshape = pair.reshape;

@@ -35,7 +35,7 @@ std::int64_t dense_end(const Canonical& c) {
   return bytes;
 }
 
-void turn(layout::CopyMode* mode, CommonArgs* a) {
+void reverse(layout::CopyMode* mode, CommonArgs* a) {
   a->dst_shift += (mode->extent - 1) * mode->dst_stride;
   a->src_shift += (mode->extent - 1) * mode->src_stride;
   mode->dst_stride = -mode->dst_stride;

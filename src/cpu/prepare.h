@@ -17,6 +17,6 @@ void set_common(const layout::Canonical& c, const plan::Candidate& k, CommonArgs
 std::int64_t dense_end(const layout::Canonical& c);
 
 /// Walks a mode the other way round, so that src ascends.
-void turn(layout::CopyMode* mode, CommonArgs* a);
+void reverse(layout::CopyMode* mode, CommonArgs* a);
 
 }  // namespace restride::cpu

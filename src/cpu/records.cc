@@ -45,7 +45,7 @@ std::int64_t src_step(const layout::CopyMode& m) { return static_cast<std::int64
 bool tile_records(const layout::Canonical& c, Records* out) {
   Shared s;
   if (!shared_run(c, kMaxRecordBytes, &s)) return false;
-  if (s.reversed && s.bytes > 16) return false;  // a whole vector is turned round at a time
+  if (s.reversed && s.bytes > 16) return false;  // a whole vector is reversed at a time
   std::size_t fast = c.modes.size();
   for (std::size_t i = s.outer; i < c.modes.size(); ++i)
     if (c.modes[i].src_stride != 0 && (fast == c.modes.size() || src_step(c.modes[i]) < src_step(c.modes[fast])))

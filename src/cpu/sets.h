@@ -16,7 +16,7 @@ struct ModeSet {
   }
 };
 
-/// How many of `extent` points, `each` bytes apart, make a run of run_bytes; a little more rather than a cut block.
-std::int64_t block_of(std::int64_t extent, std::int64_t each, std::int64_t run_bytes);
+/// How many of `extent` points, `each` bytes apart, make a run of run_bytes; a little more rather than a cut one.
+std::int64_t chunk_of(std::int64_t extent, std::int64_t each, std::int64_t run_bytes);
 
 }  // namespace restride::cpu

@@ -118,7 +118,7 @@ namespace restride::cuda {
   X(staged_cast_small, 0.72)         /* factor of casts between small units */                                        \
   X(staged_crowded_from_bytes, 15e3) /* of a tile, from which more crowd out others */                                \
   X(staged_full_bonus, 0.05)         /* more where all of a tile is inside, 1 at most */                              \
-  X(staged_served_moved, 0.7)        /* tiles a block, by its tables' bytes a byte of a tile: rows moved in blocks */ \
+  X(staged_served_moved, 0.7)        /* tiles a block, by its tables' bytes a byte of a tile: transposed rows */      \
   X(staged_served_small, 3)          /* the same of small units looked up */                                          \
   X(staged_served, 1.5)              /* of others */                                                                  \
   X(staged_served_bytes, 20e3)       /* bytes of a block's tiles at least */                                          \
@@ -142,8 +142,8 @@ namespace restride::cuda {
   X(alike, 1, 0.88, 1, 1)  /* factor of rows that start alike */                                                       \
   X(merged, 1, 0.97, 1, 1) /* of rows that follow each other */                                                        \
   X(loose, 0.81, 0.97, 0.96, 0.96)   /* of rows that start anywhere */                                                 \
-  X(block, 0.96, 1, 1, 1)            /* of rows moved in blocks */                                                     \
-  X(block_words, 0.25, 0.15, 0, 0)   /* words lost a run of blocks, where a lane's words are of different rows */      \
+  X(block, 0.96, 1, 1, 1)            /* of rows transposed */                                                          \
+  X(block_words, 0.25, 0.15, 0, 0)   /* words lost a run of these, where a lane's words are of different rows */      \
   X(entry, 0.09, 0.117, 0.09, 0.09)  /* words that an entry of a tile's tables costs */                                \
   X(wave, 0.5, 0.85, 0.7, 0.7)       /* waves of blocks lost to the last one */                                        \
   X(unused, 0.78, 0.38, 0.5, 0.5)    /* share of a tile's idle part that is lost */                                    \
@@ -158,12 +158,12 @@ struct StagedCosts {
 /// What collecting a word of dst from shared memory costs, in cycles or in words: it lays out the lanes of a tile that
 /// is chosen, so it is no machine's own. Fitted as the others were.
 struct LaneCosts {
-  double turn = 2.5;                 ///< cycles of lanes that take turns
+  double rotate = 2.5;               ///< cycles of lanes that rotate their words' parts
   double word = 8;                   ///< cycles of a word, beside its units
   double access = 0.5;               ///< of an access, for every bank that lanes meet in
   double swizzle = 0.5;              ///< of an access through a swizzle, where lanes keep their place
   double look_up = 1.25;             ///< of an access whose place is looked up for every word
-  double block_accesses = 4;         ///< accesses of a word that is moved in blocks
+  double transposed_accesses = 4;    ///< accesses of a word of rows that are transposed
   double flat_access = 3;            ///< accesses a cycle, of flat runs
   double flat_look_up_bytes = 1.3;   ///< words that a flat word's places cost: bytes
   double flat_look_up = 1.6;         ///< other units

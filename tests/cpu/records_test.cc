@@ -61,7 +61,7 @@ TEST(Records, MakeRows) {
   ASSERT_TRUE(row_records(canon("u8 (64,96,3):(384,4,1)", "u8 (64,96,3)"), &r)) << "into three channels of four";
   EXPECT_EQ(r.copy.modes[0].dst_stride, 4);
   EXPECT_FALSE(row_records(canon("f32 (64,96)", "f32 (64,96):(100,1)"), &r)) << "dense rows";
-  EXPECT_FALSE(row_records(canon("f32 (64,96)", "f32 (64,96):(96,-1)@95"), &r)) << "units turned round";
+  EXPECT_FALSE(row_records(canon("f32 (64,96)", "f32 (64,96):(96,-1)@95"), &r)) << "units reversed";
   EXPECT_FALSE(row_records(canon("f64 (64,96,3)", "f64 (64,96,3):(384,4,1)"), &r)) << "longer than a vector";
 }
 

@@ -19,23 +19,23 @@ Drawing banks_drawing(const plan::Trace& t, const Instruction& i, const BankFigu
   const BankFigures one = banks_of(i);
   const std::vector<std::int32_t> clash = clashing(i);
   Drawing out{store ? "put" : "taken", {}, kLeft + kBanks * kWide + 12, 0, {}};
-  out.title = fmt::format("shared memory, {} by one instruction of warp {}: {} turns, {} without conflicts",
+  out.title = fmt::format("shared memory, {} by one instruction of warp {}: {} cycles, {} without conflicts",
                           store ? "written" : "read", i.warp, one.cycles, one.least);
   Markup m;
   m.leaf("text", {{"class", "head"}, {"x", 0}, {"y", 14}},
          fmt::format("shared memory, 32 banks of 4 bytes: what {} once {}",
                      i.warp < 0 ? "the copy engine" : fmt::format("warp {}", i.warp), store ? "writes" : "reads"));
   m.open("text", {{"class", "note"}, {"x", 0}, {"y", 31}});
-  m.text(fmt::format("{} turn{}, {} without conflicts. All of the {}: ", one.cycles, one.cycles == 1 ? "" : "s",
+  m.text(fmt::format("{} cycle{}, {} without conflicts. All of the {}: ", one.cycles, one.cycles == 1 ? "" : "s",
                      one.least, t.piece_is));
   m.leaf("tspan", {{"data-figure", store ? "stage_written.cycles" : "stage_read.cycles"}}, std::to_string(all.cycles));
-  m.text(" turns, ");
+  m.text(" cycles, ");
   m.leaf("tspan", {{"data-figure", store ? "stage_written.least" : "stage_read.least"}}, std::to_string(all.least));
   m.text(" without conflicts");
   m.close();
   m.leaf("text", {{"class", "note"}, {"x", 0}, {"y", 46}},
          clash.empty()
-             ? "no two lanes want different words of one bank in the same turn; numbers are lanes"
+             ? "no two lanes want different words of one bank in the same cycle; numbers are lanes"
              : fmt::format("framed in red: {} lanes that wait for each other; numbers are lanes", clash.size()));
   for (int bank = 0; bank < kBanks; ++bank)
     m.leaf("text", {{"class", "note tiny mid"}, {"x", kLeft + (bank + .5) * kWide}, {"y", kTop - 4}},

@@ -156,7 +156,7 @@ std::string way_words(const plan::Candidate& k, const plan::Trace& t, const Figu
                  ? "In between, lanes that read shared memory together always want different banks, or the same word: "
                    "no read waits. "
                  : fmt::format(
-                       "In between, reads of shared memory take {:.2f} times the turns that they would take without "
+                       "In between, reads of shared memory take {:.2f} times the cycles that they would take without "
                        "bank conflicts. ",
                        static_cast<double>(f.taken.cycles) / static_cast<double>(f.taken.least));
     else if (f.stage_bytes == 0)

@@ -33,7 +33,7 @@ struct SideFigures {
 /// Shared memory, in cycles of its 32 banks. `least`: what the same bytes would take without a conflict.
 struct BankFigures {
   std::int64_t cycles = 0, least = 0;
-  std::int64_t worst = 1;  ///< of an instruction, in turns for one
+  std::int64_t worst = 1;  ///< of an instruction, in cycles for one
 };
 
 /// One instruction of a warp.
@@ -55,7 +55,7 @@ struct Figures {
 Figures figures_of(const plan::Trace& t, const Grain& grain);
 
 /// Cycles of the banks for one instruction, and those without a conflict: lanes of more than 4 bytes are served in as
-/// many turns as their bytes take.
+/// many cycles as their bytes take.
 BankFigures banks_of(const Instruction& i);
 
 /// Lanes of this number that meet another word in their bank, where the instruction has conflicts.

@@ -120,7 +120,7 @@ void draw_rung(Markup& m, const std::string& name) {
   m.text(fmt::format(" of 4-byte elements: a load of a warp touches {} sectors, a store {}{}", f.first_load_is.sectors,
                      f.first_store_is.sectors,
                      f.taken.least > 0
-                         ? fmt::format(", a read of shared memory takes {:.3g} turns for one",
+                         ? fmt::format(", a read of shared memory takes {:.3g} cycles for one",
                                        static_cast<double>(f.taken.cycles) / static_cast<double>(f.taken.least))
                          : ""));
   m.close();

@@ -14,7 +14,7 @@ constexpr std::pair<std::string_view, const char*> kWords[] = {
     {"given", "The two layouts as they are, strides in bytes."},
     {"drop", "Modes of extent 1 say nothing; neighbours of one stride become one mode. Each side by itself."},
     {"refine", "Both sides are cut into the same modes, so that one loop nest walks both."},
-    {"flip", "Where dst runs backwards both sides are turned, so that dst's strides are positive."},
+    {"flip", "Where dst runs backwards, both sides are reversed, so that dst's strides are positive."},
     {"sort", "By dst's strides, the smallest innermost: the order in which dst lies in memory."},
     {"merge", "Neighbours that follow each other on both sides become one mode."},
     {"unit",

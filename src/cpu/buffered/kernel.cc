@@ -133,19 +133,19 @@ Reading reading_of(const BufferedArgs& a, std::int64_t block_rows) {
 }
 
 /// All but the transposes does without the unit's size as a constant: so there is one of it for all sizes.
-using Move = void (*)(const Chains&, const Step&);
+using Move = void (*)(const Matrix&, const Step&);
 Move move_of(std::int32_t unit) {
   switch (unit) {
-    case 1: return move_chains<1, Step>;
-    case 2: return move_chains<2, Step>;
-    case 4: return move_chains<4, Step>;
-    case 8: return move_chains<8, Step>;
-    default: return move_chains<16, Step>;
+    case 1: return move_matrix<1, Step>;
+    case 2: return move_matrix<2, Step>;
+    case 4: return move_matrix<4, Step>;
+    case 8: return move_matrix<8, Step>;
+    default: return move_matrix<16, Step>;
   }
 }
 
 /// A matrix of rows and columns by way of a stage.
-HWY_NOINLINE void move_staged(const BufferedArgs& a, Move move, const Chains& whole, const Step& step) {
+HWY_NOINLINE void move_staged(const BufferedArgs& a, Move move, const Matrix& whole, const Step& step) {
   alignas(64) std::uint8_t stage[kPieceRows * kPiecePitch];
   std::int64_t pitches[kPieceRows];
   for (std::int64_t i = 0; i < kPieceRows; ++i) pitches[i] = i * kPiecePitch;
@@ -153,7 +153,7 @@ HWY_NOINLINE void move_staged(const BufferedArgs& a, Move move, const Chains& wh
   const std::int64_t cols = even_piece(whole.cols, kPieceRowBytes / a.dst_unit);
   for (std::int64_t c = 0; c < whole.cols; c += cols)
     for (std::int64_t r = 0; r < whole.rows; r += rows) {
-      const Chains m{stage,
+      const Matrix m{stage,
                      pitches,
                      std::min(rows, whole.rows - r),
                      whole.to + r * a.dst_unit,
@@ -171,24 +171,24 @@ HWY_NOINLINE void move_staged(const BufferedArgs& a, Move move, const Chains& wh
 }
 
 /// Puts one block together at `out` from the source at `src`.
-void put_together(const BufferedArgs& a, Move move, const BlockTables& t, const BlockShape& shape, bool direct,
+void put_together(const BufferedArgs& a, Move move, const BlockTables& t, const BlockShape& shape, bool in_place,
                   std::uint8_t* out, const std::uint8_t* src, WriteBehind* behind) {
   const std::int64_t rows = shape.points(a.block.rows);
   const std::int64_t cols = shape.points(a.block.cols);
   const std::int64_t inner = shape.points(t.inner);
   const std::int64_t outer = t.outer < 0 ? 1 : shape.points(t.outer);
-  const std::int64_t piece_cols = direct ? even_piece(cols, kPieceRowBytes / a.dst_unit) : cols;
+  const std::int64_t piece_cols = in_place ? even_piece(cols, kPieceRowBytes / a.dst_unit) : cols;
   const Step step{behind};
   for (std::int64_t o = 0; o < outer; ++o)
     for (std::int64_t i = 0; i < inner; ++i)
       for (std::int64_t c = 0; c < cols; c += piece_cols) {
-        const Chains m{src + o * t.outer_src + t.others_src[i] + c * a.src_unit,
+        const Matrix m{src + o * t.outer_src + t.others_src[i] + c * a.src_unit,
                        t.rows,
                        rows,
                        out + o * t.outer_put + t.others_put[i],
                        t.cols + c,
                        std::min(piece_cols, cols - c)};
-        if (direct)
+        if (in_place)
           move(m, step);
         else
           move_staged(a, move, m, step);
@@ -204,7 +204,7 @@ void buffered(const BufferedArgs& a, std::byte* dst_base, const std::byte* src_b
   constexpr std::int64_t kBlockBytes = Block<1>::kVectorBytes;
   const Move move = move_of(a.dst_unit);
   const Reading reading = reading_of(a, kBlockBytes / a.dst_unit);
-  const auto is_direct = [&](const BlockShape& shape, const NestCursor& at) {
+  const auto is_in_place = [&](const BlockShape& shape, const NestCursor& at) {
     return !reading.staged && (shape.points(b.cols) * a.dst_unit >= 16 || at.src() <= reading.overrun);
   };
   NestCursor at(a.nest, begin);
@@ -212,7 +212,7 @@ void buffered(const BufferedArgs& a, std::byte* dst_base, const std::byte* src_b
     for (std::int64_t task = begin; task < end; ++task, at.next()) {
       const BlockShape shape(a, at);
       if (shape.empty()) continue;
-      put_together(a, move, t, shape, is_direct(shape, at), dst + at.dst(), src + at.src(), nullptr);
+      put_together(a, move, t, shape, is_in_place(shape, at), dst + at.dst(), src + at.src(), nullptr);
     }
     return;
   }
@@ -225,7 +225,7 @@ void buffered(const BufferedArgs& a, std::byte* dst_base, const std::byte* src_b
     const BlockShape shape(a, at);
     if (shape.empty()) continue;
     behind.prefetcher.enter(shape.points(b.src_runs), t.src_runs, shape.points(b.src_run) * a.src_unit, task);
-    put_together(a, move, t, shape, is_direct(shape, at), blocks[now], src + at.src(), &behind);
+    put_together(a, move, t, shape, is_in_place(shape, at), blocks[now], src + at.src(), &behind);
     behind.leaving.enter(dst + at.dst(), blocks[now], shape.points(b.dst_runs), shape.points(b.dst_run) * a.dst_unit,
                          pitch);
     now ^= 1;

@@ -21,7 +21,7 @@ namespace restride::cpu {
 namespace HWY_NAMESPACE {
 
 /// Row r is dense at from + row_offsets[r], column c at to + places[c]. Rows of less than 16 bytes are read as 16.
-struct Chains {
+struct Matrix {
   const std::uint8_t* from;
   const std::int64_t* row_offsets;
   std::int64_t rows;
@@ -56,7 +56,7 @@ HWY_INLINE void store_first(V v, D d, std::uint8_t* to, std::size_t n) {
 
 /// The blocks of rows [r, r + kRows), all columns. The last block of columns starts early rather than short.
 template <std::size_t kUnit, std::size_t kBytes, class Step>
-HWY_INLINE void move_chain_blocks(const Chains& m, std::int64_t r, const Step& step) {
+HWY_INLINE void move_matrix_blocks(const Matrix& m, std::int64_t r, const Step& step) {
   using B = Block<kUnit, kBytes>;
   constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
   constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
@@ -77,7 +77,7 @@ HWY_INLINE void move_chain_blocks(const Chains& m, std::int64_t r, const Step& s
 
 /// The same for fewer rows than a vector of 16 bytes has: the last one stands in for those that are missing.
 template <std::size_t kUnit, class Step>
-HWY_INLINE void move_few_rows(const Chains& m, const Step& step) {
+HWY_INLINE void move_few_rows(const Matrix& m, const Step& step) {
   using B = Block<kUnit, 16>;
   constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
   constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
@@ -100,10 +100,10 @@ HWY_INLINE void move_few_rows(const Chains& m, const Step& step) {
 /// step(bytes) is called between blocks with the bytes just written, in all at least the matrix's. Not inlined: it is
 /// large.
 template <std::size_t kUnit, class Step>
-HWY_NOINLINE void move_chains(const Chains& m, const Step& step) {
+HWY_NOINLINE void move_matrix(const Matrix& m, const Step& step) {
   if (m.rows < static_cast<std::int64_t>(Block<kUnit, 16>::kRows)) return move_few_rows<kUnit>(m, step);
   for_row_blocks<kUnit>(m.rows, [&](auto bytes, std::int64_t r) RESTRIDE_INLINE_LAMBDA {
-    move_chain_blocks<kUnit, decltype(bytes)::value>(m, r, step);
+    move_matrix_blocks<kUnit, decltype(bytes)::value>(m, r, step);
   });
 }
 

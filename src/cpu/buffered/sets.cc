@@ -92,7 +92,7 @@ bool buffered_sets(const Canonical& c, std::int64_t dst_run_bytes, std::int64_t 
       std::int64_t& points = s.points[static_cast<std::size_t>(m)];
       if (points == 1) ++inside;
       s.units /= points;
-      points = std::max(points, block_of(extent, bytes, target));
+      points = std::max(points, chunk_of(extent, bytes, target));
       if (points > max_units / s.units) return false;
       s.units *= points;
       bytes *= points;

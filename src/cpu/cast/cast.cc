@@ -46,7 +46,7 @@ struct ThroughFloat {
   static HWY_INLINE std::size_t lanes() { return hn::Lanes(Floats()); }
 
   template <std::size_t vectors>
-  static HWY_INLINE void block(std::byte* dst, const std::byte* src) {
+  static HWY_INLINE void convert(std::byte* dst, const std::byte* src) {
     constexpr bool kToOdd =
         std::is_same_v<Src, double> ? !std::is_same_v<Dst, float> : kIsWide<Src> && std::is_same_v<Dst, base::BF16>;
     using From = std::conditional_t<kToOdd, WidenToOdd<Src>, Widen<Src>>;
@@ -68,7 +68,7 @@ struct ThroughDouble {
   static constexpr std::size_t kVectors = 1;
   static HWY_INLINE std::size_t lanes() { return hn::Lanes(Doubles()); }
   template <std::size_t>
-  static HWY_INLINE void block(std::byte* dst, const std::byte* src) {
+  static HWY_INLINE void convert(std::byte* dst, const std::byte* src) {
     if constexpr (std::is_same_v<Dst, double>)
       hn::StoreU(WidenToDouble<Src>::load(src), Doubles(), reinterpret_cast<double*>(dst));
     else
@@ -89,17 +89,17 @@ void cast_by(void* dst_data, const void* src_data, std::size_t n) {
     alignas(64) std::byte in[W::kMaxLanes * sizeof(Src)] = {};
     alignas(64) std::byte out[W::kMaxLanes * sizeof(Dst)];
     std::memcpy(in, src, n * sizeof(Src));
-    W::template block<1>(out, in);
+    W::template convert<1>(out, in);
     std::memcpy(dst, out, n * sizeof(Dst));
     return;
   }
   std::size_t i = 0;
-  for (const std::size_t block = W::kVectors * lanes; i + block <= n; i += block)
-    W::template block<W::kVectors>(dst + i * sizeof(Dst), src + i * sizeof(Src));
+  for (const std::size_t step = W::kVectors * lanes; i + step <= n; i += step)
+    W::template convert<W::kVectors>(dst + i * sizeof(Dst), src + i * sizeof(Src));
   if constexpr (W::kVectors > 1)
-    for (; i + lanes <= n; i += lanes) W::template block<1>(dst + i * sizeof(Dst), src + i * sizeof(Src));
+    for (; i + lanes <= n; i += lanes) W::template convert<1>(dst + i * sizeof(Dst), src + i * sizeof(Src));
   // The rest is the last whole vector, which writes some elements a second time with the same bits.
-  if (i != n) W::template block<1>(dst + (n - lanes) * sizeof(Dst), src + (n - lanes) * sizeof(Src));
+  if (i != n) W::template convert<1>(dst + (n - lanes) * sizeof(Dst), src + (n - lanes) * sizeof(Src));
 }
 
 /// Elements whose bits stay as they are: i32 to u32.
@@ -126,7 +126,7 @@ struct RealParts {
   static HWY_INLINE std::size_t lanes() { return hn::Lanes(Spaced()); }
 
   template <std::size_t>
-  static HWY_INLINE void block(std::byte* dst, const std::byte* src) {
+  static HWY_INLINE void convert(std::byte* dst, const std::byte* src) {
     const hn::Rebind<std::int32_t, Spaced> d;
     const auto bits = hn::LoadU(d, reinterpret_cast<const std::int32_t*>(src));
     const auto nan = hn::Gt(hn::And(bits, hn::Set(d, 0x7fff'ffff)), hn::Set(d, 0x7f80'0000));

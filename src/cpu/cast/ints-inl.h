@@ -65,7 +65,7 @@ struct Integers {
   static HWY_INLINE std::size_t lanes() { return hn::Lanes(D()); }
 
   template <std::size_t>
-  static HWY_INLINE void block(std::byte* dst, const std::byte* src) {
+  static HWY_INLINE void convert(std::byte* dst, const std::byte* src) {
     const D d;
     const hn::Rebind<From, D> d_from;
     auto in = hn::LoadU(d_from, reinterpret_cast<const From*>(src));

@@ -39,10 +39,10 @@ HWY_INLINE DVec nearest_double(hn::Vec<Longs> value) {
 #else
   const Longs du;
   const Doubles dd;
-  // The sign bit turned over makes a signed high half 2^31 too large, and not negative.
-  constexpr std::uint64_t kTurned = std::is_signed_v<Int> ? 0x8000'0000 : 0;
-  const auto bias = hn::Set(dd, 0x1p84 + 0x1p52 + static_cast<double>(kTurned) * 0x1p32);
-  const auto high = hn::BitCast(dd, hn::Xor(hn::ShiftRight<32>(value), hn::Set(du, kPlace84 ^ kTurned)));
+  // The sign bit flipped makes a signed high half 2^31 too large, and not negative.
+  constexpr std::uint64_t kFlipped = std::is_signed_v<Int> ? 0x8000'0000 : 0;
+  const auto bias = hn::Set(dd, 0x1p84 + 0x1p52 + static_cast<double>(kFlipped) * 0x1p32);
+  const auto high = hn::BitCast(dd, hn::Xor(hn::ShiftRight<32>(value), hn::Set(du, kPlace84 ^ kFlipped)));
   const auto low = hn::BitCast(dd, hn::Or(hn::And(value, hn::Set(du, kLowHalf)), hn::Set(du, kPlace52)));
   return hn::Add(hn::Sub(high, bias), low);
 #endif

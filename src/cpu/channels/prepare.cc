@@ -20,7 +20,7 @@ ChannelsArgs prepare(const Canonical& c, const plan::Candidate& k, bool join) {
   set_common(c, k, &a);
   a.kernel = channels_kernel(join);
   a.channels = c.modes[channels.channels];
-  if (!join && a.channels.src_stride < 0) turn(&a.channels, &a);
+  if (!join && a.channels.src_stride < 0) reverse(&a.channels, &a);
   const layout::CopyMode& points = c.modes[channels.points];
   // Pieces of about one size; whole lines, so that all start as the first does.
   const std::int64_t goal = kChannelPieceBytes / (join ? c.dst_unit : c.src_unit);

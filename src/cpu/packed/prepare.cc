@@ -11,13 +11,13 @@ namespace restride::cpu {
 
 namespace {
 
-/// Fills `packed` and `nest`, and turns the modes that src's run walks downwards.
+/// Fills `packed` and `nest`, and reverses the modes that src's run walks downwards.
 void fill_packed(const layout::Canonical& c, const PackedSets& sets, PackedArgs* a) {
   Packed& p = a->packed;
   int place[layout::kMaxCopyModes];  // of a canonical mode among the tile's, -1 outside
   for (std::size_t m = 0; m < c.modes.size(); ++m) {
     layout::CopyMode mode = c.modes[m];
-    if (mode.src_stride < 0 && sets.in_src_run(static_cast<std::uint8_t>(m))) turn(&mode, a);
+    if (mode.src_stride < 0 && sets.in_src_run(static_cast<std::uint8_t>(m))) reverse(&mode, a);
     const std::int64_t points = sets.points[m];
     place[m] = -1;
     if (points > 1) {

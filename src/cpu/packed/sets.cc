@@ -36,7 +36,7 @@ bool packed_sets(const layout::Canonical& c, std::int64_t dst_bytes, std::int64_
   for (std::size_t m = 0; m < c.modes.size() && c.modes[m].dst_stride == s.dst_run_units * c.dst_unit &&
                           s.dst_run_units * c.dst_unit < dst_bytes;
        ++m) {
-    const std::int64_t n = block_of(c.modes[m].extent, c.modes[m].dst_stride, dst_bytes);
+    const std::int64_t n = chunk_of(c.modes[m].extent, c.modes[m].dst_stride, dst_bytes);
     s.points[m] = n;
     s.dst_run_units *= n;
     s.dst_run = static_cast<int>(m) + 1;
@@ -51,7 +51,7 @@ bool packed_sets(const layout::Canonical& c, std::int64_t dst_bytes, std::int64_
     if (next < 0) break;
     const auto m = static_cast<std::size_t>(next);
     const auto stride = static_cast<std::int64_t>(magnitude(c.modes[m].src_stride));
-    const std::int64_t n = std::max(s.points[m], block_of(c.modes[m].extent, stride, src_bytes));
+    const std::int64_t n = std::max(s.points[m], chunk_of(c.modes[m].extent, stride, src_bytes));
     units = units / s.points[m] * n;
     if (units > max_units) return false;
     s.points[m] = n;

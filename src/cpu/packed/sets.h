@@ -28,7 +28,7 @@ struct PackedSets {
   std::int64_t dst_run_units = 1;
   std::int64_t src_run_units = 1;
   std::int64_t src_run_bytes = 0;  ///< gaps included
-  bool planes = false;             ///< two modes may be transposed in registers: neither is turned inside dst's run
+  bool planes = false;             ///< two modes may be transposed in registers: neither is reversed inside dst's run
 
   bool in_src_run(std::uint8_t mode) const noexcept {
     for (std::uint8_t m : src_run)

@@ -104,7 +104,7 @@ class TileTable : public TileRuns {
 
  private:
   /// Planes of the fastest mode of dst and the fastest of src; false when they are one mode, when one of them is
-  /// turned or has gaps, or when reading whole blocks would leave the stage.
+  /// reversed or has gaps, or when reading whole blocks would leave the stage.
   bool find_planes(const Packed& p, PackedWay way) noexcept {
     const int col = p.src_order[0];
     if (col == 0 || stage_stride(0) < 0 || stage_stride(col) != static_cast<std::int64_t>(kUnit)) return false;

@@ -44,17 +44,17 @@ void order_rows(const Canonical& c, RowOrder order, Nest* nest) {
   std::size_t near = 1;  // the outer mode that moves least in src
   for (std::size_t i = 2; i < c.modes.size(); ++i)
     if (magnitude(c.modes[i].src_stride) < magnitude(c.modes[near].src_stride)) near = i;
-  std::int64_t block = 1;
+  std::int64_t rows = 1;
   if (c.modes.size() > 2 && near != 1 && static_cast<std::int64_t>(magnitude(c.modes[1].src_stride)) >= kPage / 2)
-    block = rows_in_turn(c);
-  if (block == 1) {
+    rows = rows_in_turn(c);
+  if (rows == 1) {
     for (std::size_t i = 1; i < c.modes.size(); ++i) nest->push(c.modes[i]);
     return;
   }
   const layout::CopyMode& x = c.modes[1];
-  nest->push({block, x.dst_stride, x.src_stride});
+  nest->push({rows, x.dst_stride, x.src_stride});
   nest->push(c.modes[near]);
-  nest->push({x.extent / block, x.dst_stride * block, x.src_stride * block});
+  nest->push({x.extent / rows, x.dst_stride * rows, x.src_stride * rows});
   for (std::size_t i = 2; i < c.modes.size(); ++i)
     if (i != near) nest->push(c.modes[i]);
 }

@@ -1,4 +1,4 @@
-// Picking records that lie in one stride into a dense buffer: pixels of which some channels are left out, turned round,
+// Picking records that lie in one stride into a dense buffer: pixels of which some channels are left out, reversed,
 // or taken from the last to the first. Included once per instruction set.
 //
 // One shuffle, worked out once, takes as many whole records as one vector of source holds.

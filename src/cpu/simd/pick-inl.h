@@ -56,7 +56,7 @@ HWY_INLINE std::int64_t pick_vectors(D d, std::uint8_t* HWY_RESTRICT to, const s
       if constexpr (kUnit >= 2) {
         return hn::Reverse(d, v);
       } else {
-        // Bytes: turn the 16-bit pairs round, then the bytes in each.
+        // Bytes: reverse the 16-bit pairs, then the bytes in each.
         const hn::Repartition<std::uint16_t, D> d16;
         const auto pairs = hn::Reverse(d16, hn::BitCast(d16, v));
         return hn::BitCast(d, hn::Or(hn::ShiftLeft<8>(pairs), hn::ShiftRight<8>(pairs)));

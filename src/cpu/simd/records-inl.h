@@ -128,13 +128,13 @@ class LongRecords {
   std::int64_t cell_;
 };
 
-/// Records of up to 16 bytes, unit by unit: turned round where there are no vectors.
-class TurnedRecords {
+/// Records of up to 16 bytes, unit by unit: reversed where there are no vectors.
+class ReversedRecords {
  public:
   static constexpr std::int64_t kRows = 1;
   static constexpr std::int64_t kCols = 1;
 
-  explicit TurnedRecords(const RecordShape& r) : record_(r.bytes) {
+  explicit ReversedRecords(const RecordShape& r) : record_(r.bytes) {
     for (std::int64_t b = 0; b < record_; ++b) from_[b] = static_cast<std::uint8_t>(byte_in_cell(r, b));
   }
 

@@ -23,7 +23,7 @@ void split_modes(const Canonical& c, const TileSets& sets, TileArgs* a) {
   for (std::uint8_t m : sets.rows.modes) a->row_set.push(c.modes[m]);
   for (std::uint8_t m : sets.cols.modes) {
     layout::CopyMode mode = c.modes[m];
-    if (sets.cols_backwards) turn(&mode, a);
+    if (sets.cols_backwards) reverse(&mode, a);
     a->col_set.push(mode);
   }
   for (std::size_t i = 0; i < c.modes.size(); ++i)
@@ -136,7 +136,7 @@ MatrixArgs prepare_tile_matrices(const Canonical& c, const plan::Candidate& k, i
   a.row_src_stride = c.modes[0].src_stride;
   const std::size_t col = sets.cols.modes[0];
   layout::CopyMode column = c.modes[col];
-  if (sets.cols_backwards) turn(&column, &a);
+  if (sets.cols_backwards) reverse(&column, &a);
   a.col_dst_stride = column.dst_stride;
   const std::int64_t band = k.get(ParamId::kBandCols);
   if (band < 16 / c.dst_unit || band > a.cols) refuse(k, c);  // a band fills a block

@@ -319,7 +319,7 @@ KernelCode<TileArgs> pick_records(std::int64_t record_bytes, std::int64_t cell_b
 #else
   (void)cell_bytes;
 #endif
-  if (reversed) return kBuffered<TurnedRecords>;  // there are no vectors
+  if (reversed) return kBuffered<ReversedRecords>;  // there are no vectors
   if (record_bytes <= 16) return kBuffered<LongRecords<1>>;
   if (record_bytes <= 32) return kBuffered<LongRecords<2>>;
   return kBuffered<LongRecords<4>>;

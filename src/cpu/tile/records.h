@@ -1,5 +1,5 @@
 // Moves: tiles of records: a transpose whose unit is a run of bytes that both sides share (pixels of 3 bytes, structs
-//   of 12), dense in dst, each at the start of a cell in src; optionally turned round on the way (BGR to RGB).
+//   of 12), dense in dst, each at the start of a cell in src; optionally reversed on the way (BGR to RGB).
 // Applies when: as for tile.h, with records for units.
 // Task map: tile.h's.
 // Buffers: a tile of source rows; some columns, each from the start of its line on; a line a column that carries the

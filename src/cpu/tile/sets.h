@@ -8,7 +8,7 @@ namespace restride::cpu {
 struct TileSets {
   ModeSet rows;                 ///< dense in dst, starting at a stride of one unit
   ModeSet cols;                 ///< dense in src
-  bool cols_backwards = false;  ///< the source's fast mode runs downwards; the kernel turns it around
+  bool cols_backwards = false;  ///< the source's fast mode runs downwards; the kernel reverses it
 };
 
 /// How far the sets grow: the planner and the launcher prefetch the same.

@@ -1,5 +1,5 @@
 // How the lanes of a warp meet in shared memory's banks while they collect words of dst: what packed's planning on CUDA
-// simulates to choose lattices, turns, paddings and swizzles.
+// simulates to choose lattices, rotations, paddings and swizzles.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace restride::cuda::packed {
 
-inline constexpr PackedTurn kNoTurn{};
+inline constexpr PackedRotation kNoRotation{};
 
 /// Fills `sums` with what the first index tuples of a group add up to, in their order, from `first` on; step_of(m) is
 /// what a step along mode m adds. Sums are modular: T is unsigned.
@@ -165,18 +165,18 @@ class Swizzled {
   int words_ = 0;
 };
 
-/// How lanes collect the units of a word: `steps` turns of `each`.
+/// How lanes collect the units of a word: in `steps` steps, `each` units a step.
 struct Collect {
   int units, steps, each;
   explicit Collect(int dst_unit)
       : units(16 / dst_unit), steps(dst_unit <= 4 ? 4 : units), each(dst_unit <= 4 ? 4 / dst_unit : 1) {}
 
   /// Addresses at step `step`, sub-unit `part`. Runs end at `run_units`.
-  Lanes lanes(const Words& words, const Entries& entries, std::int32_t run_units, const PackedTurn& turn, int step,
-              int part) const {
+  Lanes lanes(const Words& words, const Entries& entries, std::int32_t run_units, const PackedRotation& rotation,
+              int step, int part) const {
     std::array<std::int32_t, 32> units_at;  // a loop of its own: the compiler makes vectors of it
     for (std::size_t i = 0; i < words.count; ++i)
-      units_at[i] = words.unit[i] + packed_turn(words.lane[i], step, steps, turn) * each + part;
+      units_at[i] = words.unit[i] + packed_rotated(words.lane[i], step, steps, rotation) * each + part;
     Lanes out;
     int count = 0;  // in a register: every lane waits for it
     for (std::size_t i = 0; i < words.count; ++i)
@@ -188,10 +188,10 @@ struct Collect {
   }
 
   /// Places in a run table at one look-up, for runs that lie one after the other: 8 bytes every 32 of units of 1.
-  Lanes look_ups(const PackedTurn& turn) const {
+  Lanes look_ups(const PackedRotation& rotation) const {
     Lanes out;
     for (int lane = 0; lane < 16; ++lane)
-      out.push_back(static_cast<std::uint32_t>((lane * units + packed_turn(lane, 0, steps, turn) * each) * 2));
+      out.push_back(static_cast<std::uint32_t>((lane * units + packed_rotated(lane, 0, steps, rotation) * each) * 2));
     return out;
   }
 };
@@ -202,16 +202,16 @@ struct CollectCosts {
   double swizzle = 0, look_up = 0;
 
   /// Where two accesses take `met` cycles together, by threads that have `waste` times the steps their words need.
-  double of(int met, std::int32_t shift, const PackedTurn& turn, double waste) const {
+  double of(int met, std::int32_t shift, const PackedRotation& rotation, double waste) const {
     return (accesses * kLaneCosts.access * met + kLaneCosts.word + look_up + (shift != kNoSwizzle ? swizzle : 0.0) +
-            (turn != kNoTurn ? kLaneCosts.turn : 0.0)) *
+            (rotation != kNoRotation ? kLaneCosts.rotate : 0.0)) *
            waste;
   }
   /// The most cycles that they may take together for less than `best`; less than 2: none do.
-  int most(double best, std::int32_t shift, const PackedTurn& turn, double waste) const {
-    int met =
-        static_cast<int>(std::min(64.0, (best / waste - of(0, shift, turn, 1)) / (accesses * kLaneCosts.access) + 1.0));
-    while (met >= 2 && of(met, shift, turn, waste) >= best) --met;  // what was rounded
+  int most(double best, std::int32_t shift, const PackedRotation& rotation, double waste) const {
+    int met = static_cast<int>(
+        std::min(64.0, (best / waste - of(0, shift, rotation, 1)) / (accesses * kLaneCosts.access) + 1.0));
+    while (met >= 2 && of(met, shift, rotation, waste) >= best) --met;  // what was rounded
     return met;
   }
 };

@@ -67,24 +67,24 @@ struct Shape {
 
 /// The places of a word's units, in the order in which this lane collects them.
 template <class Op, bool copies>
-__device__ inline void look_up(const PackedArgs& a, const Tables& tables, int unit, const PackedTurn& turn_by,
+__device__ inline void look_up(const PackedArgs& a, const Tables& tables, int unit, const PackedRotation& rotation,
                                std::uint32_t (&places)[Shape<Op>::kUnits]) {
   using S = Shape<Op>;
 #pragma unroll
   for (int i = 0; i < S::kSteps; ++i) {
-    const int turn = packed_turn(threadIdx.x & 31, i, S::kSteps, turn_by);
+    const int step = packed_rotated(threadIdx.x & 31, i, S::kSteps, rotation);
     std::uint32_t part[S::kPart];
-    tables.entries<S::kPart, copies && (S::kPart > 1)>(a, unit + turn * S::kPart, part);
+    tables.entries<S::kPart, copies && (S::kPart > 1)>(a, unit + step * S::kPart, part);
 #pragma unroll
     for (int j = 0; j < S::kPart; ++j) places[i * S::kPart + j] = part[j];
   }
 }
 
-/// The parts of a word back into order, after `packed_turn`.
+/// The parts of a word back into order, after `packed_rotated`.
 template <class Part, int kSteps>
-__device__ inline void turn_back(const PackedTurn& turn_by, Part (&parts)[kSteps]) {
-  if (turn_by.shift == PackedTurn{}.shift) return;
-  const int by = packed_ahead(threadIdx.x & 31, turn_by) & (kSteps - 1);
+__device__ inline void rotate_back(const PackedRotation& rotation, Part (&parts)[kSteps]) {
+  if (rotation.shift == PackedRotation{}.shift) return;
+  const int by = packed_ahead(threadIdx.x & 31, rotation) & (kSteps - 1);
   if constexpr (kSteps == 4) {
     rotate_words(parts, by);
   } else if constexpr (kSteps == 2) {
@@ -103,7 +103,7 @@ struct Convert {
 /// One word of dst, collected unit by unit; `base` is where entry 0 of the run lies. `finish` makes the units of a part
 /// what they are in dst.
 template <class Op, bool swizzled, class Finish>
-__device__ inline Bits<16> collect_parts(const PackedArgs& a, std::uint32_t base, const PackedTurn& turn_by,
+__device__ inline Bits<16> collect_parts(const PackedArgs& a, std::uint32_t base, const PackedRotation& rotation,
                                          const std::uint32_t (&places)[Shape<Op>::kUnits], Finish finish) {
   using S = Shape<Op>;
   Bits<Op::kDst * S::kPart> parts[S::kSteps];
@@ -117,22 +117,22 @@ __device__ inline Bits<16> collect_parts(const PackedArgs& a, std::uint32_t base
     }
     parts[i] = finish(units);
   }
-  turn_back(turn_by, parts);
+  rotate_back(rotation, parts);
   return join<Op::kDst * S::kPart, S::kSteps>(parts);
 }
 
 template <class Op, bool swizzled>
-__device__ inline Bits<16> collect(const PackedArgs& a, std::uint32_t base, const PackedTurn& turn_by,
+__device__ inline Bits<16> collect(const PackedArgs& a, std::uint32_t base, const PackedRotation& rotation,
                                    const std::uint32_t (&places)[Shape<Op>::kUnits]) {
   constexpr int kPart = Shape<Op>::kPart;
   using Units = Bits<Op::kSrc>[kPart];
   if constexpr (std::is_same_v<Op, Move<Op::kDst>>) {
-    return collect_parts<Op, swizzled>(a, base, turn_by, places,
+    return collect_parts<Op, swizzled>(a, base, rotation, places,
                                        [](const Units& units) { return join<Op::kDst, kPart>(units); });
   } else {
     Bits<16> word;
     with_each<Op::kDst, Op::kSrc>(a.dst_dtype, a.src_dtype, [&]<class Dst, class Src>() {
-      word = collect_parts<Op, swizzled>(a, base, turn_by, places,
+      word = collect_parts<Op, swizzled>(a, base, rotation, places,
                                          [](const Units& units) { return convert_part<Dst, Src, kPart>(units); });
     });
     return word;

@@ -59,31 +59,33 @@ void spread_flat(const layout::Canonical& c, PackedArgs& a) {
   const int units = collect.units, steps = collect.steps;
   const int run_entries = std::min(static_cast<int>(Entries::kRun), a.run_units + 16);
   const Words words = words_of_flat(a, units);
-  PackedTurn best;
+  PackedRotation best;
   std::int32_t best_pad = kNoPad;
   double best_cost = 1e9;
   Entries entries;
   for (const std::int32_t pad : pads_of(a, units)) {
     entries.place(a, pad, run_entries);
-    for (const PackedTurn turn : {kNoTurn, PackedTurn{1, 3}, PackedTurn{1, 2}, PackedTurn{3, 4}, PackedTurn{1, 0}}) {
-      if (turn != kNoTurn && steps == 1) break;
-      const int looked = cycles(collect.look_ups(turn), kNoSwizzle, 32);
+    for (const PackedRotation rotation :
+         {kNoRotation, PackedRotation{1, 3}, PackedRotation{1, 2}, PackedRotation{3, 4}, PackedRotation{1, 0}}) {
+      if (rotation != kNoRotation && steps == 1) break;
+      const int looked = cycles(collect.look_ups(rotation), kNoSwizzle, 32);
       const auto cost_of = [&](int met) {
-        return units * met / kLaneCosts.flat_access + (turn != kNoTurn ? kLaneCosts.turn : 0.0) + 1.0 * steps * looked;
+        return units * met / kLaneCosts.flat_access + (rotation != kNoRotation ? kLaneCosts.rotate : 0.0) +
+               1.0 * steps * looked;
       };
       int met = 3;  // at least one cycle each
       for (const int step : {0, steps / 2, steps - 1}) {
         if (cost_of(met) >= best_cost) break;
         const int part = step % collect.each;
-        met += cycles(collect.lanes(words, entries, run_entries, turn, step, part), kNoSwizzle, 32) - 1;
+        met += cycles(collect.lanes(words, entries, run_entries, rotation, step, part), kNoSwizzle, 32) - 1;
       }
       if (cost_of(met) >= best_cost) continue;
       best_cost = cost_of(met);
-      best = turn;
+      best = rotation;
       best_pad = pad;
     }
   }
-  a.turn = best;
+  a.rotation = best;
   a.pad_shift = best_pad;
 }
 

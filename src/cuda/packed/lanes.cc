@@ -25,31 +25,31 @@ Words words_of_rows(const PackedArgs& a, const Entries& entries, int across, int
 struct Way {
   double cost = 1e300;
   PackedLattice store;
-  PackedTurn turn;
+  PackedRotation rotation;
   std::int32_t shift = kNoSwizzle;
 };
 
-/// Tries the turns and swizzles of one lattice, whose first warp collects `warp`.
+/// Tries the rotations and swizzles of one lattice, whose first warp collects `warp`.
 void try_lattice(const PackedLattice& store, const Words& warp, const Entries& entries, std::int32_t run_units,
                  const Collect& collect, const CollectCosts& costs, double waste, Way& best) {
-  for (const PackedTurn turn : {kNoTurn, PackedTurn{1, 3}, PackedTurn{1, 2}}) {
-    if (turn != kNoTurn && collect.steps == 1) break;
-    int enough = costs.most(best.cost, kNoSwizzle, turn, waste);
+  for (const PackedRotation rotation : {kNoRotation, PackedRotation{1, 3}, PackedRotation{1, 2}}) {
+    if (rotation != kNoRotation && collect.steps == 1) break;
+    int enough = costs.most(best.cost, kNoSwizzle, rotation, waste);
     if (enough < 2) break;
-    const Lanes first = collect.lanes(warp, entries, run_units, turn, 0, 0);
-    const Lanes second = collect.lanes(warp, entries, run_units, turn, collect.steps / 2, collect.each - 1);
+    const Lanes first = collect.lanes(warp, entries, run_units, rotation, 0, 0);
+    const Lanes second = collect.lanes(warp, entries, run_units, rotation, collect.steps / 2, collect.each - 1);
     const std::uint32_t varying = first.varying() | second.varying();
     Swizzled at_first(first), at_second(second);
     for (const std::int32_t shift : {kNoSwizzle, 3, 4, 5, 6, 7, 8, 9}) {
       if (shift != kNoSwizzle && (varying >> shift & 0x70u) == 0) continue;  // the same for all lanes
-      while (enough >= 2 && costs.of(enough, shift, turn, waste) >= best.cost) --enough;
+      while (enough >= 2 && costs.of(enough, shift, rotation, waste) >= best.cost) --enough;
       if (enough < 2) break;
       int met = at_first.cycles(shift, enough - 1);
       if (met >= enough) continue;
       met += at_second.cycles(shift, enough - met);
       if (met > enough) continue;
       enough = met - 1;
-      best = {costs.of(met, shift, turn, waste), store, turn, shift};
+      best = {costs.of(met, shift, rotation, waste), store, rotation, shift};
     }
   }
 }
@@ -58,10 +58,10 @@ void try_lattice(const PackedLattice& store, const Words& warp, const Entries& e
 
 void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
   const Collect collect(c.dst_unit);
-  const bool block = a.kind == PackedKind::kTransposed;
-  const int across = block ? 4 / c.dst_unit : 1;
+  const bool transposed = a.kind == PackedKind::kTransposed;
+  const int across = transposed ? 4 / c.dst_unit : 1;
   const std::int64_t lines = ceil_div(a.rows, across);
-  CollectCosts costs{block ? kLaneCosts.block_accesses : collect.units};
+  CollectCosts costs{transposed ? kLaneCosts.transposed_accesses : collect.units};
   if (a.kind == PackedKind::kFixed) costs.swizzle = kLaneCosts.swizzle * costs.accesses;
   // Loose rows look their places up for every word.
   if (a.kind == PackedKind::kLoose && packed_pads(c.dst_unit)) costs.look_up = kLaneCosts.look_up * costs.accesses;
@@ -78,7 +78,7 @@ void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
   for (side_by_side = side_by_side != 0 ? side_by_side : sizes.next(); side_by_side != 0; side_by_side = sizes.next()) {
     const auto threads = static_cast<double>(kPackedThreads * steps_of(words, lines, side_by_side));
     const double waste = threads / (static_cast<double>(words) * static_cast<double>(lines));
-    if (costs.most(best.cost, kNoSwizzle, kNoTurn, waste) < 2) continue;
+    if (costs.most(best.cost, kNoSwizzle, kNoRotation, waste) < 2) continue;
     a.store = lattice(words, lines, side_by_side);
     if (!placed) {
       entries.place(a, kNoPad, 32 * collect.units);
@@ -90,9 +90,9 @@ void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
   }
   if (sorted.start_step != 0 && sorted.cost < best.cost) return set_sorted(a, sorted);
   a.store = best.store;
-  a.turn = best.turn;
+  a.rotation = best.rotation;
   a.swizzle_shift = best.shift;
-  if (a.kind == PackedKind::kFixed && (a.turn != kNoTurn || a.swizzle_shift != kNoSwizzle))
+  if (a.kind == PackedKind::kFixed && (a.rotation != kNoRotation || a.swizzle_shift != kNoSwizzle))
     a.kind = PackedKind::kSpread;
 }
 

@@ -15,7 +15,7 @@ PackedLattice lattice(std::int64_t words, std::int64_t lines, std::int64_t acros
   PackedLattice l;
   l.across = base::FastDiv(across);
   l.lines = static_cast<std::int32_t>(threads / across);
-  l.blocks = base::FastDiv(ceil_div(lines, l.lines));
+  l.passes = base::FastDiv(ceil_div(lines, l.lines));
   l.steps = static_cast<std::int32_t>(steps_of(words, lines, across, threads));
   return l;
 }

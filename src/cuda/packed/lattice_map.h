@@ -15,7 +15,7 @@ inline constexpr int kPackedThreads = 256;
 struct PackedLattice {
   base::FastDiv across;    ///< words side by side
   std::int32_t lines = 1;  ///< lines a step takes
-  base::FastDiv blocks;    ///< steps along the lines
+  base::FastDiv passes;    ///< steps along the lines
   std::int32_t steps = 0;
 };
 
@@ -27,10 +27,11 @@ struct PackedCycles {
   std::int32_t together = 1;  ///< cycles side by side
 };
 
-/// Lanes collect the parts of their dst words in different orders, so that they meet in fewer banks; see packed_turn.
-struct PackedTurn {
+/// Lanes collect the parts of their dst words in different orders, so that they meet in fewer banks; see
+/// packed_rotated.
+struct PackedRotation {
   std::int32_t factor = 1, shift = 5;  ///< 5: all lanes in one order
-  friend constexpr bool operator==(const PackedTurn&, const PackedTurn&) = default;
+  friend constexpr bool operator==(const PackedRotation&, const PackedRotation&) = default;
 };
 
 struct PackedStep {
@@ -40,11 +41,11 @@ struct PackedStep {
 /// What a thread moves in step `step`; some words and lines may lie outside, and those of threads without work do.
 RESTRIDE_HD constexpr PackedStep packed_step(const PackedLattice& l, std::uint32_t step, std::uint32_t thread) {
   constexpr std::int32_t kOutside = 1 << 24;
-  const std::uint32_t group = l.blocks.quotient(step), block = step - group * l.blocks.divisor;
+  const std::uint32_t group = l.passes.quotient(step), pass = step - group * l.passes.divisor;
   const std::uint32_t row = l.across.quotient(thread), column = thread - row * l.across.divisor;
   const auto line = static_cast<std::int32_t>(row);
   return {static_cast<std::int32_t>(group * l.across.divisor + column),
-          line < l.lines ? static_cast<std::int32_t>(block) * l.lines + line : kOutside};
+          line < l.lines ? static_cast<std::int32_t>(pass) * l.lines + line : kOutside};
 }
 
 /// The word of a cycle that a thread moves as its item number `item`, and the first cycle it does so in; `line` is
@@ -55,11 +56,13 @@ RESTRIDE_HD constexpr PackedStep packed_cycle_word(const PackedCycles& c, std::u
 }
 
 /// By how many parts a lane is ahead of the first.
-RESTRIDE_HD constexpr int packed_ahead(int lane, const PackedTurn& turn) { return lane * turn.factor >> turn.shift; }
+RESTRIDE_HD constexpr int packed_ahead(int lane, const PackedRotation& rotation) {
+  return lane * rotation.factor >> rotation.shift;
+}
 
 /// Which part of its dst word a lane collects at step i of `steps` (a power of two).
-RESTRIDE_HD constexpr int packed_turn(int lane, int i, int steps, const PackedTurn& turn) {
-  return (i + packed_ahead(lane, turn)) & (steps - 1);
+RESTRIDE_HD constexpr int packed_rotated(int lane, int i, int steps, const PackedRotation& rotation) {
+  return (i + packed_ahead(lane, rotation)) & (steps - 1);
 }
 
 }  // namespace restride::cuda

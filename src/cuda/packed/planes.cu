@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kRecordsThreads)
   wait_copies();
   __syncthreads();
 
-  const int turn = records_turn(a, threadIdx.x & 31, kUnits);
+  const int rotation = records_rotation(a, threadIdx.x & 31, kUnits);
   char* plane = dst + a.dst_offset + tile.at.dst + a.first * a.plane_stride;
 #pragma unroll 1
   for (int field = a.first; field < a.last; ++field, plane += a.plane_stride) {
@@ -51,13 +51,13 @@ __global__ void __launch_bounds__(kRecordsThreads)
     if (first >= 0 && first <= a.plane_units - kUnits) {
       Bits<kUnit> units[kUnits];
 #pragma unroll
-      for (int i = 0; i < kUnits; ++i) units[i] = load_shared<kUnit>(at + ((i + turn) & (kUnits - 1)) * record);
+      for (int i = 0; i < kUnits; ++i) units[i] = load_shared<kUnit>(at + ((i + rotation) & (kUnits - 1)) * record);
       if constexpr (kUnits == 4) {
-        rotate_words(units, turn);
+        rotate_words(units, rotation);
       } else {
         const auto unit = units[0];
-        units[0] = turn != 0 ? units[1] : unit;
-        units[1] = turn != 0 ? unit : units[1];
+        units[0] = rotation != 0 ? units[1] : unit;
+        units[1] = rotation != 0 ? unit : units[1];
       }
       store<16>(to, join<kUnit, kUnits>(units));
     } else {

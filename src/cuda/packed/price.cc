@@ -75,9 +75,9 @@ double yield_of_ends(const StagedCosts& w, const Runs& runs, double words, std::
 
 }  // namespace
 
-std::int64_t tiles_of_block(const Costs& k, bool blocks, int dst_unit, double entries, double tile_bytes) {
+std::int64_t tiles_of_block(const Costs& k, bool transposed, int dst_unit, double entries, double tile_bytes) {
   constexpr double kMost = 4;
-  const double weight = blocks ? k.staged_served_moved : dst_unit < 4 ? k.staged_served_small : k.staged_served;
+  const double weight = transposed ? k.staged_served_moved : dst_unit < 4 ? k.staged_served_small : k.staged_served;
   const double tiles = std::max(weight * entries * 16 / tile_bytes + 0.5, k.staged_served_bytes / tile_bytes);
   return static_cast<std::int64_t>(std::clamp(tiles, 1.0, kMost));
 }
@@ -146,9 +146,9 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   efficiency *= yield_of_ends(w, runs, words, starts, resident * rows);
   const double touched = own + w.shared_sector * (static_cast<double>(p.read) + static_cast<double>(p.written) - own);
   if (too_dear(touched)) return p;  // what follows only costs more
-  const bool blocks = is_transposed(c, set);
-  efficiency = with_tables(std::min(kMostServed, tiles_of_block(costs, blocks, c.dst_unit, entries, size)));
-  if (blocks)
+  const bool transposed = is_transposed(c, set);
+  efficiency = with_tables(std::min(kMostServed, tiles_of_block(costs, transposed, c.dst_unit, entries, size)));
+  if (transposed)
     efficiency *= w.block * part(words, w.block_words);
   else
     efficiency *= runs.merged ? w.merged : runs.loose ? w.loose : w.alike;

@@ -157,7 +157,7 @@ void prepare_records(const Canonical& c, const Candidate& chosen, CudaArgs& out)
     a.fields = narrowed<std::uint8_t>(r.fields);
     a.shared_bytes = records_tile_bytes(a, c.dst_unit);
     if (a.shared_bytes > kLargeTile) a.shared_bytes = kRoomOfFour;
-    a.turn_shift = static_cast<std::uint8_t>(3 - std::min(std::countr_zero(static_cast<unsigned>(r.fields)), 3));
+    a.rotation_shift = static_cast<std::uint8_t>(3 - std::min(std::countr_zero(static_cast<unsigned>(r.fields)), 3));
   }
   a.warps = narrowed<std::uint32_t>(std::int64_t{a.chunks.divisor} * batch);
   a.blocks = narrowed<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));

@@ -33,7 +33,7 @@ struct RecordsArgs {
   bool to_planes = false;                     ///< records are the source
   std::uint8_t src_dtype = 0, dst_dtype = 0;  ///< with a cast
   std::int32_t plane_units = 0;               ///< planes that start anywhere: of a plane; `chunks` are tiles then
-  std::uint8_t turn_shift = 0;                ///< see records_turn
+  std::uint8_t rotation_shift = 0;            ///< see records_rotation
   std::int32_t shared_bytes = 0;              ///< of a block
 };
 
@@ -96,9 +96,9 @@ RESTRIDE_HD constexpr int records_tile_bytes(const RecordsArgs& a, int unit) {
   return (records_of_tile(unit) + kPlaneBoundary / unit - 1) * a.fields * unit + kRecordsLine + 15;
 }
 
-/// The unit of its word that a lane collects first: the words of 2^turn_shift lanes lie in different banks.
-RESTRIDE_HD constexpr int records_turn(const RecordsArgs& a, int lane, int units) {
-  return lane >> a.turn_shift & (units - 1);
+/// The unit of its word that a lane collects first: the words of 2^rotation_shift lanes lie in different banks.
+RESTRIDE_HD constexpr int records_rotation(const RecordsArgs& a, int lane, int units) {
+  return lane >> a.rotation_shift & (units - 1);
 }
 
 /// Where byte `byte` of a thread's records lies in its planes: plane * 16 + byte of the plane's word.

@@ -42,16 +42,16 @@ struct Sorted {
   /// Makes way.store the lattice of `across` words side by side whose lines are dealt to the starts, and sets
   /// way.threads; false when there are more starts than lines, too few rows, or no room for the table.
   bool deal(const PackedArgs& a, std::int64_t words, std::int64_t across, SortedWay& way) const {
-    const std::int64_t turns = step == 0 ? 0 : kPackedThreads / across / (16 / step);
-    if (turns == 0 || a.rows <= kPackedThreads / across) return false;
-    const std::int64_t lines = turns * (16 / step), blocks = ceil_div(most, turns);
+    const std::int64_t rounds = step == 0 ? 0 : kPackedThreads / across / (16 / step);
+    if (rounds == 0 || a.rows <= kPackedThreads / across) return false;
+    const std::int64_t lines = rounds * (16 / step), passes = ceil_div(most, rounds);
     if (across * lines <= kPackedThreads * 5 / 8) return false;
-    if (a.shared_bytes + (lines * blocks - a.rows) * 16 > kMostShared) return false;
+    if (a.shared_bytes + (lines * passes - a.rows) * 16 > kMostShared) return false;
     way.threads = static_cast<std::int32_t>(ceil_div(across * lines, 32) * 32);
     way.store.across = base::FastDiv(across);
     way.store.lines = static_cast<std::int32_t>(lines);
-    way.store.blocks = base::FastDiv(blocks);
-    way.store.steps = static_cast<std::int32_t>(ceil_div(words, across) * blocks);
+    way.store.passes = base::FastDiv(passes);
+    way.store.steps = static_cast<std::int32_t>(ceil_div(words, across) * passes);
     way.start_step = step;
     return true;
   }
@@ -59,14 +59,14 @@ struct Sorted {
   /// The words of dst that the first warp's lanes collect.
   Words words(const PackedLattice& store, int units) const {
     Words out;
-    const int blocks = static_cast<int>(store.blocks.divisor);
+    const int passes = static_cast<int>(store.passes.divisor);
     const auto starts = static_cast<unsigned>(16 / step);  // a power of two
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
       const PackedStep at = packed_step(store, 0, lane);
       if (at.line >= store.lines) continue;
       const auto line = static_cast<unsigned>(at.line);
       const auto start = static_cast<std::size_t>(line & (starts - 1)) * static_cast<std::size_t>(step);
-      const int number = first[start] + static_cast<int>(line >> std::countr_zero(starts)) * blocks;
+      const int number = first[start] + static_cast<int>(line >> std::countr_zero(starts)) * passes;
       if (number >= first[start + 1]) continue;
       out.push_back(lane, at.word * units + packed_head(static_cast<int>(start) * units / 16, units),
                     inside[order[static_cast<std::size_t>(number)]]);
@@ -95,16 +95,16 @@ SortedWay best_sorted(const layout::Canonical& c, const PackedArgs& a, std::int6
       const double waste = static_cast<double>(way.threads) * way.store.steps /
                            (static_cast<double>(words) * static_cast<double>(a.rows));
       const Words warp = sorted.words(way.store, units);
-      for (const PackedTurn turn : {kNoTurn, PackedTurn{1, 3}, PackedTurn{1, 2}}) {
-        const int most = costs.most(best.cost, kNoSwizzle, turn, waste);
+      for (const PackedRotation rotation : {kNoRotation, PackedRotation{1, 3}, PackedRotation{1, 2}}) {
+        const int most = costs.most(best.cost, kNoSwizzle, rotation, waste);
         if (most < 2) break;
-        int met = cycles(collect.lanes(warp, entries, a.run_units, turn, 0, 0), kNoSwizzle, most - 1);
+        int met = cycles(collect.lanes(warp, entries, a.run_units, rotation, 0, 0), kNoSwizzle, most - 1);
         if (met >= most) continue;
-        met += cycles(collect.lanes(warp, entries, a.run_units, turn, steps / 2, collect.each - 1), kNoSwizzle,
+        met += cycles(collect.lanes(warp, entries, a.run_units, rotation, steps / 2, collect.each - 1), kNoSwizzle,
                       most - met);
         if (met > most) continue;
-        way.cost = costs.of(met, kNoSwizzle, turn, waste);
-        way.turn = turn;
+        way.cost = costs.of(met, kNoSwizzle, rotation, waste);
+        way.rotation = rotation;
         best = way;
       }
     }
@@ -119,7 +119,7 @@ void set_sorted(PackedArgs& a, const SortedWay& way) {
   a.threads = way.threads;
   a.start_step = way.start_step;
   a.store = way.store;
-  a.turn = way.turn;
+  a.rotation = way.rotation;
 }
 
 }  // namespace restride::cuda::packed

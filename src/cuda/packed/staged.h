@@ -72,7 +72,7 @@ Runs runs_of(const layout::Canonical& c, const Set& set);
 
 /// Tiles a block moves one after the other. Measured on H200: one is best for tiles of 12 KiB and more, unless its
 /// tables, made while its first tile is under way, take longer than that.
-std::int64_t tiles_of_block(const Costs& costs, bool blocks, int dst_unit, double entries, double tile_bytes);
+std::int64_t tiles_of_block(const Costs& costs, bool transposed, int dst_unit, double entries, double tile_bytes);
 
 /// Tiles along all cuts and outer modes.
 std::int64_t tiles_of(const layout::Canonical& c, const Set& set);
@@ -102,7 +102,7 @@ void finish(const layout::Canonical& c, PackedKind kind, PackedArgs& a);
 
 // ---- lanes.cc: which thread moves what ----
 
-/// Chooses the lattice over rows of `words` words, the swizzle and the turns so that a word of dst costs the fewest
+/// Chooses the lattice over rows of `words` words, the swizzle and the rotation so that a word of dst costs the fewest
 /// cycles; loose rows of small units may be sorted then.
 void spread(const layout::Canonical& c, PackedArgs& a, std::int64_t words);
 
@@ -113,7 +113,7 @@ struct SortedWay {
   double cost = 1e9;  ///< of a word, in cycles; that of none
   std::int32_t pad_shift = kNoPad, threads = kPackedThreads, start_step = 0;
   PackedLattice store;
-  PackedTurn turn;
+  PackedRotation rotation;
 };
 
 class Entries;
@@ -128,7 +128,7 @@ void set_sorted(PackedArgs& a, const SortedWay& way);
 /// Lays a block's threads over the cycles of a tile's flat runs, so that few are idle and places are looked up seldom.
 void lay_cycles(const layout::Canonical& c, PackedArgs& a);
 
-/// The turn and the padding for flat runs: lanes collect words that follow each other, wherever their units lie.
+/// The rotation and the padding for flat runs: lanes collect words that follow each other, wherever their units lie.
 void spread_flat(const layout::Canonical& c, PackedArgs& a);
 
 }  // namespace restride::cuda::packed

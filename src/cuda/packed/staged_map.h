@@ -31,7 +31,7 @@ struct PackedModes {
 /// How words of dst are collected from shared memory.
 enum class PackedKind : std::uint8_t {
   kFixed,   ///< every run of a tile starts alike, so a lane keeps its place in the run, in registers, for all its rows
-  kSpread,  ///< the same, with a swizzle or with lanes that take turns
+  kSpread,  ///< the same, with a swizzle or with lanes that rotate their words' parts
   kLoose,   ///< runs start anywhere: a lane looks its place up for every word
   kFlat,    ///< the runs of a tile follow each other: words pass from one to the next, and only a tile has ends
   kTransposed,  ///< units of 1 and 2 bytes: 4 bytes at a time, which are as many rows; transposed in registers
@@ -64,9 +64,9 @@ struct PackedArgs {
   std::int32_t pad_shift = kNoPad;             ///< a word more after every 2^pad_shift pieces
   std::int32_t threads = kPackedThreads;       ///< of a block
   std::int32_t swizzle_shift = kNoSwizzle;     ///< see packed_swizzle
-  PackedTurn turn;
+  PackedRotation rotation;
   PackedLattice load;             ///< over the words of pieces
-  PackedLattice store;            ///< over the words of rows, or of groups of rows in blocks
+  PackedLattice store;            ///< over the words of rows, or of groups of rows that are transposed
   base::FastDiv flat_run;         ///< units of a run, where runs are flat
   std::int32_t flat_step = 0;     ///< bytes of src from run to run there
   PackedCycles cycles;            ///< how threads lie over flat runs
@@ -88,11 +88,13 @@ struct PackedPlace {
 RESTRIDE_HD constexpr std::int32_t least(std::int32_t a, std::int32_t b) { return a < b ? a : b; }
 
 RESTRIDE_HD constexpr PackedPlace packed_place(const PackedArgs& a, std::uint32_t tile) {
-  const bool turned = a.pieces_first;
-  const std::uint32_t rest = turned ? a.cuts_s.quotient(tile) : a.cuts_d.quotient(tile);
-  const std::uint32_t batch = turned ? a.cuts_d.quotient(rest) : a.cuts_s.quotient(rest);
-  const auto d = static_cast<std::int32_t>(turned ? rest - batch * a.cuts_d.divisor : tile - rest * a.cuts_d.divisor);
-  const auto s = static_cast<std::int32_t>(turned ? tile - rest * a.cuts_s.divisor : rest - batch * a.cuts_s.divisor);
+  const bool pieces_first = a.pieces_first;
+  const std::uint32_t rest = pieces_first ? a.cuts_s.quotient(tile) : a.cuts_d.quotient(tile);
+  const std::uint32_t batch = pieces_first ? a.cuts_d.quotient(rest) : a.cuts_s.quotient(rest);
+  const auto d =
+      static_cast<std::int32_t>(pieces_first ? rest - batch * a.cuts_d.divisor : tile - rest * a.cuts_d.divisor);
+  const auto s =
+      static_cast<std::int32_t>(pieces_first ? tile - rest * a.cuts_s.divisor : rest - batch * a.cuts_s.divisor);
   const Offsets at = offsets(a.batch, batch);
   const auto valid = [](std::int32_t cut, const base::FastDiv& cuts, std::int32_t chunk, std::int32_t last) {
     return static_cast<std::uint32_t>(cut) + 1 == cuts.divisor ? last : chunk;
@@ -187,14 +189,14 @@ RESTRIDE_HD constexpr PackedEnd packed_end(std::int32_t start, std::int32_t run_
 /// lattice's lines are dealt to the starts in turn, so that a lane's rows all start alike, and rows that follow each
 /// other are neighbouring lines'.
 RESTRIDE_HD constexpr std::int32_t packed_sorted_place(const PackedArgs& a, std::int32_t start, std::int32_t rank) {
-  const auto blocks = static_cast<std::int32_t>(a.store.blocks.divisor);
-  const auto turn = static_cast<std::int32_t>(a.store.blocks.quotient(static_cast<std::uint32_t>(rank)));
-  return (start / a.start_step + turn * (16 / a.start_step)) * blocks + rank - turn * blocks;
+  const auto passes = static_cast<std::int32_t>(a.store.passes.divisor);
+  const auto round = static_cast<std::int32_t>(a.store.passes.quotient(static_cast<std::uint32_t>(rank)));
+  return (start / a.start_step + round * (16 / a.start_step)) * passes + rank - round * passes;
 }
 
 /// Entries of the row table.
 RESTRIDE_HD constexpr std::int32_t packed_row_table(const PackedArgs& a) {
-  return a.start_step != 0 ? a.store.lines * static_cast<std::int32_t>(a.store.blocks.divisor) : a.rows;
+  return a.start_step != 0 ? a.store.lines * static_cast<std::int32_t>(a.store.passes.divisor) : a.rows;
 }
 
 /// Entries of padding on both sides of a run table: what a word reaches beyond its run.

@@ -36,7 +36,7 @@ __device__ inline void store_fixed(const PackedArgs& a, const Tables& tables, co
                                    std::uint32_t base, char* to) {
   constexpr int kUnits = Shape<Op>::kUnits;
   const int run_units = place.run_units, rows = place.rows;
-  const PackedTurn turn_by = swizzled ? a.turn : PackedTurn{};
+  const PackedRotation rotation = swizzled ? a.rotation : PackedRotation{};
   int unit = 0;
   char* mine = to;
   std::uint32_t places[kUnits];
@@ -45,12 +45,12 @@ __device__ inline void store_fixed(const PackedArgs& a, const Tables& tables, co
       [&](int word) {
         unit = first_unit<Op>(word, to);
         mine = settled(to + unit * Op::kDst);
-        if (is_wanted<Op>(unit, run_units)) look_up<Op, false>(a, tables, unit, turn_by, places);
+        if (is_wanted<Op>(unit, run_units)) look_up<Op, false>(a, tables, unit, rotation, places);
       },
       [&](int row) {
         if (row >= rows || !is_wanted<Op>(unit, run_units)) return;
         const RowEntry entry = look(tables.rows, row);
-        const Bits<16> value = collect<Op, swizzled>(a, base + entry.shared, turn_by, places);
+        const Bits<16> value = collect<Op, swizzled>(a, base + entry.shared, rotation, places);
         store_wanted<Op>(mine + entry.dst, value, unit, run_units);
       });
 }
@@ -70,8 +70,8 @@ __device__ inline void store_loose(const PackedArgs& a, const Tables& tables, co
         const int unit = first_unit<Op>(word, to + entry.dst);
         if (!is_wanted<Op>(unit, run_units)) return;
         std::uint32_t places[kUnits];
-        look_up<Op, true>(a, tables, unit, a.turn, places);
-        const Bits<16> value = collect<Op, true>(a, base + entry.shared, a.turn, places);
+        look_up<Op, true>(a, tables, unit, a.rotation, places);
+        const Bits<16> value = collect<Op, true>(a, base + entry.shared, a.rotation, places);
         store_wanted<Op>(to + (entry.dst + unit * Op::kDst), value, unit, run_units);
       });
 }
@@ -84,22 +84,22 @@ __device__ inline void store_sorted(const PackedArgs& a, const Tables& tables, c
   const int run_units = place.run_units, rows = place.rows;
   const PackedStep at = packed_step(a.store, 0, threadIdx.x);
   if (at.line >= a.store.lines) return;
-  const int blocks = static_cast<int>(a.store.blocks.divisor), first = at.line * blocks;
+  const int passes = static_cast<int>(a.store.passes.divisor), first = at.line * passes;
   int word = at.word;
 #pragma unroll 1
-  for (int step = 0; step < a.store.steps; step += blocks, word += static_cast<int>(a.store.across.divisor)) {
+  for (int step = 0; step < a.store.steps; step += passes, word += static_cast<int>(a.store.across.divisor)) {
     std::uint32_t places[kUnits];
     bool known = false;
 #pragma unroll 1
-    for (int line = first; line < first + blocks; ++line) {
+    for (int line = first; line < first + passes; ++line) {
       const RowEntry entry = look(tables.rows, line);
       if (entry.row >= rows) continue;
       char* const row = to + entry.dst;
       const int unit = first_unit<Op>(word, row);
       if (!is_wanted<Op>(unit, run_units)) break;
-      if (!known) look_up<Op, true>(a, tables, unit, a.turn, places);
+      if (!known) look_up<Op, true>(a, tables, unit, a.rotation, places);
       known = true;
-      const Bits<16> value = collect<Op, false>(a, base + entry.shared, a.turn, places);
+      const Bits<16> value = collect<Op, false>(a, base + entry.shared, a.rotation, places);
       store_wanted<Op>(row + unit * Op::kDst, value, unit, run_units);
     }
   }
@@ -116,8 +116,8 @@ __device__ inline void store_flat(const PackedArgs& a, const Tables& tables, con
        unit += kPackedThreads * kUnits) {
     const int run = static_cast<int>(a.flat_run.quotient(max(unit, 0)));
     std::uint32_t places[kUnits];
-    look_up<Op, true>(a, tables, unit - run * static_cast<int>(a.flat_run.divisor), a.turn, places);
-    const Bits<16> value = collect<Op, false>(a, base + run * a.flat_step, a.turn, places);
+    look_up<Op, true>(a, tables, unit - run * static_cast<int>(a.flat_run.divisor), a.rotation, places);
+    const Bits<16> value = collect<Op, false>(a, base + run * a.flat_step, a.rotation, places);
     store_word<Op>(to + unit * Op::kDst, value, unit, units);
   }
 }
@@ -139,7 +139,7 @@ __device__ inline void store_cycles(const PackedArgs& a, const Tables& tables, c
     std::uint32_t places[kUnits];
     const auto find = [&](int unit) {
       const int run = static_cast<int>(a.flat_run.quotient(max(unit, 0)));
-      look_up<Op, true>(a, tables, unit - run * static_cast<int>(a.flat_run.divisor), a.turn, places);
+      look_up<Op, true>(a, tables, unit - run * static_cast<int>(a.flat_run.divisor), a.rotation, places);
       return base + run * a.flat_step;
     };
     std::uint32_t from = find(first) + at.line * cycle_step;
@@ -147,7 +147,7 @@ __device__ inline void store_cycles(const PackedArgs& a, const Tables& tables, c
     for (int unit = first + at.line * cycle_units; unit < units;
          unit += a.cycles.together * cycle_units, from += a.cycles.together * cycle_step) {
       if (first < 0) from = find(unit);
-      const Bits<16> value = collect<Op, false>(a, from, a.turn, places);
+      const Bits<16> value = collect<Op, false>(a, from, a.rotation, places);
       store_word<Op>(to + unit * Op::kDst, value, unit, units);
     }
   }
@@ -168,7 +168,7 @@ __device__ inline void store_transposed(const PackedArgs& a, const Tables& table
       [&](int word) {
         unit = first_unit<Move<kUnit>>(word, to);
         mine = settled(to + unit * kUnit);
-        if (is_wanted<Move<kUnit>>(unit, run_units)) look_up<Move<kUnit>, false>(a, tables, unit, a.turn, places);
+        if (is_wanted<Move<kUnit>>(unit, run_units)) look_up<Move<kUnit>, false>(a, tables, unit, a.rotation, places);
       },
       [&](int line) {
         const int r = line * kAcross;
@@ -188,7 +188,7 @@ __device__ inline void store_transposed(const PackedArgs& a, const Tables& table
 #pragma unroll
         for (int i = 0; i < kAcross; ++i) {
           if (r + i >= rows) break;
-          turn_back(a.turn, out[i]);
+          rotate_back(a.rotation, out[i]);
           const uint4 value = make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]);
           store<16>(mine + tables.rows[r + i].dst, value);
         }

@@ -101,14 +101,14 @@ struct Tables {
 template <class Begin, class Body>
 __device__ inline void walk(const PackedLattice& l, Begin begin, Body body) {
   const PackedStep at = packed_step(l, 0, threadIdx.x);
-  const int blocks = static_cast<int>(l.blocks.divisor), lines = l.lines;
+  const int passes = static_cast<int>(l.passes.divisor), lines = l.lines;
   int word = at.word;
 #pragma unroll 1
-  for (int step = 0; step < l.steps; step += blocks, word += static_cast<int>(l.across.divisor)) {
+  for (int step = 0; step < l.steps; step += passes, word += static_cast<int>(l.across.divisor)) {
     begin(word);
     int line = at.line;
 #pragma unroll 2
-    for (int block = 0; block < blocks; ++block, line += lines) body(line);
+    for (int pass = 0; pass < passes; ++pass, line += lines) body(line);
   }
 }
 

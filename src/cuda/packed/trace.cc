@@ -183,14 +183,14 @@ void trace_planes(const RecordsArgs& a, plan::Trace& t) {
     const std::int64_t plane = a.dst_offset + tile.at.dst + field * a.plane_stride;
     const auto skew = static_cast<int>(plane & (kPlaneBoundary - 1)) / unit;
     for (std::int32_t thread = 0; thread < t.threads; ++thread) {
-      const int first = tile.first - skew + thread * units, turn = records_turn(a, thread & 31, units);
+      const int first = tile.first - skew + thread * units, rotation = records_rotation(a, thread & 31, units);
       const int begin = std::max(-first, 0), end = std::min(units, a.plane_units - first);
       if (begin >= end) continue;
       const bool whole = begin == 0 && end == units;
       const auto place = [&](int i) { return low + std::int64_t{first + i - tile.from} * record + field * unit; };
       const std::int64_t to = plane + std::int64_t{first} * unit;
       for (int i = begin; i < end; ++i)
-        t.take(field * units + i, thread, place(whole ? (i + turn) & (units - 1) : i), unit);
+        t.take(field * units + i, thread, place(whole ? (i + rotation) & (units - 1) : i), unit);
       if (whole) t.store(field * units, thread, to, kWord);
       for (int i = begin; i < end; ++i) {
         if (!whole) t.store(field * units + i, thread, to + i * unit, unit);
@@ -226,7 +226,7 @@ class StagedWords {
 
   void store() {
     if (kind_ == PackedKind::kFlat) return flat();
-    const auto blocks = static_cast<std::int32_t>(a_.store.blocks.divisor);
+    const auto passes = static_cast<std::int32_t>(a_.store.passes.divisor);
     for (std::int32_t step = 0; step < a_.store.steps; ++step)
       for (std::int32_t thread = 0; thread < a_.threads; ++thread) {
         const PackedStep at =
@@ -235,7 +235,7 @@ class StagedWords {
           if (at.line >= 1 << 23) continue;  // a thread without work
           // packed_step counts lines along the steps; a lane of sorted rows has those that follow each other.
           const PackedStep lane = packed_step(a_.store, 0, static_cast<std::uint32_t>(thread));
-          const auto row = row_in(lane.line * blocks + step % blocks);
+          const auto row = row_in(lane.line * passes + step % passes);
           if (lane.line < a_.store.lines && row >= 0 && row < place_.rows) word(step, thread, row, at.word);
         } else if (at.line * across_ < place_.rows) {
           word(step, thread, at.line * across_, at.word);
@@ -259,7 +259,7 @@ class StagedWords {
     const int steps = t_.dst_unit <= 4 ? 4 : units_, part = units_ / steps;
     for (int i = 0; i < steps; ++i)
       for (int j = 0; j < part; ++j) {
-        const int unit = packed_turn(thread & 31, i, steps, a_.turn) * part + j;
+        const int unit = packed_rotated(thread & 31, i, steps, a_.rotation) * part + j;
         if (unit >= first && unit < last) t_.take(n * units_ + i * part + j, thread, place(unit), t_.src_unit);
       }
     t_.store(n, thread, to + first * t_.dst_unit, std::int64_t{last - first} * t_.dst_unit);

@@ -166,7 +166,7 @@ RESTRIDE_HD constexpr std::int32_t tile_stage_byte(std::int32_t row, std::int32_
 }
 
 /// Lanes, as a power of two, that write side by side in a row of dst, of whose `groups` words `words` are inside dst:
-/// 256 bytes where there are so many. What reaches DRAM in halves costs more than the second turn that shared memory
+/// 256 bytes where there are so many. What reaches DRAM in halves costs more than the second cycle that shared memory
 /// takes for 16 lanes of one row.
 RESTRIDE_HD constexpr std::int32_t tile_store_log(std::int32_t groups, std::int32_t words) {
   if (groups < 8) return groups == 4 ? 2 : 1;

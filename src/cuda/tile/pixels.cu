@@ -1,7 +1,7 @@
 // Moves         a matrix of pixels, batched over other modes: images transposed or turned by a quarter; and of bytes.
 // Applies when  dst's innermost mode is 3 units of 1 or 2 bytes that src holds side by side as well, in either order,
 //               or a unit is a byte; the next mode of dst and another one of src have no gaps; any pitch and alignment.
-// Thread map    256 threads a tile: load, 16 bytes a lane along src's rows; a block of pixels a lane, from rows of src
+// Thread map    256 threads a tile: load, 16 bytes a lane along src's rows; a patch of pixels a lane, from rows of src
 //               to rows of dst; store, 16 bytes a lane, 16 lanes a row.
 // Shared memory see src/cuda/tile/pixels_map.h. No bank conflicts where src's rows start on 16 bytes.
 // Traffic       every byte once each way, plus 48 bytes a tile's row of dst that L2 has from the tile beside it.
@@ -19,14 +19,14 @@ namespace {
 template <int pixel, bool inside>
 __device__ inline void load_rows(const TileArgs& a, std::uint32_t tile, const char* from, const char* src, int d,
                                  int s) {
-  constexpr int kRowsAStep = kTileThreads / 8, kBlock = pixel_block(pixel).d;
+  constexpr int kRowsAStep = kTileThreads / 8, kPatchRows = pixel_patch(pixel).d;
   const int rows = min(a.halo + a.tile_d, a.d_extent - d + a.halo), first_row = max(0, a.halo - d);
   const int row_bytes = min(pixel_tile_s(pixel), a.s_extent - s) * pixel;
   const TileLoad at = pixel_load(0, threadIdx.x);
   const char* row = from + at.row * a.src_pitch;
-  std::uint32_t to = tile + tile_row_base(a, at.row, kBlock);
+  std::uint32_t to = tile + tile_row_base(a, at.row, kPatchRows);
   const std::int64_t step_bytes = kRowsAStep * a.src_pitch;
-  const std::uint32_t step_shared = tile_row_base(a, kRowsAStep, kBlock);
+  const std::uint32_t step_shared = tile_row_base(a, kRowsAStep, kPatchRows);
 #pragma unroll 4
   for (int r = at.row; r < rows; r += kRowsAStep, row += step_bytes, to += step_shared) {
     const int off = at.word * 16 - nibble(row);
@@ -38,10 +38,10 @@ __device__ inline void load_rows(const TileArgs& a, std::uint32_t tile, const ch
   }
 }
 
-/// A lane's block: 12 bytes of each of its rows of src, as they stand in rows of dst in the end.
+/// A lane's patch: 12 bytes of each of its rows of src, as they stand in rows of dst in the end.
 template <int pixel>
-struct Block {
-  static constexpr TileShape kShape = pixel_block(pixel);
+struct Patch {
+  static constexpr TileShape kShape = pixel_patch(pixel);
   static constexpr int kOut = kShape.d * pixel / 4;  // words of a row
   std::uint32_t words[kShape.s][kOut];
 };
@@ -65,19 +65,19 @@ __device__ inline void load_three(std::uint32_t at, std::uint32_t (&out)[3]) {
 }
 
 template <bool>
-__device__ inline void turn(const std::uint32_t (&in)[4][3], Block<1>& block) {
+__device__ inline void transpose(const std::uint32_t (&in)[4][3], Patch<1>& patch) {
 #pragma unroll
   for (int w = 0; w < 3; ++w) {
     const std::uint32_t rows[4] = {in[0][w], in[1][w], in[2][w], in[3][w]};
     std::uint32_t columns[4];
     transpose_words<1>(rows, columns);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) block.words[4 * w + i][0] = columns[i];
+    for (int i = 0; i < 4; ++i) patch.words[4 * w + i][0] = columns[i];
   }
 }
 
 template <bool backwards>
-__device__ inline void turn(const std::uint32_t (&in)[4][3], Block<3>& block) {
+__device__ inline void transpose(const std::uint32_t (&in)[4][3], Patch<3>& patch) {
   std::uint32_t of[4][4];  // [row of dst][row of src], a pixel each
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
@@ -88,14 +88,14 @@ __device__ inline void turn(const std::uint32_t (&in)[4][3], Block<3>& block) {
   }
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    block.words[i][0] = __byte_perm(of[i][0], of[i][1], 0x4210);
-    block.words[i][1] = __byte_perm(of[i][1], of[i][2], 0x5421);
-    block.words[i][2] = __byte_perm(of[i][2], of[i][3], 0x6542);
+    patch.words[i][0] = __byte_perm(of[i][0], of[i][1], 0x4210);
+    patch.words[i][1] = __byte_perm(of[i][1], of[i][2], 0x5421);
+    patch.words[i][2] = __byte_perm(of[i][2], of[i][3], 0x6542);
   }
 }
 
 template <bool backwards>
-__device__ inline void turn(const std::uint32_t (&in)[2][3], Block<6>& block) {
+__device__ inline void transpose(const std::uint32_t (&in)[2][3], Patch<6>& patch) {
   std::uint32_t of[2][3];
 #pragma unroll
   for (int j = 0; j < 2; ++j) {
@@ -103,12 +103,12 @@ __device__ inline void turn(const std::uint32_t (&in)[2][3], Block<6>& block) {
     of[j][1] = backwards ? __byte_perm(in[j][0], in[j][2], 0x7610) : in[j][1];
     of[j][2] = backwards ? __byte_perm(in[j][1], in[j][2], 0x3254) : in[j][2];
   }
-  block.words[0][0] = of[0][0];
-  block.words[0][1] = __byte_perm(of[0][1], of[1][0], 0x5410);
-  block.words[0][2] = __byte_perm(of[1][0], of[1][1], 0x5432);
-  block.words[1][0] = __byte_perm(of[0][1], of[0][2], 0x5432);
-  block.words[1][1] = __byte_perm(of[0][2], of[1][1], 0x7632);
-  block.words[1][2] = of[1][2];
+  patch.words[0][0] = of[0][0];
+  patch.words[0][1] = __byte_perm(of[0][1], of[1][0], 0x5410);
+  patch.words[0][2] = __byte_perm(of[1][0], of[1][1], 0x5432);
+  patch.words[1][0] = __byte_perm(of[0][1], of[0][2], 0x5432);
+  patch.words[1][1] = __byte_perm(of[0][2], of[1][1], 0x7632);
+  patch.words[1][2] = of[1][2];
 }
 
 /// The 16 bytes from byte `at` of shared memory on.
@@ -177,8 +177,8 @@ constexpr int kResident = 5;
 template <int pixel, bool backwards, bool on_words>
 __global__ void __launch_bounds__(kTileThreads, resident_blocks(kTileThreads, kResident))
     tile_pixels_kernel(const __grid_constant__ TileArgs a, char* dst, const char* src) {
-  using B = Block<pixel>;
-  constexpr int kWarps = kTileThreads / 32, kBlocks = kPixelGroups / kWarps;
+  using B = Patch<pixel>;
+  constexpr int kWarps = kTileThreads / 32, kPatches = kPixelGroups / kWarps;
   extern __shared__ __align__(128) char shared[];
   const TilePlace place = tile_place(a, blockIdx.x);
   const Offsets batch = offsets(a.batch, place.batch);
@@ -197,28 +197,28 @@ __global__ void __launch_bounds__(kTileThreads, resident_blocks(kTileThreads, kR
 
   const int rows = min(a.halo + a.tile_d, a.d_extent - place.d + a.halo), warp = threadIdx.x / 32;
   const int groups = (rows + pixel_group(pixel) - 1) / pixel_group(pixel);
-  B blocks[kBlocks];
+  B patches[kPatches];
 #pragma unroll
-  for (int i = 0; i < kBlocks; ++i) {
+  for (int i = 0; i < kPatches; ++i) {
     if (warp + i * kWarps >= groups) break;
-    const PixelBlock at = pixel_place(warp + i * kWarps, threadIdx.x % 32, pixel);
+    const PixelPatch at = pixel_place(warp + i * kWarps, threadIdx.x % 32, pixel);
     const std::uint32_t first = tile + tile_row_base(a, at.d, B::kShape.d) + at.s * pixel;
     std::uint32_t in[B::kShape.d][3];
 #pragma unroll
     for (int j = 0; j < B::kShape.d; ++j) load_three<on_words>(first + j * a.row_pitch, in[j]);
-    turn<backwards>(in, blocks[i]);
+    transpose<backwards>(in, patches[i]);
   }
   __syncthreads();
 #pragma unroll
-  for (int i = 0; i < kBlocks; ++i) {
+  for (int i = 0; i < kPatches; ++i) {
     if (warp + i * kWarps >= groups) break;
-    const PixelBlock at = pixel_place(warp + i * kWarps, threadIdx.x % 32, pixel);
+    const PixelPatch at = pixel_place(warp + i * kWarps, threadIdx.x % 32, pixel);
 #pragma unroll
     for (int row = 0; row < B::kShape.s; ++row) {
       const std::uint32_t to = stage + pixel_line(at.s + row, pixel) + at.d * pixel;
 #pragma unroll
       for (int w = 0; w < B::kOut; ++w)
-        asm volatile("st.shared.u32 [%0], %1;" ::"r"(to + 4 * w), "r"(blocks[i].words[row][w]) : "memory");
+        asm volatile("st.shared.u32 [%0], %1;" ::"r"(to + 4 * w), "r"(patches[i].words[row][w]) : "memory");
     }
   }
   __syncthreads();

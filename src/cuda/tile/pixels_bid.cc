@@ -60,13 +60,13 @@ bool on_words(const Canonical& c, const Pixels& p) {
   return bits % 16 == 0 && row_alignment(c, p.inside_row()) >= 16;
 }
 
-/// The most lanes of a warp that want different words of one bank when they read their blocks.
+/// The most lanes of a warp that want different words of one bank when they read their patches.
 int bank_cycles(const TileArgs& a, int pixel) {
   std::array<std::int32_t, 32> word{};
   int worst = 1;
   for (std::size_t lane = 0; lane < word.size(); ++lane) {
-    const PixelBlock at = pixel_place(0, static_cast<std::int32_t>(lane), pixel);
-    word[lane] = (tile_row_base(a, at.d, pixel_block(pixel).d) + at.s * pixel) / 4;
+    const PixelPatch at = pixel_place(0, static_cast<std::int32_t>(lane), pixel);
+    word[lane] = (tile_row_base(a, at.d, pixel_patch(pixel).d) + at.s * pixel) / 4;
     int met = 1;
     for (std::size_t other = 0; other < lane; ++other)
       if ((word[other] - word[lane]) % 32 == 0 && word[other] != word[lane]) ++met;
@@ -75,7 +75,7 @@ int bank_cycles(const TileArgs& a, int pixel) {
   return worst;
 }
 
-/// What lies between the rows of different blocks, so that lanes meet in the fewest banks.
+/// What lies between the rows of different patches, so that lanes meet in the fewest banks.
 std::int32_t quickest_pad(TileArgs a, int pixel) {
   std::int32_t best = 0;
   int least = 33;

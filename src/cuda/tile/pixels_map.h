@@ -3,7 +3,7 @@
 // A pixel is three units of 1 or 2 bytes that both sides hold side by side, src perhaps in the opposite order; or it is
 // a single byte, for matrices whose rows start anywhere. The tile is tile.h's with pixels for units: rows of src as
 // they lie there, rows of dst that start on sectors, so that the tile's edge moves with them and it reads a few rows of
-// src more (`halo`). What is different lies between. A lane takes a block of pixels, 12 bytes of each of 4 rows of src
+// src more (`halo`). What is different lies between. A lane takes a patch of pixels, 12 bytes of each of 4 rows of src
 // (2 of the widest pixels), moves them to their places by byte permutes, and writes them, again as words, into rows of
 // dst in the same shared memory. From there they leave as 16-byte words, moved to where dst's words start. So no byte
 // is handled by itself, however rows lie.
@@ -24,11 +24,11 @@ struct PixelTileArgs {
 inline constexpr int kPixelRowBytes = 96;  ///< of src a tile's row has
 inline constexpr int kPixelGroups = 16;    ///< such groups in the widest tile, its halo included
 
-/// Pixels of a lane's block: along d, and along s.
-RESTRIDE_HD constexpr TileShape pixel_block(int pixel_bytes) {
+/// Pixels of a lane's patch: along d, and along s.
+RESTRIDE_HD constexpr TileShape pixel_patch(int pixel_bytes) {
   return {pixel_bytes % 2 == 0 ? 2 : 4, 12 / pixel_bytes};
 }
-/// Bytes of dst that the blocks of a warp, a group, make up in every row.
+/// Bytes of dst that the patches of a warp, a group, make up in every row.
 RESTRIDE_HD constexpr std::int32_t pixel_group_bytes(int pixel_bytes) { return pixel_bytes % 3 == 0 ? 48 : 16; }
 /// Pixels of a group along d.
 RESTRIDE_HD constexpr std::int32_t pixel_group(int pixel_bytes) { return pixel_group_bytes(pixel_bytes) / pixel_bytes; }
@@ -44,24 +44,24 @@ RESTRIDE_HD constexpr TileLoad pixel_load(std::int32_t step, std::int32_t thread
   return {step * (kTileThreads / 8) + thread / 8, thread % 8};
 }
 
-/// A lane's block in group `group`: its first row of src, which is its first pixel of dst, and its first row of dst.
-struct PixelBlock {
+/// A lane's patch in group `group`: its first row of src, which is its first pixel of dst, and its first row of dst.
+struct PixelPatch {
   std::int32_t d = 0, s = 0;
 };
-RESTRIDE_HD constexpr PixelBlock pixel_place(std::int32_t group, std::int32_t lane, int pixel_bytes) {
-  const TileShape block = pixel_block(pixel_bytes);
-  return {(group * 4 + lane % 4) * block.d, lane / 4 * block.s};
+RESTRIDE_HD constexpr PixelPatch pixel_place(std::int32_t group, std::int32_t lane, int pixel_bytes) {
+  const TileShape patch = pixel_patch(pixel_bytes);
+  return {(group * 4 + lane % 4) * patch.d, lane / 4 * patch.s};
 }
 
-/// Where row `s` of dst starts in shared memory. 16 bytes more after every block's rows put the lanes that write
-/// different blocks, and 8 of which write the same word of theirs, into different banks.
+/// Where row `s` of dst starts in shared memory. 16 bytes more after every patch's rows put the lanes that write
+/// different patches, and 8 of which write the same word of theirs, into different banks.
 RESTRIDE_HD constexpr std::int32_t pixel_line(std::int32_t s, int pixel_bytes) {
-  return s * (kPixelGroups * pixel_group_bytes(pixel_bytes)) + s / pixel_block(pixel_bytes).s * kWordBytes;
+  return s * (kPixelGroups * pixel_group_bytes(pixel_bytes)) + s / pixel_patch(pixel_bytes).s * kWordBytes;
 }
 
 /// Shared memory a tile takes: first rows of src, then in their place rows of dst.
 RESTRIDE_HD constexpr std::int32_t pixel_shared_bytes(const TileArgs& a, int pixel_bytes) {
-  const std::int32_t rows = tile_row_base(a, a.halo + a.tile_d, pixel_block(pixel_bytes).d) + 3 * kWordBytes;
+  const std::int32_t rows = tile_row_base(a, a.halo + a.tile_d, pixel_patch(pixel_bytes).d) + 3 * kWordBytes;
   const std::int32_t lines = pixel_line(pixel_tile_s(pixel_bytes), pixel_bytes) + 2 * kWordBytes;
   return rows > lines ? rows : lines;
 }

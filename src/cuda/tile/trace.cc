@@ -189,7 +189,7 @@ void trace_pixel_tiles(const PixelTileArgs& p, plan::Trace& t) {
   set_pieces(t, a.tiles, a.tiles, kTileThreads);
   const Here h(a, t, pixel);
   const std::int64_t from = h.src - a.halo * a.src_pitch, low = from & 15;
-  const TileShape block = pixel_block(pixel);
+  const TileShape patch = pixel_patch(pixel);
   const int rows = std::min(a.halo + a.tile_d, a.d_extent - h.place.d + a.halo);
   const int s_count = std::min(a.tile_s, a.s_extent - h.place.s);
   for (std::int32_t step = 0; step * (kTileThreads / 8) < rows; ++step)
@@ -199,37 +199,37 @@ void trace_pixel_tiles(const PixelTileArgs& p, plan::Trace& t) {
       const std::int64_t row = from + at.row * a.src_pitch, off = at.word * kWordBytes - (row & 15);
       if (off < s_count * pixel)
         load_word_staged(t, step, thread, row + off, kWordBytes, a.src_first, a.src_last,
-                         low + tile_row_base(a, at.row, block.d) + off);
+                         low + tile_row_base(a, at.row, patch.d) + off);
     }
-  // A lane's block of pixels, taken from rows of src and, when all have taken theirs, put where rows of dst are.
-  struct Turned {
+  // A lane's patch of pixels, taken from rows of src and, when all have taken theirs, put where rows of dst are.
+  struct Transposed {
     std::int64_t to, src;
     std::int32_t thread, loader, step;
   };
-  std::vector<Turned> turned;
+  std::vector<Transposed> transposed;
   const int groups = (rows + pixel_group(pixel) - 1) / pixel_group(pixel), warps = kTileThreads / 32;
   for (std::int32_t group = 0; group < groups; ++group)
     for (std::int32_t lane = 0; lane < 32; ++lane) {
-      const PixelBlock at = pixel_place(group, lane, pixel);
-      const std::int32_t thread = group % warps * 32 + lane, words = block.d * pixel / 4;
-      for (int j = 0; j < block.d; ++j) {
-        const std::int64_t first = low + tile_row_base(a, at.d, block.d) + j * a.row_pitch + at.s * pixel;
-        for (int w = 0; w < 3; ++w) t.take(((group / warps) * block.d + j) * 3 + w, thread, (first + 4 * w) & ~3, 4);
-        for (int i = 0; i < block.s; ++i)
+      const PixelPatch at = pixel_place(group, lane, pixel);
+      const std::int32_t thread = group % warps * 32 + lane, words = patch.d * pixel / 4;
+      for (int j = 0; j < patch.d; ++j) {
+        const std::int64_t first = low + tile_row_base(a, at.d, patch.d) + j * a.row_pitch + at.s * pixel;
+        for (int w = 0; w < 3; ++w) t.take(((group / warps) * patch.d + j) * 3 + w, thread, (first + 4 * w) & ~3, 4);
+        for (int i = 0; i < patch.s; ++i)
           for (int b = 0; b < pixel; b += unit) {
             const std::int64_t found = first + i * pixel + (p.backwards ? pixel - unit - b : b);
             const std::int64_t to = pixel_line(at.s + i, pixel) + (at.d + j) * pixel + b;
             if (t.source_of(found) >= 0)
-              turned.push_back({to, t.source_of(found), thread, t.loader_of(found),
-                                ((group / warps) * block.s + i) * words + (j * pixel + b) / 4});
+              transposed.push_back({to, t.source_of(found), thread, t.loader_of(found),
+                                    ((group / warps) * patch.s + i) * words + (j * pixel + b) / 4});
           }
       }
     }
-  for (std::size_t i = 0; i < turned.size(); ++i) {
-    const Turned& u = turned[i];
+  for (std::size_t i = 0; i < transposed.size(); ++i) {
+    const Transposed& u = transposed[i];
     if (u.to % 4 == 0) t.put(u.step, u.thread, u.to, 4, u.src, u.loader);
   }
-  for (const Turned& u : turned) t.remember(u.to, unit, u.src, u.loader);
+  for (const Transposed& u : transposed) t.remember(u.to, unit, u.src, u.loader);
   const auto store = [&](std::int32_t step, std::int32_t thread, std::int32_t s, std::int64_t row, std::int64_t byte,
                          std::int64_t bytes) {
     const std::int64_t line = pixel_line(s, pixel) + (a.halo - h.place.d) * pixel + byte;

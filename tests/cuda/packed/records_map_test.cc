@@ -88,7 +88,7 @@ TEST(RecordsMap, LanesCollectRecordsInFewBanks) {
       std::vector<std::uint32_t> addresses;
       for (int lane = 0; lane < 32; ++lane)
         addresses.push_back(
-            static_cast<std::uint32_t>((lane * 4 + ((i + cuda::records_turn(a, lane, 4)) & 3)) * fields * 4));
+            static_cast<std::uint32_t>((lane * 4 + ((i + cuda::records_rotation(a, lane, 4)) & 3)) * fields * 4));
       EXPECT_LE(cuda_test::bank_cycles(addresses), fields & -fields) << fields;
     }
   }

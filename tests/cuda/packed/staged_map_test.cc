@@ -117,13 +117,13 @@ void replay(const std::string& dst, const std::string& src, std::int64_t align =
         unit_of_run(to, inside, p);
     };
     if (a.kind == cuda::PackedKind::kSorted) {
-      const auto blocks = static_cast<std::int32_t>(a.store.blocks.divisor);
-      for (std::int32_t step = 0; step < a.store.steps; step += blocks)
+      const auto passes = static_cast<std::int32_t>(a.store.passes.divisor);
+      for (std::int32_t step = 0; step < a.store.steps; step += passes)
         for (std::int32_t thread = 0; thread < a.threads; ++thread) {
           const cuda::PackedStep at =
               cuda::packed_step(a.store, static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(thread));
           if (at.line >= a.store.lines) continue;
-          for (std::int32_t line = at.line * blocks; line < (at.line + 1) * blocks; ++line) {
+          for (std::int32_t line = at.line * passes; line < (at.line + 1) * passes; ++line) {
             const std::int32_t row = table.at(static_cast<std::size_t>(line));
             if (row >= 0 && row < place.rows) move_word(row, at.word, true);
           }

@@ -163,7 +163,7 @@ TEST(ChainMap, LinesAreReadWithoutBankConflictsOrTwoWaysWhereAWarpWrites256Bytes
     const int units = 16 / k.unit, across = k.unit < 4 ? 4 / k.unit : 1, groups = k.d / units;
     const int bytes = std::max(k.unit, 4), log = cuda::tile_store_log(groups, groups);
     const int most = log == 4 && k.unit < 16 ? 2 : 1;
-    for (int first = 0; first < 32; first += 32 / (bytes / 4))  // 8 and 16 bytes a lane take two and four turns
+    for (int first = 0; first < 32; first += 32 / (bytes / 4))  // 8 and 16 bytes a lane take two and four cycles
       for (int j = 0; j < units; ++j) {
         std::vector<std::uint32_t> addresses;
         for (int lane = first; lane < first + 32 / (bytes / 4); ++lane) {

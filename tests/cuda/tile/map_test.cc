@@ -295,7 +295,7 @@ TEST(TileMap, LinesAreReadWithoutBankConflictsOrTwoWaysWhereAWarpWrites256BytesO
        }) {
     const int units = 16 / unit, across = unit < 4 ? 4 / unit : 1, bytes = std::max(unit, 4);
     const int log = cuda::tile_store_log(d / units, d / units), most = log == 4 && unit < 16 ? 2 : 1;
-    for (int first = 0; first < 32; first += 32 / (bytes / 4))  // 8 and 16 bytes a lane take two and four turns
+    for (int first = 0; first < 32; first += 32 / (bytes / 4))  // 8 and 16 bytes a lane take two and four cycles
       for (int j = 0; j < units; ++j) {
         std::vector<std::uint32_t> addresses;
         for (int lane = first; lane < first + 32 / (bytes / 4); ++lane) {

@@ -17,7 +17,7 @@ using Shared = std::map<std::int64_t, std::int64_t>;
 /// The tile's rows of src, as the kernel's threads bring them in.
 Shared stage(const cuda::TileArgs& a, std::int64_t from, const cuda::TilePlace& place, int pixel) {
   Shared shared;
-  const int block = cuda::pixel_block(pixel).d, row_bytes = std::min(a.tile_s, a.s_extent - place.s) * pixel;
+  const int patch = cuda::pixel_patch(pixel).d, row_bytes = std::min(a.tile_s, a.s_extent - place.s) * pixel;
   for (int step = 0; step * 32 < a.halo + a.tile_d; ++step)
     for (int thread = 0; thread < cuda::kTileThreads; ++thread) {
       const cuda::TileLoad at = cuda::pixel_load(step, thread);
@@ -26,7 +26,7 @@ Shared stage(const cuda::TileArgs& a, std::int64_t from, const cuda::TilePlace& 
       const std::int64_t row = from + at.row * a.src_pitch;
       const std::int64_t off = at.word * 16 - (row & 15);
       if (off >= row_bytes) continue;
-      const std::int64_t to = (from & 15) + cuda::tile_row_base(a, at.row, block) + off;
+      const std::int64_t to = (from & 15) + cuda::tile_row_base(a, at.row, patch) + off;
       EXPECT_EQ(to % 16, 0) << "an aligned word must land on an aligned word";
       EXPECT_TRUE(to >= 0 && to + 16 <= cuda::pixel_shared_bytes(a, pixel));
       for (int b = 0; b < 16; ++b) shared[to + b] = row + off + b;
@@ -34,19 +34,19 @@ Shared stage(const cuda::TileArgs& a, std::int64_t from, const cuda::TilePlace& 
   return shared;
 }
 
-/// The blocks' way from rows of src to rows of dst.
-Shared turn(const cuda::TileArgs& a, const Shared& rows, std::int64_t from, int pixel, bool backwards) {
+/// The patches' way from rows of src to rows of dst.
+Shared transpose(const cuda::TileArgs& a, const Shared& rows, std::int64_t from, int pixel, bool backwards) {
   Shared lines;
-  const cuda::TileShape block = cuda::pixel_block(pixel);
+  const cuda::TileShape patch = cuda::pixel_patch(pixel);
   for (int group = 0; group < (a.halo + a.tile_d) / cuda::pixel_group(pixel); ++group)
     for (int lane = 0; lane < 32; ++lane) {
-      const cuda::PixelBlock at = cuda::pixel_place(group, lane, pixel);
-      for (int j = 0; j < block.d; ++j)
-        for (int i = 0; i < block.s; ++i)
+      const cuda::PixelPatch at = cuda::pixel_place(group, lane, pixel);
+      for (int j = 0; j < patch.d; ++j)
+        for (int i = 0; i < patch.s; ++i)
           for (int b = 0; b < pixel; ++b) {
             const int unit = pixel == 6 ? 2 : 1;
             const int wanted = backwards ? (2 - b / unit) * unit + b % unit : b;
-            const auto found = rows.find((from & 15) + cuda::tile_row_base(a, at.d, block.d) + j * a.row_pitch +
+            const auto found = rows.find((from & 15) + cuda::tile_row_base(a, at.d, patch.d) + j * a.row_pitch +
                                          (at.s + i) * pixel + wanted);
             const std::int64_t to = cuda::pixel_line(at.s + i, pixel) + (at.d + j) * pixel + b;
             EXPECT_LE(to, cuda::pixel_shared_bytes(a, pixel) - 1);
@@ -75,7 +75,7 @@ void replay(const std::string& dst, const std::string& src, std::int64_t align =
     const cuda::TilePlace place = cuda::tile_place(a, tile);
     const cuda::Offsets batch = cuda::offsets(a.batch, place.batch);
     const std::int64_t from = src_base + a.src_offset + batch.src + (place.d - a.halo) * a.src_pitch + place.s * pixel;
-    const Shared lines = turn(a, stage(a, from, place, pixel), from, pixel, backwards);
+    const Shared lines = transpose(a, stage(a, from, place, pixel), from, pixel, backwards);
     for (int s = 0; s < std::min(a.tile_s, a.s_extent - place.s); ++s) {
       const std::int64_t row = dst_base + a.dst_offset + batch.dst + (place.s + s) * a.dst_pitch;
       const std::int64_t row_bytes = std::int64_t{a.d_extent} * pixel, skew = row & a.skew_mask;
@@ -139,8 +139,8 @@ TEST(TilePixelsMap, LanesMeetInNoBankWhereRowsOfSrcLieOnWords) {
       for (int word = 0; word < 3; ++word) {
         std::vector<std::uint32_t> reads, writes;
         for (int lane = 0; lane < 32; ++lane) {
-          const cuda::PixelBlock at = cuda::pixel_place(0, lane, pixel);
-          const int row = cuda::tile_row_base(a, at.d, cuda::pixel_block(pixel).d);
+          const cuda::PixelPatch at = cuda::pixel_place(0, lane, pixel);
+          const int row = cuda::tile_row_base(a, at.d, cuda::pixel_patch(pixel).d);
           reads.push_back(static_cast<std::uint32_t>(row + at.s * pixel + word * 4));
           writes.push_back(static_cast<std::uint32_t>(cuda::pixel_line(at.s, pixel) + at.d * pixel + word * 4));
         }

@@ -6,8 +6,8 @@ import shlex
 import numpy as np
 import pytest
 
-SEED = int(os.environ.get("RESTRIDE_CHAINS_SEED", random.randrange(1 << 32)))
-CHAINS, BATCH = 600, 50
+SEED = int(os.environ.get("RESTRIDE_VIEWS_SEED", random.randrange(1 << 32)))
+SEQUENCES, BATCH = 600, 50
 
 
 def random_slice(rng, a):
@@ -112,7 +112,7 @@ def random_rearrange(rng, a):
 VIEWS = [random_slice, random_flip, random_axes, random_rot90, random_broadcast, random_reshape, random_rearrange]
 
 
-def random_chain(rng, a):
+def random_views(rng, a):
     """Some of the views in any order, each at most once; --axes and --rearrange exclude each other."""
     views = rng.sample(VIEWS, rng.randint(1, 5))
     if random_axes in views and random_rearrange in views:
@@ -132,19 +132,19 @@ def test_what_runs_downwards_behind_a_reshape_is_written_upwards(restride, tmp_p
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), np.flip(np.rot90(a[::3], -1).reshape(2, 2, 12)))
 
 
-@pytest.mark.parametrize("batch", range(CHAINS // BATCH))
-def test_random_chains_are_numpys(restride, numbered, tmp_path, batch):
+@pytest.mark.parametrize("batch", range(SEQUENCES // BATCH))
+def test_random_viewss_are_numpys(restride, numbered, tmp_path, batch):
     refused = 0
-    for chain in range(batch * BATCH, (batch + 1) * BATCH):
-        rng = random.Random(SEED * CHAINS + chain)
+    for sequence in range(batch * BATCH, (batch + 1) * BATCH):
+        rng = random.Random(SEED * SEQUENCES + sequence)
         shape = [rng.choice([1, 2, 3, 4, 5, 6, 8]) for _ in range(rng.randint(1, 4))]
         a = numbered(shape, "i4")
         if rng.random() < 0.3:
             a = np.asfortranarray(a)
         np.save(tmp_path / "in.npy", a)
-        words, expected = random_chain(rng, a)
+        words, expected = random_views(rng, a)
         order = rng.choice("CFcf")
-        line = f"RESTRIDE_CHAINS_SEED={SEED}, chain {chain}: shape {shape}: {shlex.join([*words, '--order', order])}"
+        line = f"RESTRIDE_VIEWS_SEED={SEED}, sequence {sequence}: shape {shape}: {shlex.join([*words, '--order', order])}"
         command = ["copy", "in.npy", "out.npy", "--no-sync", "--force", *words, "--order", order]
         try:
             report = restride(*command)
@@ -157,7 +157,7 @@ def test_random_chains_are_numpys(restride, numbered, tmp_path, batch):
         np.testing.assert_array_equal(out, expected, err_msg=line)
         assert out.flags[f"{order.upper()}_CONTIGUOUS"], line
         assert report.err == "" or report.err.startswith("restride: note: views apply in the order typed"), line
-    assert refused <= BATCH // 4, f"RESTRIDE_CHAINS_SEED={SEED}: {refused} of {BATCH} chains are refused"
+    assert refused <= BATCH // 4, f"RESTRIDE_VIEWS_SEED={SEED}: {refused} of {BATCH} sequences are refused"
 
 
 BIG = (2, 3, 4, 6)
@@ -269,12 +269,12 @@ def test_what_takes_two_passes_says_so(restride, numbered, tmp_path):
     assert not os.path.exists(tmp_path / "out.npy")
 
 
-def test_the_report_prints_the_chain(restride, numbered, tmp_path):
+def test_the_report_prints_the_views(restride, numbered, tmp_path):
     words = ["--axes", "3,0,1,2", "--slice", "1:"]
     assert "--axes '3,0,1,2' (6,2,3,4), then --slice '1:' (5,2,3,4)\n" in run(restride, tmp_path, numbered(BIG), *words)[1].out
-    chain = [{"option": "--axes", "value": "3,0,1,2", "shape": "(6,2,3,4)"}, {"option": "--slice", "value": "1:", "shape": "(5,2,3,4)"}]
-    assert run(restride, tmp_path, numbered(BIG), *words, "--json")[1].json()["views"] == chain
-    assert restride("explain", "in.npy", *words, "--json").json()["views"] == chain
+    sequence = [{"option": "--axes", "value": "3,0,1,2", "shape": "(6,2,3,4)"}, {"option": "--slice", "value": "1:", "shape": "(5,2,3,4)"}]
+    assert run(restride, tmp_path, numbered(BIG), *words, "--json")[1].json()["views"] == sequence
+    assert restride("explain", "in.npy", *words, "--json").json()["views"] == sequence
     assert restride("explain", "in.npy", *words).out.startswith("views      --axes '3,0,1,2' (6,2,3,4), then")
     assert "views" not in restride("explain", "in.npy").out
 

@@ -1,7 +1,7 @@
-// A chain of views, each on what the one before it left, made into one copy.
+// A sequence of views, each on what the one before it left, made into one copy.
 //
-// A mode of the chain is a group of modes of the source, outermost first: after (2,3,4) is reshaped to (6,4) the first
-// mode is the group of 2 and 3, whatever their strides. So modes that no stride describes can still be permuted,
+// A mode of the sequence is a group of modes of the source, outermost first: after (2,3,4) is reshaped to (6,4) the
+// first mode is the group of 2 and 3, whatever their strides. So modes that no stride describes can still be permuted,
 // flipped and mostly sliced. Where a reshape cuts across the source's modes, the views behind it are kept over
 // positions in C order, and the destination is seen backwards through them.
 #pragma once
@@ -18,14 +18,14 @@
 
 namespace restride::tools {
 
-class ViewChain {
+class ViewSequence {
  public:
   using Group = std::vector<Mode>;  ///< outermost first; nothing in it: extent 1
 
-  explicit ViewChain(const Layout& input);
+  explicit ViewSequence(const Layout& input);
 
   /// Each as the function of that name, on the shape so far. Errors: the same; ShapeError where one strided copy cannot
-  /// do it, which a copy of what the chain has so far can begin.
+  /// do it, which a copy of what the sequence has so far can begin.
   void slice(const std::vector<std::string>& entries);
   void flip(const std::vector<std::int64_t>& modes);
   void broadcast(Extents extents);
@@ -42,7 +42,7 @@ class ViewChain {
     Layout dst, src;       ///< of equal extents
     bool reshape = false;  ///< but not here: elements pair in C order, in one call for all of them
   };
-  /// The copy that fills `result`, which has the shape of the chain. Errors: ShapeError: no strides describe it.
+  /// The copy that fills `result`, which has the shape of the last view. Errors: ShapeError: no strides describe it.
   Pair into(const Layout& result) const;
 
  private:

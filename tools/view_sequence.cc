@@ -1,4 +1,4 @@
-#include "tools/view_chain.h"
+#include "tools/view_sequence.h"
 
 #include <algorithm>
 #include <set>
@@ -8,7 +8,7 @@
 namespace restride::tools {
 namespace {
 
-using Group = ViewChain::Group;
+using Group = ViewSequence::Group;
 using Shape = std::vector<std::int64_t>;
 
 std::int64_t product(const Group& group) {
@@ -150,21 +150,21 @@ void fit_rank(Layout& dst, Layout& src, const Group& d, const Group& s) {
 
 }  // namespace
 
-ViewChain::ViewChain(const Layout& input) : element_(input.element), offset_(input.offset_bytes) {
+ViewSequence::ViewSequence(const Layout& input) : element_(input.element), offset_(input.offset_bytes) {
   for (const Mode& m : input.modes) groups_.push_back({m});
   empty_if_nothing_is_left();
 }
 
-std::int64_t ViewChain::extent(std::size_t mode) const { return product(groups_[mode]); }
+std::int64_t ViewSequence::extent(std::size_t mode) const { return product(groups_[mode]); }
 
-Layout ViewChain::contiguous() const {
+Layout ViewSequence::contiguous() const {
   Shape extents;
   for (const Group& g : groups_) extents.push_back(product(g));
   return restride::contiguous(element_, extents);
 }
 
 // An array without elements is its shape and no more.
-void ViewChain::empty_if_nothing_is_left() {
+void ViewSequence::empty_if_nothing_is_left() {
   const auto none = [](const Group& g) { return product(g) == 0; };
   if (std::none_of(groups_.begin(), groups_.end(), none)) return;
   for (Group& g : groups_) g = {{product(g), 0}};
@@ -172,7 +172,7 @@ void ViewChain::empty_if_nothing_is_left() {
   before_.reset();
 }
 
-void ViewChain::slice(const std::vector<std::string>& entries) {
+void ViewSequence::slice(const std::vector<std::string>& entries) {
   (void)restride::slice(contiguous(), entries);  // its errors name the mode
   std::vector<Group> left;
   for (std::size_t i = 0; i < groups_.size(); ++i) {
@@ -195,7 +195,7 @@ void ViewChain::slice(const std::vector<std::string>& entries) {
   empty_if_nothing_is_left();
 }
 
-void ViewChain::flip(const std::vector<std::int64_t>& modes) {
+void ViewSequence::flip(const std::vector<std::int64_t>& modes) {
   const auto rank = static_cast<std::int64_t>(groups_.size());
   std::set<std::int64_t> seen;
   for (const std::int64_t mode : modes) {
@@ -211,7 +211,7 @@ void ViewChain::flip(const std::vector<std::int64_t>& modes) {
   empty_if_nothing_is_left();
 }
 
-void ViewChain::broadcast(Extents extents) {
+void ViewSequence::broadcast(Extents extents) {
   (void)broadcast_to(contiguous(), extents);
   std::vector<Group> out(extents.size());
   const std::size_t added = extents.size() - groups_.size();
@@ -223,7 +223,7 @@ void ViewChain::broadcast(Extents extents) {
   empty_if_nothing_is_left();
 }
 
-void ViewChain::permute(Extents axes) {
+void ViewSequence::permute(Extents axes) {
   (void)restride::permute(contiguous(), axes);
   std::vector<Group> out;
   for (const std::int64_t axis : axes)
@@ -232,7 +232,7 @@ void ViewChain::permute(Extents axes) {
   groups_ = std::move(out);
 }
 
-void ViewChain::rot90(std::int64_t quarters) {
+void ViewSequence::rot90(std::int64_t quarters) {
   if (groups_.size() < 2)
     throw ShapeError(
         fmt::format("--rot90 {}: {} has fewer than the two modes that it turns", quarters, to_string(contiguous())));
@@ -243,7 +243,7 @@ void ViewChain::rot90(std::int64_t quarters) {
   empty_if_nothing_is_left();
 }
 
-void ViewChain::reshape_to(const std::vector<std::int64_t>& extents) {
+void ViewSequence::reshape_to(const std::vector<std::int64_t>& extents) {
   const Layout shape = contiguous();
   if (shape.elements() == 0) {
     groups_.clear();
@@ -265,9 +265,9 @@ void ViewChain::reshape_to(const std::vector<std::int64_t>& extents) {
   offset_ = 0;
 }
 
-void ViewChain::reshape(Extents extents) { reshape_to(extents_of(restride::reshape(contiguous(), extents).modes)); }
+void ViewSequence::reshape(Extents extents) { reshape_to(extents_of(restride::reshape(contiguous(), extents).modes)); }
 
-void ViewChain::rearrange(std::string_view pattern, std::span<const std::pair<std::string, std::int64_t>> sizes) {
+void ViewSequence::rearrange(std::string_view pattern, std::span<const std::pair<std::string, std::int64_t>> sizes) {
   const Rearrangement r = restride::rearrange(contiguous(), pattern, sizes);
   if (contiguous().elements() == 0 || r.source.elements() == 0) {
     groups_.clear();
@@ -306,7 +306,7 @@ void ViewChain::rearrange(std::string_view pattern, std::span<const std::pair<st
   groups_ = std::move(out);
 }
 
-ViewChain::Pair ViewChain::into(const Layout& result) const {
+ViewSequence::Pair ViewSequence::into(const Layout& result) const {
   Layout dst = result, src{element_, {}, offset_};
   if (result.elements() == 0) {
     src.modes = result.modes;
@@ -327,7 +327,7 @@ ViewChain::Pair ViewChain::into(const Layout& result) const {
 
 // Every position of the source's C order is written once, so the destination's modes can be put into that order; the
 // two lists are then cut where either ends; where that is inside a mode, the library pairs them by their order.
-ViewChain::Pair ViewChain::backwards(Pair views) const {
+ViewSequence::Pair ViewSequence::backwards(Pair views) const {
   const ShapeError beyond = too_much(*before_, "the new shape");
   std::vector<std::pair<Mode, Mode>> modes;  // of positions, of the destination
   for (std::size_t i = 0; i < views.src.modes.size(); ++i) {
