@@ -3,7 +3,7 @@
 // Task map: task t is unit t of the canonical walk; a call walks its range with an odometer on each side.
 // Buffers: none.
 // Traffic: a load and a store a unit; sectors as the layouts scatter them.
-// Source and measured: the seed cpy kernel (sizes and byte strides on both sides, one element a thread).
+// Source and measured: copy kernels on sizes and byte strides of both sides, as ggml's cpy.
 #pragma once
 
 #include "src/cpu/gather/args.h"

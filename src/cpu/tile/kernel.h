@@ -1,4 +1,4 @@
-// Moves: a two-sided transpose: rows that are dense in dst, columns that are dense in src, in any batch.
+// Moves: transposes: rows that are dense in dst, columns that are dense in src, in any batch.
 // Applies when: dst's fastest modes (the row set) and src's fastest modes (the column set) are disjoint. Each set
 //   may be several modes, as long as it is one dense chain on its own side.
 // Task map: task t is (outer position, chunk of rows, band of columns), band fastest; inside it, tiles of tile_rows x

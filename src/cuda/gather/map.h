@@ -11,7 +11,7 @@ namespace restride::cuda {
 inline constexpr int kMaxGather = 128;
 inline constexpr int kGatherThreads = 256;  ///< of a block
 
-/// Modes of one walk, innermost first. Two-sided layouts have two walks over the same unit numbers, packed one after
+/// Modes of one walk, innermost first. Sides that share no modes have two walks over the same unit numbers, one behind
 /// the other: dst in [0, rank), src in [rank, rank + src_rank).
 struct GatherArgs {
   std::int64_t units = 0;

@@ -3,7 +3,7 @@
 // Thread map    unit number -> index tuple by division -> byte offsets; consecutive threads, consecutive units of dst.
 // Shared memory none.
 // Traffic       dst as coalesced as its innermost mode; src up to a sector a unit.
-// Source        the seeds' cpy/contiguous kernel on sizes and byte strides.
+// Source        copy kernels on sizes and byte strides, as ggml's cpy.
 #include "src/cuda/cast/cast.cuh"
 #include "src/cuda/device.cuh"
 #include "src/cuda/dispatch.cuh"

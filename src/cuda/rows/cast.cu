@@ -3,7 +3,7 @@
 // Thread map    consecutive threads, consecutive words of a row: as many units as fill 16 bytes on the wider side.
 // Shared memory none.
 // Traffic       every byte once each way; 16 bytes a lane on the wider side, one or two words a thread.
-// Source        the seeds' copy kernels with a cast; measured rows in bench/results.
+// Source        copy kernels on sizes and byte strides with a cast, as ggml's cpy; measured rows in bench/results.
 #include "src/cuda/cast/pairs.cuh"
 #include "src/cuda/dispatch.cuh"
 #include "src/cuda/rows/rows.h"

@@ -5,7 +5,7 @@
 // Traffic       every byte once each way; 16-byte stores on dst's boundaries, two aligned loads a word where src is
 //               aligned otherwise (the second hits L1). Where gaps lie between rows, their ends share sectors with
 //               them; L2 has to read those, and is asked to beforehand.
-// Source        the seeds' copy kernels; measured rows in bench/results.
+// Source        copy kernels on sizes and byte strides, as ggml's cpy; measured rows in bench/results.
 #include "src/cuda/device.cuh"
 #include "src/cuda/dispatch.cuh"
 #include "src/cuda/rows/rows.h"

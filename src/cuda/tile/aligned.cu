@@ -1,9 +1,9 @@
-// Moves         what tile moves, where every row of both sides lies on 16-byte words; converts any pair of dtypes.
+// Moves         two modes, one contiguous in each side, where every row lies on 16-byte words; converts all dtypes.
 // Applies when  pitches, offsets and addresses are multiples of 16 bytes; extents are any.
 // Thread map    256 threads a tile: load, 16 bytes a lane along src's rows; store, 16 bytes a lane, 8 x 4 lanes a warp.
 // Shared memory lines of 128 bytes, swizzled; see tile_stage_byte in src/cuda/tile/map.h. No bank conflicts.
 // Traffic       every byte once each way, 128 bytes of a row at least.
-// Source        the seeds' operator-transpose ladder, the lab's rung `vector`; measured rows in bench/results.
+// Source        the lab's rung `vector` (docs/lab.md); measured rows in bench/results.
 #include "src/cuda/dispatch.cuh"
 #include "src/cuda/tile/stage.cuh"
 #include "src/cuda/tile/tile.h"

@@ -3,9 +3,9 @@
 //               lie on words, aligned.cu or bulk.cu have the same tiles faster, registers.cu where those of dst do.
 // Thread map    256 threads a tile: load, 16 bytes a lane along src's rows; store, 16 bytes a lane, 8 x 4 lanes a warp.
 // Shared memory rows as they lie in src, pitch congruent to src's modulo 16; see src/cuda/tile/map.h. Without
-//               bank conflicts where the rows of dst start alike modulo 32 bytes; elsewhere up to four turns a read.
+//               bank conflicts where the rows of dst start alike modulo 32 bytes; elsewhere up to four cycles a read.
 // Traffic       every byte once each way, plus a halo of up to 31 bytes a row of dst when dst's rows are misaligned.
-// Source        the seeds' operator-transpose ladder; measured rows in bench/results.
+// Source        the ladder of transposes in docs/lab.md; measured rows in bench/results.
 #include "src/cuda/cast/pairs.cuh"
 #include "src/cuda/dispatch.cuh"
 #include "src/cuda/tile/load.cuh"
