@@ -43,8 +43,8 @@ inline constexpr int kModelDevice = -2;
 
 /// A thread pool of the caller's: `parallel(context, tasks, body, body_arg)` calls `body(body_arg, i)` once
 /// for every i in [0, tasks), on any threads, and returns when all are done. It must not throw. Where several
-/// threads copy with one executor, `parallel` is called by all of them at once. What is to be copied is claimed piece
-/// by piece by the tasks that run: one that the pool begins late finds nothing to do. A task needs 512 KiB of stack.
+/// threads copy with one executor, `parallel` is called by all of them at once. Tasks claim pieces of the copy until
+/// none is left: a task that the pool begins late finds nothing to do. A task needs 512 KiB of stack.
 /// Without a `parallel` the calling thread does all. Example: examples/own_pool.cc
 struct Executor {
   void (*parallel)(void* context, int tasks, void (*body)(void* body_arg, int task), void* body_arg) = nullptr;
@@ -52,21 +52,21 @@ struct Executor {
   int threads = 1;  ///< how many tasks it runs side by side; more than 4096 are never asked for
 };
 
-/// What a copy on the CPU asks of the kernel for a destination that has no pages yet, such as memory fresh from malloc,
-/// before it writes: whole pages inside the tensor only, and of tensors with gaps as long as a page only what lies
-/// between the gaps. A refusal by the kernel changes nothing. Memory that has its pages loses a little time by it.
+/// A copy on the CPU can ask the system for pages before it writes to a destination that has none yet, such as memory
+/// fresh from malloc. It asks for whole pages inside the tensor only, and for none inside gaps as long as a page. A
+/// refusal by the system changes nothing. Where the memory has its pages already, asking costs a little time.
 enum class FreshDestination : std::uint8_t {
   kOff,      ///< nothing: pages come one by one as they are written
-  kAdvise,   ///< huge pages where the kernel has some (MADV_HUGEPAGE)
+  kAdvise,   ///< huge pages where the system has some (MADV_HUGEPAGE)
   kPrefault  ///< the same, and all pages before the copy (MADV_POPULATE_WRITE), by all of its threads
 };
 
-/// What becomes of a copy's result. It decides up to which size it is left in the caches; past that it is written to
-/// memory at once, which is faster but makes the first look at it slower. On the CPU; it never changes the result.
+/// When a copy's result will be read. Results up to some size are left in the caches, larger ones are written to memory
+/// at once, which is faster but makes the first look slower; this sets the size. CPU only; the result is the same.
 enum class ResultUse : std::uint8_t {
   kUnknown,  ///< a quarter of the cache that a thread may use
   kSoon,     ///< it is read at once: half of that cache
-  kLater     ///< it is not: none but what is too small to matter
+  kLater     ///< it is read later: only results too small to matter
 };
 
 /// How to plan and to run; the default is right for almost everybody.
@@ -118,7 +118,7 @@ void copy(const Tensor& dst, const ConstTensor& src, const Options& options = {}
 /// constructed one, or one that was moved from, is empty, so that it can be a member that is assigned later.
 ///
 /// A plan fits any data pointers at least as aligned as promised to it. The default promise is nothing on the CPU,
-/// and on CUDA what the element needs: the largest power of two up to 16 that divides its size.
+/// and on CUDA the element's own alignment: the largest power of two up to 16 that divides its size.
 /// Cost: making one takes microseconds; running one adds tens of nanoseconds to the copy.
 class Plan {
  public:
@@ -134,7 +134,7 @@ class Plan {
 
   /// Runs on memory, on the executor or CUDA stream that the plan was made with.
   /// Never throws unless the plan is empty, allocates (but to start threads), prints, synchronises or clears another's
-  /// CUDA error. The caller promises what `copy` checks: alignment as promised, no overlap of dst and src. Device: on
+  /// CUDA error. The caller does the checks of `copy`: alignment as promised, no overlap of dst and src. Device: on
   /// CUDA the plan's, which is current only during the call; the stream must be one of it. Stack: on the CPU a run
   /// needs 512 KiB of the calling thread's. Returns 0, or the cudaError_t of the launch.
   int run(void* dst, const void* src) const;
@@ -158,7 +158,7 @@ class Plan {
   int cuda_device() const;  ///< the GPU's number; kModelDevice for a model; -1 on the CPU
   int threads() const;
 
-  /// Canonical form, choice, parameters, predicted bytes, sectors and time, and what lost and why.
+  /// Canonical form, choice, parameters, predicted bytes, sectors and time, and why others lost.
   std::string explain() const;
   /// One JSON object; `deserialize` makes the same plan from it, without executor and stream.
   /// Errors of `deserialize`: ParseError when the text is no plan or has more than 1 MiB, or its layouts, family,
@@ -170,7 +170,7 @@ class Plan {
 
   struct Impl;
   explicit Plan(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
-  /// What all of the above ask. Errors: ArgumentError when the plan is empty.
+  /// The state behind all of the above. Errors: ArgumentError when the plan is empty.
   const Impl& impl() const {
     if (impl_ == nullptr) throw_empty();
     return *impl_;

@@ -18,10 +18,10 @@ struct CudaDevice {
   int sm_count = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t l2_bytes = 0;
-  double copy_gbps = 0;  ///< what planning expects of a device-to-device copy, read + written, 10^9 bytes a second
+  double copy_gbps = 0;  ///< speed of a device-to-device copy for planning, read + written, 10^9 bytes a second
 };
 
-/// What the GPU part of the library found on this machine.
+/// The GPUs that the library found on this machine.
 struct CudaStatus {
   bool built = false;         ///< the library holds GPU code
   int runtime_version = 0;    ///< 13000 is CUDA 13.0; 0 when not built

@@ -52,7 +52,7 @@ typedef struct restride_side {
 #define RESTRIDE_SIDE_INIT \
   { sizeof(restride_side), NULL, RESTRIDE_F32, 0, 0, NULL }
 
-/* What the last call of this header that failed on this thread had to say; "" before the first. */
+/* The message of the last call of this header that failed on this thread; "" before the first. */
 RESTRIDE_API const char* restride_distributed_last_error(void);
 
 /* The ranks of an exchange, as one of them sees them. */
@@ -89,7 +89,7 @@ RESTRIDE_API restride_status restride_exchange_start(restride_exchange* exchange
                                                      const void* const* src);
 RESTRIDE_API restride_status restride_exchange_wait(restride_exchange* exchange);
 RESTRIDE_API void restride_exchange_destroy(restride_exchange* exchange);
-/* Writes what this rank does, as snprintf would: cut at `capacity`, its whole length in *length. */
+/* Writes the copies of this rank in words, as snprintf would: cut at `capacity`, its whole length in *length. */
 RESTRIDE_API restride_status restride_exchange_explain(const restride_exchange* exchange, char* buffer, size_t capacity,
                                                        size_t* length);
 

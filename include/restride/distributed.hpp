@@ -83,14 +83,14 @@ struct Distribution {
   friend bool operator==(const Distribution&, const Distribution&) = default;
 };
 
-/// Throws what is wrong with a distribution; the message names the axis or rank, and the remedy.
+/// Throws where a distribution is wrong; the message names the axis or rank, and the remedy.
 /// Errors: ArgumentError, ShapeError, RangeError.
 void validate(const Distribution& d);
 
 /// How many ranks there must be: the highest that is named, and one.
 int ranks_of(const Distribution& d);
 
-/// What a rank has: a region with splits over a grid (none where the rank is not in the grid), one a box with boxes.
+/// How many regions a rank has: 1 with splits over a grid (0 where the rank is not in it), one a box with boxes.
 int regions_of(const Distribution& d, int rank);
 
 /// The shape of one region of a rank: how many indices of each tensor axis it has.
@@ -137,7 +137,7 @@ struct Summary {
 /// Everything that must move for a tensor in one distribution to lie in another. Pure: needs no ranks, no memory, no
 /// MPI and no GPU, and says the same on every rank.
 ///
-/// Who sends what lies on several ranks of the source: a target rank that has an element itself keeps it; else it
+/// Who sends an element that several ranks of the source have: a target rank that has it itself keeps it; else it
 /// reads from its own replica of the source (ranks outside of the source's grid take turns), and with boxes from the
 /// owners in turns.
 /// Cost: making one, microseconds, and with boxes their number times its logarithm; a rank's pairs, the sum over the
@@ -157,9 +157,9 @@ class Exchange {
   Element wire_element() const noexcept;  ///< the smaller of the two: the sender or the receiver casts
   int ranks() const noexcept;             ///< how many there must be for both sides
 
-  /// What a rank sends, by ascending receiver, itself included.
+  /// The pairs that a rank sends, by ascending receiver, itself included.
   std::vector<Pair> sends(int rank) const;
-  /// What a rank receives, by ascending sender, itself included. The same pairs as the senders' say.
+  /// The pairs that a rank receives, by ascending sender, itself included. The same pairs as the senders' say.
   std::vector<Pair> receives(int rank) const;
   /// Cost: that of every rank's pairs.
   Summary summary() const;
@@ -203,7 +203,7 @@ class Posted {
   virtual void finish(Deadline deadline) = 0;
 };
 
-/// The ranks of an exchange, as one of them sees them: what an engine has to offer. `Threads` and `mpi` make some; a
+/// The ranks of an exchange, as one of them sees them: the interface of an engine. `Threads` and `mpi` make some; a
 /// program may bring its own. Used by one thread at a time.
 class Comm {
  public:
@@ -306,7 +306,7 @@ class Plan {
   void run(void* dst, const void* src);
   /// The same of several tensors. Not one more `run`: an array of pointers would be taken for one.
   void run_all(std::span<void* const> dst, std::span<const void* const> src);
-  /// `run` in two parts: what is on its way between them leaves the caller free to work. `src` stays as it is and
+  /// `run` in two parts: between them messages travel and the caller is free to work. `src` stays as it is and
   /// `dst` is unknown until `wait` returns.
   void start(void* dst, const void* src);
   void start_all(std::span<void* const> dst, std::span<const void* const> src);
@@ -319,7 +319,7 @@ class Plan {
   std::int64_t received_bytes() const noexcept;  ///< from other ranks
   int tensors() const noexcept;
   const Exchange& exchange(int tensor = 0) const;
-  /// The exchange in words, of each tensor, and what this rank does for it.
+  /// The exchange in words, of each tensor, and this rank's copies for it.
   std::string explain() const;
 
   struct Impl;

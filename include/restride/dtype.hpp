@@ -13,7 +13,7 @@
 
 namespace restride RESTRIDE_PUBLIC {
 
-/// What a cast may do with a dtype. `kBytes` elements are opaque: they move, they never convert.
+/// How a cast treats a dtype. `kBytes` elements are opaque: they move, they never convert.
 enum class DTypeKind : std::uint8_t { kBool, kUnsigned, kSigned, kFloat, kComplex, kBytes };
 
 // X(enumerator, name, size_bytes, kind)

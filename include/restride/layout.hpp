@@ -37,7 +37,7 @@ struct Mode {
   friend constexpr bool operator==(const Mode&, const Mode&) = default;
 };
 
-/// What a tensor may hold and span: more than any machine addresses, and small enough that sums of a few such sizes fit
+/// The most bytes of a tensor: more than any machine addresses, and small enough that sums of a few such sizes fit
 /// 64 bits.
 inline constexpr std::int64_t kMaxBytes = std::int64_t{1} << 60;
 
@@ -76,7 +76,7 @@ Layout contiguous(Element element, Extents extents);
 /// Errors: as `contiguous`, and ShapeError when the two lists differ in length.
 Layout strided(Element element, Extents extents, Extents strides_bytes, std::int64_t offset_bytes = 0);
 
-/// Throws what is wrong with a layout that was filled in by hand; see the invariants above.
+/// Throws where a layout that was filled in by hand breaks one of the invariants above.
 void validate(const Layout& layout);
 
 /// Byte range [first, last) touched by the layout relative to the data pointer; {0, 0} when empty.
@@ -105,7 +105,7 @@ Layout flip(const Layout& layout, int mode);
 /// Stretches extent-1 modes (stride becomes 0) and prepends modes, as numpy.broadcast_to.
 Layout broadcast_to(const Layout& layout, Extents extents);
 
-/// The same elements in the same C order under other extents. One extent may be -1: what is left.
+/// The same elements in the same C order under other extents. One extent may be -1: the rest.
 /// Errors: ShapeError when the counts differ, or when no strides describe it (then copy first); ArgumentError for
 /// extents that no layout has.
 Layout reshape(const Layout& layout, Extents extents);

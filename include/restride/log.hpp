@@ -1,4 +1,4 @@
-// A log of slow paths, off unless asked for: what was taken, and what to do about it.
+// A log of slow paths, off unless asked for: which path a copy took, and how to avoid it.
 #pragma once
 
 #include <restride/detail/visibility.hpp>
@@ -6,7 +6,7 @@
 namespace restride RESTRIDE_PUBLIC {
 
 /// Takes a line, which ends with a NUL and no newline and is gone after the call. Lines come one at a time, from any
-/// thread that copies or plans. It must not throw; what it copies itself is not logged, and it must not call `set_log`.
+/// thread that copies or plans. It must not throw; its own copies are not logged, and it must not call `set_log`.
 using LogSink = void (*)(void* context, const char* line);
 
 /// Sends the log to `sink`; null turns it off. After the call the sink of before is called no more. Without any call

@@ -3,8 +3,8 @@
 //     std::mdspan m(data, 64, 512);                     // or Kokkos::mdspan, or your own class
 //     restride::copy(restride::tensor(dst), restride::tensor(m));
 //
-// "Looks like" is StridedView below: data_handle(), rank(), extents().extent(r), stride(r) in elements. What counts is
-// memory: a view whose accessor computes its elements (std::linalg::scaled, an atomic accessor) is refused.
+// "Looks like" is StridedView below: data_handle(), rank(), extents().extent(r), stride(r) in elements. Elements
+// must lie in memory: a view whose accessor computes its elements (std::linalg::scaled, an atomic accessor) is refused.
 #pragma once
 
 #include <concepts>
@@ -21,7 +21,7 @@ namespace restride {
 
 namespace detail {
 
-/// What a view's handle, a plain pointer, points to.
+/// The type that a view's handle, a plain pointer, points to.
 template <class M>
 using Pointee = std::remove_pointer_t<std::remove_cvref_t<decltype(std::declval<const M&>().data_handle())>>;
 
@@ -62,8 +62,8 @@ concept ComputesItsElements = StridedSpan<M> && !kElementsAreMemory<M>;
 
 }  // namespace detail
 
-/// A strided view of memory with the members of std::mdspan. Its handle is a plain pointer, and its elements are what
-/// lies there: where it or its accessor names a `reference`, that is the handle's element's.
+/// A strided view of memory with the members of std::mdspan. Its handle is a plain pointer to its
+/// elements: where it or its accessor names a `reference`, that is a reference to such an element.
 template <class M>
 concept StridedView = detail::StridedSpan<M> && detail::kElementsAreMemory<M>;
 

@@ -10,7 +10,7 @@
 
 namespace restride RESTRIDE_PUBLIC {
 
-/// What was measured: for a machine (its instruction set or GPU, and the threads), two layouts and their alignment, the
+/// Measured times: for a machine (its instruction set or GPU, and the threads), two layouts and their alignment, the
 /// time of every candidate of the planner.
 ///
 /// Put one into Options::measurements and plans choose by it: a copy that is recorded takes the fastest candidate of
@@ -28,7 +28,7 @@ class Measurements {
   std::string to_json() const;
   static Measurements from_json(std::string_view text);
 
-  /// The same in a file; saving replaces it at once and whole. Errors: IoError, also of what is no regular file (pipes,
+  /// The same in a file; saving replaces it at once and whole. Errors: IoError, also of no regular file (pipes,
   /// devices) or has more than 64 MiB; ParseError.
   void save(const std::string& path) const;
   static Measurements load(const std::string& path);

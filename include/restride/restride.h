@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/* What a call came to. The values are those of restride::ErrorCode and never change. */
+/* How a call ended. The values are those of restride::ErrorCode and never change. */
 typedef enum restride_status {
   RESTRIDE_OK = 0,
   RESTRIDE_INVALID_ARGUMENT = 1, /* a value that no call accepts: NULL, a negative extent, a rank above 64 */
@@ -90,7 +90,7 @@ typedef struct restride_tensor {
 #define RESTRIDE_TENSOR_INIT \
   { sizeof(restride_tensor), NULL, RESTRIDE_F32, 0, NULL, NULL, 0, 0, 0 }
 
-/* A tensor with the lists that it points to: what the functions below make, so that nobody works out strides. 1 KiB; on
+/* A tensor with the lists that it points to. The functions below make it, so that nobody works out strides. 1 KiB; on
  * the stack is fine. Pass `&view.tensor` on. An assigned copy still points to the lists of the first. */
 typedef struct restride_view {
   size_t struct_size; /* sizeof(restride_view) */
@@ -123,7 +123,7 @@ typedef struct restride_executor {
 #define RESTRIDE_EXECUTOR_INIT \
   { sizeof(restride_executor), NULL, NULL, 1 }
 
-/* What a copy on the CPU asks of the kernel for a destination that has no pages yet: whole pages inside the tensor
+/* How a copy on the CPU asks the system for pages of a destination that has none yet: for whole pages inside the tensor
  * only. A refusal changes nothing. */
 typedef enum restride_fresh {
   RESTRIDE_FRESH_OFF = 0,
@@ -131,7 +131,7 @@ typedef enum restride_fresh {
   RESTRIDE_FRESH_PREFAULT = 2 /* the same, and all pages before the copy (MADV_POPULATE_WRITE) */
 } restride_fresh;
 
-/* What becomes of a result, which decides up to which size a CPU leaves it in the caches. */
+/* When a result will be read, which sets up to which size a CPU leaves it in the caches. */
 typedef enum restride_result {
   RESTRIDE_RESULT_UNKNOWN = 0, /* up to a quarter of the cache that a thread may use */
   RESTRIDE_RESULT_SOON = 1,    /* it is read at once: up to half */
@@ -173,7 +173,7 @@ RESTRIDE_API const char* restride_version(void);
 /* "ok", "invalid argument", ...: the words for a status; "unknown status" for other values. Static storage. */
 RESTRIDE_API const char* restride_status_name(restride_status status);
 
-/* What the last call that failed on this thread had to say: what is wrong and the remedy; "" before the first.
+/* The message of the last call that failed on this thread, with the remedy; "" before the first.
  * Valid until the next failing call on the same thread; long messages are cut at 1023 bytes. */
 RESTRIDE_API const char* restride_last_error(void);
 
@@ -190,7 +190,7 @@ RESTRIDE_API int64_t restride_dtype_size(int32_t dtype);
  * Errors: RESTRIDE_PARSE, and the message names what may have been meant. */
 RESTRIDE_API restride_status restride_dtype_parse(const char* name, int32_t* dtype, int64_t* element_bytes);
 
-/* "f32"; "b" for RESTRIDE_BYTES, "?" for what is no dtype. Static storage. */
+/* "f32"; "b" for RESTRIDE_BYTES, "?" for a value that is no dtype. Static storage. */
 RESTRIDE_API const char* restride_dtype_name(int32_t dtype);
 
 /* ---- Views. None touches memory: each fills *out, which RESTRIDE_VIEW_INIT has initialised, from `in` and leaves `in`
@@ -220,7 +220,7 @@ RESTRIDE_API restride_status restride_slice(restride_view* out, const restride_t
 /* Reverses a mode. */
 RESTRIDE_API restride_status restride_flip(restride_view* out, const restride_tensor* in, int32_t mode);
 
-/* The same elements in C order under other extents; one may be -1, which is what is left. Errors: RESTRIDE_SHAPE where
+/* The same elements in C order under other extents; one may be -1, which is the rest. Errors: RESTRIDE_SHAPE where
  * no strides describe it: then the `reshape` of restride_options pairs the two in one copy. */
 RESTRIDE_API restride_status restride_reshape(restride_view* out, const restride_tensor* in, const int64_t* extents,
                                               int32_t rank);
@@ -265,7 +265,7 @@ RESTRIDE_API restride_status restride_plan_create(restride_plan** plan, const re
 /* Runs a plan on memory. Never allocates (but to start threads), prints or synchronises. `options` NULL takes the
  * threads, stream and executor that the plan was made with; otherwise those of `options`.
  * Stack: on the CPU a run needs 512 KiB of the calling thread's.
- * The caller promises what restride_copy checks: alignment as promised, no overlap of dst and src.
+ * The caller does the checks of restride_copy: alignment as promised, no overlap of dst and src.
  * Errors: RESTRIDE_INVALID_ARGUMENT (NULL), RESTRIDE_DEVICE (the launch failed). */
 RESTRIDE_API restride_status restride_plan_run(const restride_plan* plan, void* dst, const void* src,
                                                const restride_options* options);
@@ -285,7 +285,7 @@ RESTRIDE_API void restride_plan_destroy(restride_plan* plan);
  * cut where it does not fit; *length (may be NULL) gets the length of the whole text without the NUL. `buffer` may be
  * NULL when capacity is 0. */
 
-/* Canonical form, choice, parameters, predicted bytes, sectors and time, and what lost and why. */
+/* Canonical form, choice, parameters, predicted bytes, sectors and time, and why others lost. */
 RESTRIDE_API restride_status restride_plan_explain(const restride_plan* plan, char* buffer, size_t capacity,
                                                    size_t* length);
 
