@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "src/cpu/families.h"
 #include "src/plan/trace.h"
@@ -11,7 +12,8 @@ namespace restride::cpu {
 
 /// Piece number `piece` of a prepared copy of `c`: a tile, a block, or some tasks that follow each other. A piece that
 /// the copy lacks counts as its last. Accesses are runs of bytes, as long as they lie side by side; a thread is the
-/// number of a run of src, so that what was read together is seen to be together. Vectors are not told.
+/// number of a run of src, so that what was read together is seen to be together. Lines that are prefetched meanwhile
+/// are those of a thread that moves all pieces.
 plan::Trace trace(const CpuArgs& args, const layout::Canonical& c, std::int64_t piece);
 
 // A family's pieces, by its arguments (<family>/trace.cc). `t` has the units' sizes and the piece that is asked for;
@@ -24,7 +26,18 @@ struct TraceBase {
     t.pieces = t.blocks = pieces;
     if (t.piece >= pieces) t.piece = pieces - 1;
   }
+  /// The line that byte `at` of src is in is prefetched.
+  void ask(std::int64_t at) const;
+  /// Runs of the tiles that begin at `tiles`, in the order of RunPrefetcher.
+  void ask_for_runs(const std::vector<std::int64_t>& tiles, const std::int64_t* offsets, std::int64_t runs,
+                    std::int64_t run_bytes, bool near) const;
 };
+
+/// Bytes of the vectors by which kernels store dense bytes, in the instruction set that this machine runs them with.
+std::int32_t store_vector_bytes() noexcept;
+/// "into the first cache": where prefetch_line puts a line.
+inline const char* cache_of(bool near) { return near ? "into the first cache" : "into the second cache"; }
+
 void trace_run(const RunArgs& a, const TraceBase& on);
 void trace_rows(const RowsArgs& a, const TraceBase& on);
 void trace_tiles(const TileArgs& a, const TraceBase& on);

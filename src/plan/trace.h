@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -45,6 +46,11 @@ class Trace {
   std::int64_t units_of_piece = 0;  ///< more than `units` where not all are told
   std::vector<Access> accesses;
   std::vector<UnitWay> units;
+  /// On the CPU, bytes of the vectors by which dst is stored, but for ends; 0 where that is not told.
+  std::int32_t vector_bytes = 0;
+  bool past_caches = false;         ///< whole lines of dst are written past the caches
+  std::vector<std::int64_t> ahead;  ///< lines of src that are prefetched while the piece is moved, in that order
+  std::string ahead_is;             ///< what they are, and where they go; empty where the kernel prefetches nothing
 
   /// A load into registers.
   void load(std::int32_t step, std::int32_t thread, std::int64_t src, std::int64_t bytes) {

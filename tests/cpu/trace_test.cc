@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -82,6 +83,60 @@ TEST(CpuTrace, OfPlansThatStreamMovesEveryUnitOnce) {
                             [&](std::int64_t piece) { return cpu::trace(streamed->cpu, streamed->canonical, piece); });
     if (testing::Test::HasFatalFailure()) return;
   }
+}
+
+/// Lines of src that a piece loads.
+std::set<std::int64_t> lines_of(const plan::Trace& t) {
+  std::set<std::int64_t> out;
+  for (const plan::Access& a : t.accesses)
+    if (a.space == plan::Space::kSrc)
+      for (std::int64_t at = a.at / 64; at <= (a.at + a.bytes - 1) / 64; ++at) out.insert(at * 64);
+  return out;
+}
+
+TEST(CpuTrace, OfATileAsksForTheRowsOfTheNextOne) {
+  const Plan plan = made("f32 (300,517)", "f32 (300,517):(1,300)", "tile/units");
+  const Plan::Impl& p = plan.impl();
+  const auto tile = [&](std::int64_t n) { return cpu::trace(p.cpu, p.canonical, n); };
+  const std::int64_t tiles = tile(0).pieces;
+  std::set<std::int64_t> known = lines_of(tile(0));  // loaded, or asked for; odd rows may be asked for two tiles before
+  for (std::int64_t n = 0; n + 1 < tiles; ++n) {
+    const plan::Trace t = tile(n);
+    EXPECT_NE(t.ahead_is.find("rows of the next tile"), std::string::npos);
+    known.insert(t.ahead.begin(), t.ahead.end());
+    std::set<std::int64_t> soon = lines_of(tile(n + 1));
+    if (n > 0) {
+      // The last line of a row that starts inside one is left to the machine.
+      for (const std::int64_t line : soon)
+        EXPECT_TRUE(known.contains(line) || known.contains(line - 64)) << n << ": line " << line;
+    }
+    known.merge(std::set(soon));
+    if (n + 2 < tiles) soon.merge(lines_of(tile(n + 2)));
+    // Rows that start inside a line are asked for from the next line on, and may have one more at their end.
+    for (const std::int64_t line : t.ahead)
+      EXPECT_TRUE(soon.contains(line) || soon.contains(line - 64)) << n << ": line " << line;
+  }
+  EXPECT_TRUE(tile(INT64_MAX).ahead.empty()) << "behind the last tile there is nothing";
+}
+
+TEST(CpuTrace, AsksForLinesOfSrcOnlyAndSaysWhatTheyAre) {
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(std::string(c.kernel) + ": " + c.dst + " from " + c.src);
+    const Plan plan = made(c.dst, c.src, c.kernel);
+    plan::Decision decision = plan.impl().decision;
+    for (const std::int64_t stream : {0, 1}) {
+      for (plan::Param& param : decision.chosen.params)
+        if (param.id == plan::ParamId::kStream) param.value = stream;
+      const auto p = api::with_decision(plan.impl(), decision);
+      const auto [first, last] = byte_range(p->src);
+      const plan::Trace t = cpu::trace(p->cpu, p->canonical, 0);
+      EXPECT_TRUE(t.ahead.empty() || !t.ahead_is.empty());
+      for (const std::int64_t line : t.ahead)
+        EXPECT_TRUE(line + 64 > first - 64 && line < last + 64 && line % 64 == 0) << line;
+      EXPECT_TRUE(t.vector_bytes == 0 || t.vector_bytes == cpu::store_vector_bytes());
+    }
+  }
+  EXPECT_TRUE(std::set({16, 32, 64}).contains(cpu::store_vector_bytes()));
 }
 
 TEST(CpuTrace, OfNothingHasNoPieces) {

@@ -71,6 +71,9 @@ def expect_the_same(visit, report):
         if report["device"] == "cuda":
             for name in ("lines", "accesses"):
                 assert dom.figure(f"{side}.{name}") == str(piece[side][name])
+    if piece.get("prefetched", {}).get("lines"):
+        assert dom.figure("prefetched.lines") == str(piece["prefetched"]["lines"])
+        assert dom.figure("prefetched.is") == piece["prefetched"]["is"]
     for stage in ("stage_written", "stage_read"):
         if stage in piece and dom.having("data-figure", f"{stage}.cycles"):
             assert dom.figure(f"{stage}.cycles") == str(piece[stage]["cycles"])

@@ -167,7 +167,12 @@ std::string way_words(const plan::Candidate& k, const plan::Trace& t, const Figu
                : "Nothing is staged. ";
     if (k.get(plan::ParamId::kStream) == 1)
       out += "Whole lines of dst go past the caches (stream=1), so that memory need not read them before. ";
-    if (k.get(plan::ParamId::kNear) == 1)
+    if (t.vector_bytes > 0)
+      out += fmt::format("Dst is stored by vectors of {} bytes, those of this machine's instruction set. ",
+                         t.vector_bytes);
+    if (!t.ahead_is.empty())
+      out += fmt::format("Prefetched meanwhile: {}. ", t.ahead_is);
+    else if (k.get(plan::ParamId::kNear) == 1)
       out += "What comes next of src is prefetched into the first cache, a few KiB ahead (near=1). ";
   }
   out += fmt::format("Of the memory that is touched {:.0f} % are used on src's side and {:.0f} % on dst's.",
@@ -265,6 +270,7 @@ std::vector<Drawing> drawings(const Explained& e, std::size_t most_rows) {
   out.push_back(memory_drawing(t, f, grain, plan::Space::kSrc, most_rows));
   for (Drawing& d : stage_drawings(t, f, grain)) out.push_back(std::move(d));
   out.push_back(memory_drawing(t, f, grain, plan::Space::kDst, most_rows));
+  for (Drawing& d : ahead_drawings(t, most_rows)) out.push_back(std::move(d));
   out.push_back(order_drawing(p.canonical, t.piece, [&](std::int64_t n) { return trace_of(e.plan, n); }));
   return out;
 }

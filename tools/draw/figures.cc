@@ -153,6 +153,11 @@ nlohmann::ordered_json to_json(const plan::Trace& t, const Figures& f) {
                              {"src", side(f.src)},
                              {"dst", side(f.dst)},
                              {"stage_bytes", f.stage_bytes}};
+  if (t.vector_bytes > 0) out["vector_bytes"] = t.vector_bytes;
+  if (!t.ahead_is.empty()) {
+    const std::unordered_set<std::int64_t> lines(t.ahead.begin(), t.ahead.end());
+    out["prefetched"] = {{"lines", lines.size()}, {"is", t.ahead_is}};
+  }
   if (f.put.least > 0) out["stage_written"] = banks(f.put);
   if (f.taken.least > 0) out["stage_read"] = banks(f.taken);
   return out;

@@ -114,6 +114,20 @@ std::vector<Row> some_rows(const std::vector<Row>& all, std::size_t most) {
   return out;
 }
 
+/// Strokes between the vectors by which a store leaves: on lines where it goes past the caches, else from its start.
+template <class X>
+void vector_strokes(const plan::Trace& t, std::int64_t first, std::int64_t end, const X& x_of, double y, Markup& m) {
+  if (t.vector_bytes == 0) return;
+  std::string path;
+  for (const plan::Access& a : t.accesses) {
+    if (a.space != plan::Space::kDst || !a.store || a.at >= end || a.at + a.bytes <= first) continue;
+    const std::int64_t from = t.past_caches ? floor_to(a.at, t.vector_bytes) : a.at;
+    for (std::int64_t v = from + t.vector_bytes; v < a.at + a.bytes; v += t.vector_bytes)
+      if (v > first && v < end) path += fmt::format("M{} {}v{}", number(x_of(v)), number(y), number(kCell));
+  }
+  if (!path.empty()) m.leaf("path", {{"class", "way"}, {"d", path}});
+}
+
 std::string side_words(plan::Space space, const Grain& grain) {
   if (space == plan::Space::kStage) return "stage";
   return fmt::format("{} {}", space == plan::Space::kSrc ? "src, read in" : "dst, written in",
@@ -168,7 +182,10 @@ Drawing memory_drawing(const plan::Trace& t, const Figures& f, const Grain& grai
                                is_src ? "load" : "store", one.warp, is.bytes, is.sectors));
     else if (!grain.gpu)
       m.leaf("text", {{"class", "note"}, {"x", 0}, {"y", 46}},
-             "numbers and colours are runs of src, in the order read");
+             !is_src && t.vector_bytes > 0
+                 ? fmt::format("numbers and colours are runs of src; strokes part vectors of {} bytes{}",
+                               t.vector_bytes, t.past_caches ? ", whole lines go past the caches" : "")
+                 : "numbers and colours are runs of src, in the order read");
   } else {
     m.leaf("text", {{"class", "note"}, {"x", 0}, {"y", 31}},
            fmt::format("{} bytes in the caches; numbers are the runs of src that lie there", f.stage_bytes));
@@ -200,6 +217,7 @@ Drawing memory_drawing(const plan::Trace& t, const Figures& f, const Grain& grai
         m.leaf("text",
                {{"class", grain.gpu && !c.first ? "tiny mid" : "tiny mid on"}, {"x", x + w / 2}, {"y", y + 9.6}}, who);
     }
+    if (space == plan::Space::kDst) vector_strokes(t, row.at, row.end, x_of, y, m);
     // Sectors and lines as one path each, and a stroke across bytes of them that no unit uses.
     const auto box = [&](std::int64_t from, std::int64_t bytes) {
       const std::string wide = number(static_cast<double>(bytes) * scale);

@@ -27,6 +27,10 @@ Drawing memory_drawing(const plan::Trace& t, const Figures& f, const Grain& grai
 /// the CPU the stage as it is filled. Empty where the kernel has registers alone.
 std::vector<Drawing> stage_drawings(const plan::Trace& t, const Figures& f, const Grain& grain);
 
+/// Lines of src that are prefetched while the piece is moved, in the order in which they are asked for. Empty where the
+/// kernel prefetches none.
+std::vector<Drawing> ahead_drawings(const plan::Trace& t, std::size_t most_rows = 16);
+
 /// Where pieces lie in the tensor, and the order in which they are walked. `trace(n)` tells piece n.
 Drawing order_drawing(const layout::Canonical& c, std::int64_t piece,
                       const std::function<plan::Trace(std::int64_t)>& trace);

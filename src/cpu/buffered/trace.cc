@@ -46,6 +46,7 @@ void trace_buffered(const BufferedArgs& a, const TraceBase& on) {
       }
     }
   if (!a.stream) return;
+  t.vector_bytes = store_vector_bytes();
   std::int64_t pitch = a.dst_unit;
   for (int i = 0; i < b.dst_run.size; ++i) pitch *= b.modes[b.dst_run.modes[i]].points;
   const std::int64_t run_units = shape.points(b.dst_run);

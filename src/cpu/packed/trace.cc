@@ -1,7 +1,10 @@
 // What packed/staged does: a tile's runs of src into the stage, or read in place, and its runs of dst out of it.
+#include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "src/cpu/packed/inside.h"
+#include "src/cpu/simd/tile_prefetch-inl.h"
 #include "src/cpu/trace.h"
 
 namespace restride::cpu {
@@ -9,6 +12,7 @@ namespace restride::cpu {
 void trace_packed(const PackedArgs& a, const TraceBase& on) {
   plan::Trace& t = on.t;
   on.set_pieces(a.tasks);
+  t.vector_bytes = store_vector_bytes();
   const NestCursor at(a.nest, t.piece);
   const auto runs = std::make_unique<TileRuns>();
   runs->lay_out(a, TileRuns::points_at(a, at));
@@ -30,6 +34,20 @@ void trace_packed(const PackedArgs& a, const TraceBase& on) {
     for (std::int64_t u = 0; u < runs->dst_run(); ++u)
       t.unit_staged(number, to + u * a.dst_unit, places[static_cast<std::size_t>(r * runs->dst_run() + u)]);
   }
+  // Tiles that follow each other as one run are prefetched some KiB ahead instead.
+  const std::int64_t step = a.nest.rank() > 0 ? a.nest[0].src_stride : 0;
+  if (a.near && runs->src_runs() == 1 && step == runs->src_run_bytes()) {
+    t.ahead_is = "src goes on from tile to tile, and is prefetched some KiB ahead, into the first cache";
+    return;
+  }
+  std::vector<std::int64_t> tiles;
+  const std::int64_t group = std::max<std::int64_t>(HWY_NAMESPACE::RunPrefetcher::kStreams / runs->src_runs(), 1);
+  NestCursor next(a.nest, t.piece);
+  for (std::int64_t n = t.piece + 1; n < std::min(t.piece + 1 + group, a.tasks); ++n) {
+    next.next();
+    tiles.push_back(on.src + next.src());
+  }
+  on.ask_for_runs(tiles, runs->src_offsets(), runs->src_runs(), runs->src_run_bytes(), a.near);
 }
 
 }  // namespace restride::cpu

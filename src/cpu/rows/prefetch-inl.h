@@ -33,6 +33,8 @@ inline std::int64_t near_rows_ahead(std::int64_t bytes) noexcept {
 /// of the row. And where rows do not join in dst, the lines that they share there with others are read, too.
 class RowPrefetcher {
  public:
+  static constexpr std::int64_t kMostFarBytes = 1024;  ///< of a row, into the second cache
+
   RowPrefetcher(const RowsArgs& a, const std::uint8_t* dst, const std::uint8_t* src) noexcept
       : a_(a),
         dst_(dst),
@@ -64,8 +66,6 @@ class RowPrefetcher {
   }
 
  private:
-  static constexpr std::int64_t kMostFarBytes = 1024;
-
   /// Bytes of src that a row lies in.
   std::int64_t span(std::int64_t units) const noexcept { return (units - 1) * stride_ + a_.src_unit; }
   /// The line that an edge of a row is inside of.

@@ -9,6 +9,7 @@ void trace_run(const RunArgs& a, const TraceBase& on) {
   constexpr std::int64_t kPieceBytes = 1024, kLineBytes = 64;
   const std::int64_t each = std::max<std::int64_t>(kPieceBytes / a.dst_unit, 1);
   on.t.piece_is = "run";
+  if (a.stream) on.t.vector_bytes = store_vector_bytes();  // else memcpy or the conversion stores
   on.set_pieces((a.tasks + each - 1) / each);
   const std::int64_t first = on.t.piece * each, last = std::min(first + each, a.tasks);
   const std::int64_t line = std::max<std::int64_t>(kLineBytes / a.dst_unit, 1);

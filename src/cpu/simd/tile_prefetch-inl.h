@@ -24,6 +24,8 @@ namespace HWY_NAMESPACE {
 /// speed of several: so some runs of the next tile, or the next tiles where one has fewer, are prefetched side by side.
 class RunPrefetcher {
  public:
+  static constexpr std::int64_t kStreams = 8;  ///< places that are prefetched side by side
+
   RunPrefetcher(const CommonArgs& a, const Nest& nest, const std::uint8_t* src, std::int64_t begin,
                 std::int64_t end) noexcept
       : src_(src),
@@ -78,7 +80,6 @@ class RunPrefetcher {
   }
 
  private:
-  static constexpr std::int64_t kStreams = 8;
   static constexpr std::int64_t kAheadBytes = 6144;  ///< most of them wait in the first cache
 
   /// The line of each stream that byte `at` is in.

@@ -1,6 +1,7 @@
 // What the kernels of tile do: a tile of the walk that they share, its rows read (into a stage, or in place), its
 // columns written.
 #include <algorithm>
+#include <string>
 #include <vector>
 
 // The walk is compiled here for one instruction set; it has no vectors.
@@ -26,6 +27,33 @@ std::int64_t tiles_of(const TileArgs& a) {
   return a.nest.points() * down * across;
 }
 
+/// The lines that TilePrefetcher asks for while the tile in front is moved, in its order.
+void ask_for_rows(const TileArgs& a, const HWY_NAMESPACE::TileQueue& queue, const std::uint8_t* base,
+                  const TraceBase& on) {
+  constexpr std::int64_t kLineBytes = 64;
+  const HWY_NAMESPACE::TilePlace* even = queue.ahead(1);
+  if (even == nullptr) return;
+  const HWY_NAMESPACE::TilePlace* odd = a.odd_ahead ? queue.ahead(2) : even;
+  if (odd == nullptr || odd->rows != even->rows) odd = even;
+  const std::int64_t row_bytes = even->cols * a.src_unit;
+  const auto row = [&](std::int64_t r) {
+    const HWY_NAMESPACE::TilePlace& t = r % 2 != 0 ? *odd : *even;
+    return on.src + (t.src - base) + (t.first_col == 0 ? 0 : kLineBytes - 1) + t.row_offsets[r];
+  };
+  const bool side_by_side = HWY_NAMESPACE::prefetched_side_by_side(a, *even);
+  const bool whole = even->first_col == 0 || odd->first_col == 0 || row_bytes % kLineBytes != 0;
+  const std::int64_t last = row_bytes / kLineBytes * kLineBytes - (whole ? 0 : kLineBytes);
+  for (std::int64_t r = 0; r < even->rows; r += side_by_side ? kSideBySide : 1) {
+    if (!side_by_side)
+      for (std::int64_t i = 0; i < row_bytes; i += kLineBytes) on.ask(row(r) + i);
+    for (std::int64_t i = 0; side_by_side && i <= last; i += kLineBytes)
+      for (std::int64_t k = r; k < std::min(r + kSideBySide, even->rows); ++k) on.ask(row(k) + i);
+  }
+  on.t.ahead_is = std::string("rows of the next tile, ") + (odd != even ? "odd ones of the one behind it, " : "") +
+                  (side_by_side ? "a line of each of eight rows in turn, " : "row by row, ") +
+                  cache_of(a.near || side_by_side);
+}
+
 }  // namespace
 
 void trace_tiles(const TileArgs& a, const TraceBase& on) {
@@ -33,16 +61,18 @@ void trace_tiles(const TileArgs& a, const TraceBase& on) {
   on.set_pieces(tiles_of(a));
   std::uint8_t* const base = far_from_null();
   // Tasks before the piece's have as many tiles each as the walk says; they are walked, too.
-  HWY_NAMESPACE::TileWalk walk(a, base, base, 0, a.tasks);
-  HWY_NAMESPACE::TilePlace tile;
-  for (std::int64_t n = 0; n <= t.piece; ++n)
-    if (!walk.next(&tile)) return;
+  HWY_NAMESPACE::TileQueue queue(a, base, base, 0, a.tasks);
+  for (std::int64_t n = 0; n < t.piece; ++n) queue.pop();
+  if (queue.empty()) return;
+  const HWY_NAMESPACE::TilePlace& tile = queue.front();
   const bool records = a.record.bytes != 0, staged = a.source == Source::kStaged || a.cast_run != nullptr;
   const int part = records ? a.record.unit_bytes : a.dst_unit, parts = a.dst_unit / part;
   if (records) t.src_unit = t.dst_unit = part;
   // Casts convert on the way into the stage; records lie there in their cells.
   const std::int64_t stage_unit = records ? a.src_unit : a.dst_unit;
   const std::int64_t row_bytes = (tile.cols - 1) * a.src_unit + (records ? a.dst_unit : a.src_unit);
+  ask_for_rows(a, queue, base, on);
+  if (!records) t.vector_bytes = store_vector_bytes();
   const std::int64_t src = on.src + (tile.src - base), dst = on.dst + (tile.dst - base);
   for (std::int64_t r = 0; r < tile.rows; ++r) {
     const auto number = static_cast<std::int32_t>(r);

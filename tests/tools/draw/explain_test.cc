@@ -59,6 +59,10 @@ void expect_drawn(const Plan& plan) {
   EXPECT_EQ(drawn(html, "src.used_bytes"), piece["src"]["used_bytes"].dump());
   EXPECT_EQ(drawn(html, "dst.used_bytes"), piece["dst"]["used_bytes"].dump());
   EXPECT_EQ(drawn(html, "of"), piece["of"].dump());
+  if (piece.contains("prefetched") && piece["prefetched"]["lines"] > 0) {
+    EXPECT_EQ(drawn(html, "prefetched.lines"), piece["prefetched"]["lines"].dump());
+    EXPECT_EQ(drawn(html, "prefetched.is"), piece["prefetched"]["is"].get<std::string>());
+  }
   if (piece.contains("stage_read")) {
     EXPECT_EQ(drawn(html, "stage_read.cycles"), piece["stage_read"]["cycles"].dump());
   }
