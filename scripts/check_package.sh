@@ -25,9 +25,10 @@ else
   nice cmake --build --preset package -j "${JOBS:-$(nproc)}"
   cpack --preset package
 fi
-deb=$(find "$packages" -maxdepth 1 -name 'restride_*.deb' | grep .) || die "there is no .deb"
-tgz=$(find "$packages" -maxdepth 1 -name 'restride-*.tar.gz' | grep .) || die "there is no .tar.gz"
+deb=$(find "$packages/" -maxdepth 1 -name 'restride_*.deb' | grep .) || die "there is no .deb"
+tgz=$(find "$packages/" -maxdepth 1 -name 'restride-*.tar.gz' | grep .) || die "there is no .tar.gz"
 dpkg-deb --info "$deb"
+if dpkg-deb --field "$deb" Depends | grep -E 'mpi|mpich'; then die "the package asks for an MPI, which few need"; fi
 
 bare=$(mktemp -d "${TMPDIR:-/tmp}/restride_bare.XXXXXX")
 chmod 755 "$bare"  # apt fetches as a user of its own
