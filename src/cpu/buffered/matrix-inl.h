@@ -7,11 +7,11 @@
 
 #include <hwy/highway.h>
 
-#if defined(RESTRIDE_KERNELS_CPU_CHAINS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef RESTRIDE_KERNELS_CPU_CHAINS_INL_H_
-#undef RESTRIDE_KERNELS_CPU_CHAINS_INL_H_
+#if defined(RESTRIDE_CPU_BUFFERED_MATRIX_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RESTRIDE_CPU_BUFFERED_MATRIX_INL_H_
+#undef RESTRIDE_CPU_BUFFERED_MATRIX_INL_H_
 #else
-#define RESTRIDE_KERNELS_CPU_CHAINS_INL_H_
+#define RESTRIDE_CPU_BUFFERED_MATRIX_INL_H_
 #endif
 
 #include "src/cpu/simd/transpose-inl.h"

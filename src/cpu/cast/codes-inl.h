@@ -1,10 +1,10 @@
 // Vectors of float and of the codes of narrow floats, lane by lane: base/small_float.h for a whole vector at once, and
 // the packing of several vectors of codes into one. widen-inl.h and narrow-inl.h build casts from it.
-#if defined(RESTRIDE_KERNELS_CPU_CAST_CODES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef RESTRIDE_KERNELS_CPU_CAST_CODES_INL_H_
-#undef RESTRIDE_KERNELS_CPU_CAST_CODES_INL_H_
+#if defined(RESTRIDE_CPU_CAST_CODES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RESTRIDE_CPU_CAST_CODES_INL_H_
+#undef RESTRIDE_CPU_CAST_CODES_INL_H_
 #else
-#define RESTRIDE_KERNELS_CPU_CAST_CODES_INL_H_
+#define RESTRIDE_CPU_CAST_CODES_INL_H_
 #endif
 
 #include <array>

@@ -1,9 +1,9 @@
 // Casts of integers and bool among themselves: bits that are kept, cut off, or added in front.
-#if defined(RESTRIDE_KERNELS_CPU_CAST_INTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef RESTRIDE_KERNELS_CPU_CAST_INTS_INL_H_
-#undef RESTRIDE_KERNELS_CPU_CAST_INTS_INL_H_
+#if defined(RESTRIDE_CPU_CAST_INTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RESTRIDE_CPU_CAST_INTS_INL_H_
+#undef RESTRIDE_CPU_CAST_INTS_INL_H_
 #else
-#define RESTRIDE_KERNELS_CPU_CAST_INTS_INL_H_
+#define RESTRIDE_CPU_CAST_INTS_INL_H_
 #endif
 
 #include <cstddef>

@@ -1,11 +1,11 @@
 // The second half of a cast through float: `Narrow<Dst>::store` writes N floats as base::convert would write each; the
 // 8-bit elements and bf16 also take several vectors at once, which fill a whole one.
 // Pointers need no alignment; they are typed for width only.
-#if defined(RESTRIDE_KERNELS_CPU_CAST_NARROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef RESTRIDE_KERNELS_CPU_CAST_NARROW_INL_H_
-#undef RESTRIDE_KERNELS_CPU_CAST_NARROW_INL_H_
+#if defined(RESTRIDE_CPU_CAST_NARROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RESTRIDE_CPU_CAST_NARROW_INL_H_
+#undef RESTRIDE_CPU_CAST_NARROW_INL_H_
 #else
-#define RESTRIDE_KERNELS_CPU_CAST_NARROW_INL_H_
+#define RESTRIDE_CPU_CAST_NARROW_INL_H_
 #endif
 
 #include <cstdint>

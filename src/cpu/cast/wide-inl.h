@@ -1,10 +1,10 @@
 // Vectors of doubles and of 32- and 64-bit integers, lane by lane: the steps of casts that a float has no room for.
 // x86 converts 64-bit integers from AVX-512 on; elsewhere they are taken in halves.
-#if defined(RESTRIDE_KERNELS_CPU_CAST_WIDE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef RESTRIDE_KERNELS_CPU_CAST_WIDE_INL_H_
-#undef RESTRIDE_KERNELS_CPU_CAST_WIDE_INL_H_
+#if defined(RESTRIDE_CPU_CAST_WIDE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RESTRIDE_CPU_CAST_WIDE_INL_H_
+#undef RESTRIDE_CPU_CAST_WIDE_INL_H_
 #else
-#define RESTRIDE_KERNELS_CPU_CAST_WIDE_INL_H_
+#define RESTRIDE_CPU_CAST_WIDE_INL_H_
 #endif
 
 #include <cstdint>

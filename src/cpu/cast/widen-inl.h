@@ -3,11 +3,11 @@
 // Elements of up to 2 bytes are exact in a float; wider ones are rounded to the nearest, once. `WidenToOdd` reads those
 // for what rounds once more: it loses nothing that the second rounding looks at.
 // Pointers need no alignment; they are typed for width only.
-#if defined(RESTRIDE_KERNELS_CPU_CAST_WIDEN_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef RESTRIDE_KERNELS_CPU_CAST_WIDEN_INL_H_
-#undef RESTRIDE_KERNELS_CPU_CAST_WIDEN_INL_H_
+#if defined(RESTRIDE_CPU_CAST_WIDEN_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RESTRIDE_CPU_CAST_WIDEN_INL_H_
+#undef RESTRIDE_CPU_CAST_WIDEN_INL_H_
 #else
-#define RESTRIDE_KERNELS_CPU_CAST_WIDEN_INL_H_
+#define RESTRIDE_CPU_CAST_WIDEN_INL_H_
 #endif
 
 #include <cstdint>

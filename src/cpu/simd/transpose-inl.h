@@ -14,11 +14,11 @@
 
 #include <hwy/highway.h>
 
-#if defined(RESTRIDE_KERNELS_CPU_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef RESTRIDE_KERNELS_CPU_TRANSPOSE_INL_H_
-#undef RESTRIDE_KERNELS_CPU_TRANSPOSE_INL_H_
+#if defined(RESTRIDE_CPU_SIMD_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RESTRIDE_CPU_SIMD_TRANSPOSE_INL_H_
+#undef RESTRIDE_CPU_SIMD_TRANSPOSE_INL_H_
 #else
-#define RESTRIDE_KERNELS_CPU_TRANSPOSE_INL_H_
+#define RESTRIDE_CPU_SIMD_TRANSPOSE_INL_H_
 #endif
 
 // Lambdas do not inherit always_inline; without it every column of a block costs a call.
