@@ -250,15 +250,18 @@ def python_text(text):
 
 def python_pages(root):
     compiled = c_docstrings(root)
-    return {"reference/python.md": module_page(root, "restride", ["_copies.py", "_core.pyi", "_bench.py", "_info.py"], compiled),
-            "reference/python-torch.md": module_page(root, "restride.torch", ["torch.py"], compiled)}
+    pages = {"reference/python.md": module_page(root, "restride", ["_copies.py", "_core.pyi", "_bench.py", "_info.py"], compiled)}
+    for path in sorted((root / "python/restride").glob("[a-z]*.py")):
+        pages[f"reference/python-{path.stem}.md"] = module_page(root, f"restride.{path.stem}", [path.name], compiled)
+    return pages
 
 
 def module_page(root, module, sources, compiled):
     package = root / "python/restride"
     own = package / ("__init__.py" if module == "restride" else sources[0])
     tree = ast.parse(own.read_text())
-    public = next((ast.literal_eval(n.value) for n in tree.body if isinstance(n, ast.Assign) and n.targets[0].id == "__all__"), None)
+    public = next((ast.literal_eval(n.value) for n in tree.body
+                   if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name) and n.targets[0].id == "__all__"), None)
     out = [f"# Python: {module}\n", python_text(ast.get_docstring(tree) or "") + "\n"]
     for source in sources:
         for node in ast.parse((package / source).read_text()).body:

@@ -192,8 +192,11 @@ def main():
     families = sorted(f for f in site.files if re.fullmatch(r"src/(cpu|cuda)/\w+/README\.md", f))
     pages = [name for name in PAGES if name.endswith(".md")] + families
     pages += sorted(f for f in site.files if f.startswith("docs/") and f.endswith(".md") and f not in PAGES)
+    sections = (HERE / "mkdocs.yml").read_text()
     for name in pages:
         site.page(name)
+        if name.startswith("docs/") and not re.search(rf"[\[ ]{re.escape(site.place(name))}[,\]]", sections):
+            raise SystemExit(f"{name} is in no section of scripts/site/mkdocs.yml: list it there, under nav")
     for name in sorted(f for f in site.files if re.fullmatch(r"src/(cpu|cuda)/\w+/\w+\.svg", f)):
         place = site.out / site.place(name)
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -205,14 +208,12 @@ def main():
         references.update(reference.header_pages(args.doxygen_xml, ROOT))
     for place, text in references.items():
         site.write(place, site.rewritten("docs/x", text, place))
-    extra = {"results": [], "lab": []}
     if args.restride:
         write_pages_of_the_command(site, args.restride)
         written_list(site, "results", "# Results as pages\n\nMade by `restride bench --from` of the committed result files: who "
                      "wins which layout, the worst first, noise, and the JSON of each.\n")
         written_list(site, "drawn", "# Copies, drawn\n\nMade by `restride explain --html`, for the model of a GPU and for the CPU "
                      "that built this site. The command draws any copy, also of your files.\n")
-        extra = {"results": ["results/index.md"], "lab": []}
         lab = site.out / "lab.md"
         lab.write_text(lab.read_text().replace("\n\n", "\n\n[The ladder as a page, with each rung's drawing](lab-ladder.html).\n\n", 1))
     done = set()
@@ -228,10 +229,10 @@ def main():
     titles = [t for t in titles if t[0].startswith("C++")] + [t for t in titles if not t[0].startswith("C++")]
     listed = "\n".join(f"      - \"{title}\": {place}" for title, place in titles + [("The command", "reference/command.md")])
     nav = nav.replace(" REFERENCE", "\n" + listed)
-    how = ["architecture.md"] + (["drawn/index.md"] if args.restride else [])
+    how = ["architecture.md", site.place("src/distributed/README.md")] + (["drawn/index.md"] if args.restride else [])
     how += ["{%s: [%s]}" % (title, ", ".join(site.place(f) for f in families if f.startswith(f"src/{engine}/")))
             for engine, title in (("cpu", "Families on CPUs"), ("cuda", "Families on GPUs"))]
-    nav = nav.replace(" HOW", " [" + ", ".join(how) + "]").replace(" RESULTS", " [" + ", ".join(["results.md"] + extra["results"]) + "]")
+    nav = nav.replace(" HOW", " [" + ", ".join(how) + "]").replace(", RESULTS", ", results/index.md" if args.restride else "")
     nav = nav.replace("../../build/docs/", "").replace("[HOOKS]", f"[{HERE / 'hooks.py'}]")
     (site.out.parent / "mkdocs.yml").write_text(nav)
     print(f"site: {len(list(site.out.rglob('*.md')))} pages")
