@@ -48,7 +48,7 @@ bool streams(const Canonical& c, const CpuMachine& m, Writes writes) noexcept {
   return writes == Writes::kColumns || static_cast<double>(c.dst_bytes()) >= kept;
 }
 bool reads_near(const Canonical& c, const CpuMachine& m, Writes writes) noexcept {
-  return m.near && streams(c, m, writes);
+  return (writes == Writes::kColumns ? m.tile_near : m.near) && streams(c, m, writes);
 }
 
 void push_stream_and_near(Candidate* k, const Canonical& c, const CpuMachine& m, Writes writes) {

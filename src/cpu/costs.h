@@ -2,8 +2,8 @@
 // only the ratios of these numbers matter.
 //
 // Where they come from. The defaults: a Xeon (Sapphire Rapids) with 4 KiB pages, one thread, bench/results/cpu-xeon-*;
-// kAmdMachine: Zen 5 (EPYC), one thread, bench/results/cpu-epyc-*. A number that kAmdMachine does not name was fitted
-// on the Xeon and holds on both.
+// kAmdMachine: Zen 5 (EPYC), one thread, bench/results/cpu-epyc-avx512.json; kZen4Machine as said there. A number that
+// kAmdMachine does not name was fitted on the Xeon and holds on both.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,15 @@ struct CpuMachine {
   /// Copies past the caches prefetch all that they read, just before its turn; else most is left to the prefetcher. On
   /// a Xeon it halves the speed of rows and transposes.
   bool near = false;
+  /// The same for tiles. A first cache of 32 KiB has no room for the next tile beside the one that is worked on.
+  bool tile_near = false;
+  /// Without tile_near: bytes of the least unit whose rows are read in place, a line of each row in turn, and
+  /// prefetched in this order; more than any where rows are staged. (Zen 4, one thread, f32 of the TTC benchmark: 0.64
+  /// of a copy with tile_near, 0.70 staged, 0.87 in place; in huge pages 0.49, 0.68, 0.69. Odd matrices of halves
+  /// 0.44 -> 0.50.) Smaller units only where rows spread over the first cache: bytes 4 KiB apart 0.51 -> 0.31.
+  std::int64_t tile_least_in_place_bytes = 32;
+  /// Without tile_near: the next tile is prefetched a line of each row in turn, also where rows are staged.
+  bool tile_side_by_side = false;
 
   // Units.
   double shuffle_line_ns = 3.0;          ///< a line through the in-register transpose
@@ -48,15 +57,17 @@ struct CpuMachine {
   double rows_record_row_rows = 2;      ///< a row of records starts like so many rows of units
 
   // tile
-  std::int64_t tile_read_bytes = 256;  ///< of a row of src that a tile holds
-  std::int64_t tile_least_rows = 1;    ///< rows of a tile, so that what is prefetched is enough for memory's latency
-  double tile_row_ns = 4;              ///< staging a row of a tile
-  double tile_column_ns = 4;           ///< starting a column of a tile
-  double tile_task_ns = 100;           ///< starting a band
-  double tile_on_lines_start = 1;      ///< of what the three take, where rows and columns are whole lines
-  double tile_ragged_column_ns = 20;   ///< a column that ends inside a line
-  double tile_line_ns = 0.3;           ///< a line of dst, beside its shuffles
-  double tile_record_line_ns = 1;      ///< the same, of records
+  std::int64_t tile_read_bytes = 256;     ///< of a row of src that a tile holds
+  std::int64_t tile_least_rows = 1;       ///< rows of a tile, so that what is prefetched is enough for memory's latency
+  std::int64_t tile_column_bytes = 128;   ///< of dst that a column of a tile has at least; of bytes 64
+  std::int64_t tile_band_columns = 1024;  ///< that are walked across before the next rows, at most; their pages count
+  double tile_row_ns = 4;                 ///< staging a row of a tile
+  double tile_column_ns = 4;              ///< starting a column of a tile
+  double tile_task_ns = 100;              ///< starting a band
+  double tile_on_lines_start = 1;         ///< of what the three take, where rows and columns are whole lines
+  double tile_ragged_column_ns = 20;      ///< a column that ends inside a line
+  double tile_line_ns = 0.3;              ///< a line of dst, beside its shuffles
+  double tile_record_line_ns = 1;         ///< the same, of records
 
   // packed
   double packed_cycle_ns = 0;  ///< a cycle of packed/ways.h, as far as memory does not hide it; 0: flat prices
@@ -138,6 +149,7 @@ struct BufferedShuffles {
 /// A processor whose prefetcher follows few places at a time, and drops what is not prefetched by the program: AMD's.
 inline constexpr CpuMachine kAmdMachine = {.name = "AMD Zen 5 (EPYC)",
                                            .near = true,
+                                           .tile_near = true,
                                            .pick_unit_ns = 0.4,
                                            .tile_read_bytes = 512,
                                            .tile_least_rows = 32,
@@ -145,9 +157,21 @@ inline constexpr CpuMachine kAmdMachine = {.name = "AMD Zen 5 (EPYC)",
                                            .tile_ragged_column_ns = 60,
                                            .packed_cycle_ns = 0.5};
 
+/// Its elder, with a first cache of 32 KiB: by `restride tune` on an EPYC of family 25, one thread.
+inline constexpr CpuMachine kZen4Machine = [] {
+  CpuMachine m = kAmdMachine;
+  m.name = "AMD Zen 4 (EPYC)";
+  m.tile_near = false;
+  m.tile_least_in_place_bytes = 1;
+  return m;
+}();
+
 /// The numbers of a machine by their names, as a file says them: all but what the instruction set says.
 inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"near", nullptr, nullptr, &CpuMachine::near},
+    {"tile_near", nullptr, nullptr, &CpuMachine::tile_near},
+    {"tile_least_in_place_bytes", nullptr, &CpuMachine::tile_least_in_place_bytes},
+    {"tile_side_by_side", nullptr, nullptr, &CpuMachine::tile_side_by_side},
     {"first_cache_bytes", nullptr, &CpuMachine::first_cache_bytes},
     {"l2_bytes", nullptr, &CpuMachine::l2_bytes},
     {"stream_bytes_per_ns", &CpuMachine::stream_bytes_per_ns},
@@ -164,6 +188,8 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"rows_record_row_rows", &CpuMachine::rows_record_row_rows},
     {"tile_read_bytes", nullptr, &CpuMachine::tile_read_bytes},
     {"tile_least_rows", nullptr, &CpuMachine::tile_least_rows},
+    {"tile_column_bytes", nullptr, &CpuMachine::tile_column_bytes},
+    {"tile_band_columns", nullptr, &CpuMachine::tile_band_columns},
     {"tile_row_ns", &CpuMachine::tile_row_ns},
     {"tile_column_ns", &CpuMachine::tile_column_ns},
     {"tile_task_ns", &CpuMachine::tile_task_ns},

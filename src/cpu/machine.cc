@@ -47,7 +47,8 @@ struct KnownCpu {
 };
 constexpr CpuMachine kIntelMachine;
 constexpr KnownCpu kKnownCpus[] = {{{CpuVendor::kIntel, 48 << 10, 2 << 20}, kIntelMachine},
-                                   {{CpuVendor::kAmd, 48 << 10, 1 << 20}, kAmdMachine}};
+                                   {{CpuVendor::kAmd, 48 << 10, 1 << 20}, kAmdMachine},
+                                   {{CpuVendor::kAmd, 32 << 10, 1 << 20}, kZen4Machine}};
 
 /// How many times larger one cache is than the other, as a power of two.
 double times_apart(std::int64_t a, std::int64_t b) noexcept {
@@ -80,10 +81,13 @@ std::int64_t thread_cache_bytes() noexcept {
 
 /// Sizes that a plan could not have. Errors: ParseError.
 void require_sizes(const CpuMachine& m) {
-  constexpr std::int64_t kMostRows = 128;
-  if (m.tile_least_rows < 1 || m.tile_least_rows > kMostRows ||
-      !std::has_single_bit(static_cast<std::uint64_t>(m.tile_least_rows)))
-    throw ParseError(fmt::format("'tile_least_rows' is no power of two from 1 to {}", kMostRows));
+  const auto require_power = [](std::string_view name, std::int64_t value, std::int64_t least, std::int64_t most) {
+    if (value < least || value > most || !std::has_single_bit(static_cast<std::uint64_t>(value)))
+      throw ParseError(fmt::format("'{}' is no power of two from {} to {}", name, least, most));
+  };
+  require_power("tile_least_rows", m.tile_least_rows, 1, 128);
+  require_power("tile_column_bytes", m.tile_column_bytes, 64, 128);
+  require_power("tile_band_columns", m.tile_band_columns, 64, 2048);
 }
 
 }  // namespace

@@ -186,6 +186,30 @@ TEST(PlanCpu, PrefetchesAmdsMemoryNear) {
   EXPECT_EQ(chosen("f32 (1024)", "f32 (1024)", kAmdMachine).get(ParamId::kNear), 0) << "stays in the caches";
 }
 
+TEST(PlanCpu, ReadsTilesInPlaceWhereAPrefetcherFollowsALineOfEachRow) {
+  const auto tile = [](const char* unit, const CpuMachine& m) {
+    const std::string shape = std::string(unit) + " (1999,1999)";
+    return decide(shape, shape + ":(1,1999)", "tile/units", m).chosen;
+  };
+  const Candidate words = tile("f32", kZen4Machine);
+  EXPECT_EQ(words.get(ParamId::kNear), 0);
+  EXPECT_EQ(words.get(ParamId::kSource), 1);
+  EXPECT_EQ(words.get(ParamId::kSideBySide), 1);
+  EXPECT_EQ(tile("u8", kZen4Machine).get(ParamId::kSource), 1);
+  const Candidate crowded = decide("u8 (4096,4096)", "u8 (4096,4096):(1,4096)", "tile/units", kZen4Machine).chosen;
+  EXPECT_EQ(crowded.get(ParamId::kSource), 0) << "rows share sets of the first cache";
+  EXPECT_EQ(crowded.get(ParamId::kSideBySide), 0);
+  EXPECT_EQ(
+      decide("f32 (1999,1999)", "f16 (1999,1999):(1,1999)", "tile/units", kZen4Machine).chosen.get(ParamId::kSource), 0)
+      << "a conversion is staged";
+  CpuMachine staged = kZen4Machine;
+  staged.tile_least_in_place_bytes = 32;
+  EXPECT_EQ(tile("f32", staged).get(ParamId::kSource), 0);
+  staged.tile_side_by_side = true;
+  EXPECT_EQ(tile("f32", staged).get(ParamId::kSideBySide), 1);
+  EXPECT_EQ(chosen("f32 (1048576)", "f32 (1048576)", kZen4Machine).get(ParamId::kNear), 1) << "runs are read near";
+}
+
 TEST(PlanCpu, SaysHowATilesColumnsLeave) {
   const auto sink = [](std::string_view dst, std::string_view src, const CpuMachine& m) {
     return decide(dst, src, "tile/units", m).chosen.get(ParamId::kSink);

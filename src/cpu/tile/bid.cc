@@ -55,9 +55,9 @@ void tile_shape(const Canonical& c, const TileSets& sets, const CpuMachine& m, C
   } else {
     cols = sets.cols.points;
   }
-  std::int64_t rows = std::max((unit == 1 ? 64 : 128) / unit, m.tile_least_rows);
-  rows = std::min(rows, sets.rows.points);
-  std::int64_t widest = std::min<std::int64_t>(1024 * std::max(1, c.src_unit / c.dst_unit), 2048);
+  std::int64_t rows = std::max(unit == 1 ? 64 : m.tile_column_bytes / unit, m.tile_least_rows);
+  rows = std::min({rows, sets.rows.points, kMaxColumnBytes / unit});
+  std::int64_t widest = std::min(m.tile_band_columns * std::max(1, c.src_unit / c.dst_unit), kMaxBandCols);
   if (unit >= 4) widest = std::min(widest, columns_on_lines(c) ? 4096 / unit : 2048 / unit);
   const std::int64_t band = sets.cols.points > cols ? cols * std::max<std::int64_t>(1, widest / cols) : cols;
   const std::int64_t bands = ceil_div(sets.cols.points, band) * (c.units / (sets.rows.points * sets.cols.points));
@@ -139,11 +139,13 @@ Sink sink_of(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
   return columns_start_at(c, sets, m.line_bytes) ? Sink::kLines : Sink::kCarried;
 }
 
-/// Rows are read in place where they are prefetched near, if that is fast: where they spread over the first cache by
-/// themselves, and where blocks read whole lines of them.
+/// Rows are read in place where they are prefetched near, or units are large enough, if that is fast: where they
+/// spread over the first cache by themselves, and where blocks read whole lines of them.
 Source source_of(const Canonical& c, const CpuMachine& m, Sink sink, bool spread) {
-  if (!reads_near(c, m, Writes::kColumns) || c.cast || m.least_shuffled_unit > 1 || sink == Sink::kCaches)
-    return Source::kStaged;
+  if (c.cast || m.least_shuffled_unit > 1 || sink == Sink::kCaches) return Source::kStaged;
+  if (!reads_near(c, m, Writes::kColumns))
+    return c.dst_unit >= m.tile_least_in_place_bytes && (c.dst_unit >= 4 || spread) ? Source::kInPlace
+                                                                                    : Source::kStaged;
   const bool whole_lines = sink == Sink::kCarried && c.dst_unit >= 4;
   return whole_lines || spread ? Source::kInPlace : Source::kStaged;
 }
@@ -172,10 +174,12 @@ bool is_side_by_side(const Canonical& c, const TileSets& sets, std::int64_t tile
 /// How the rows of the next tile are prefetched. Where rows share sets of the first cache, odd ones are prefetched a
 /// tile further ahead, so that half as many lie in the same sets at a time: a tenth faster on Zen 5 at pitches of whole
 /// pages, and as much slower where rows spread over the sets anyway.
-void push_prefetch(const Canonical& c, const TileSets& sets, bool near, bool spread, Bid* k) {
+void push_prefetch(const Canonical& c, const TileSets& sets, const CpuMachine& m, bool near, bool spread, Bid* k) {
   const std::int64_t rows = k->get(ParamId::kTileRows);
-  k->params.push_back(
-      {ParamId::kSideBySide, near && is_side_by_side(c, sets, rows, k->get(ParamId::kTileCols)) ? 1 : 0});
+  const bool in_place = k->get(ParamId::kSource) == static_cast<std::int64_t>(Source::kInPlace);
+  const bool side_by_side = near ? is_side_by_side(c, sets, rows, k->get(ParamId::kTileCols))
+                                 : k->get(ParamId::kStream) != 0 && (in_place || m.tile_side_by_side);
+  k->params.push_back({ParamId::kSideBySide, side_by_side ? 1 : 0});
   k->params.push_back({ParamId::kOddAhead, near && !spread ? 1 : 0});
 }
 
@@ -198,7 +202,7 @@ void bid_records(const Canonical& c, const Canonical& r, const TileSets& sets, c
   k->params.push_back({ParamId::kTriples, triples ? 1 : 0});
   k->params.push_back(
       {ParamId::kSource, static_cast<std::int64_t>(triples && spread ? Source::kInPlace : Source::kStaged)});
-  push_prefetch(r, sets, near, spread, k);
+  push_prefetch(r, sets, m, near, spread, k);
   k->read_lines =
       lines_for_runs(saturated_mul(r.units, r.src_unit), saturated_mul(sets.cols.points, r.src_unit), m.line_bytes);
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
@@ -243,11 +247,12 @@ void bid_units(const Canonical& c, const TileSets& sets, const CpuMachine& m, Bi
   push_stream_and_near(k, c, m, Writes::kColumns);
   const Sink sink = sink_of(c, sets, m);
   const bool near = reads_near(c, m, Writes::kColumns);
-  const bool spread = near && rows_spread(c, sets, k->get(ParamId::kTileRows));
+  const bool spread =
+      (near || c.dst_unit >= m.tile_least_in_place_bytes) && rows_spread(c, sets, k->get(ParamId::kTileRows));
   k->params.push_back({ParamId::kSink, static_cast<std::int64_t>(sink)});
   k->params.push_back({ParamId::kSource, static_cast<std::int64_t>(source_of(c, m, sink, spread))});
   k->params.push_back({ParamId::kLate, is_late(c, sets, m, sink) ? 1 : 0});
-  push_prefetch(c, sets, near, spread, k);
+  push_prefetch(c, sets, m, near, spread, k);
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
   const double unit = c.dst_unit;
   const auto padded = [](double n, double step) { return std::ceil(n / step) * step / n; };

@@ -72,16 +72,19 @@ void run_tiles_from(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* sr
   sink.finish();
 }
 
-/// Rows are read in place or staged, as the plan says, by the blocks of either; the last are those without
-/// CommonArgs::near, which is for AMD's processors: those with AVX-512 have all of AVX3_DL.
-template <template <class> class Sink, class InPlace, class Staged, class StagedFar = Staged>
+/// Rows are read in place or staged, as the plan says, by the blocks of either; the last two are those without
+/// CommonArgs::near. Places of rows are for AMD's processors: those with AVX-512 have all of AVX3_DL.
+template <template <class> class Sink, class InPlace, class Staged, class StagedFar = Staged,
+          class InPlaceFar = InPlace>
 void run_tiles(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
 #if HWY_TARGET <= HWY_AVX3_DL
   // The plan reckons with columns on lines; where the address has it otherwise, these blocks read whole lines.
   constexpr bool kWholeLines = InPlace::kCols * InPlace::kUnitBytes == kLine;
-  const bool in_place = a.source == Source::kInPlace || (kWholeLines && a.sink == restride::cpu::Sink::kLines);
-  if (a.near && in_place && a.cast_run == nullptr)
-    return run_tiles_from<Sink<InPlace>, RowsInPlace<InPlace>>(a, dst, src, begin, end);
+  const bool in_place =
+      a.source == Source::kInPlace || (a.near && kWholeLines && a.sink == restride::cpu::Sink::kLines);
+  if (in_place && a.cast_run == nullptr)
+    return a.near ? run_tiles_from<Sink<InPlace>, RowsInPlace<InPlace>>(a, dst, src, begin, end)
+                  : run_tiles_from<Sink<InPlaceFar>, RowsInPlace<InPlaceFar>>(a, dst, src, begin, end);
   if (a.near) return run_tiles_from<Sink<Staged>, StagedRows<Staged>>(a, dst, src, begin, end);
 #endif
   run_tiles_from<Sink<StagedFar>, StagedRows<StagedFar>>(a, dst, src, begin, end);
@@ -100,7 +103,8 @@ void stream_tiles(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* src,
   using Line = std::conditional_t<kUnit == 1, Narrow, HalfBlock<kUnit>>;
   using LineNarrow = std::conditional_t<kUnit == 1 || kUnit == 4, Narrow, HalfBlock<kUnit>>;
   using Carried = std::conditional_t<kUnit <= 2, Line, SquareBlock<kUnit>>;
-  if (lines) return run_tiles<LineSink, LineNarrow, Line, LineNarrow>(a, dst, src, begin, end);
+  using Whole = std::conditional_t<kUnit <= 2, LineNarrow, SquareBlock<kUnit>>;
+  if (lines) return run_tiles<LineSink, LineNarrow, Line, LineNarrow, Whole>(a, dst, src, begin, end);
   if constexpr (kCarries<kUnit>) return run_tiles<CarrySink, Carried, Carried>(a, dst, src, begin, end);
 #else
   if (lines) return run_tiles<LineSink, Narrow, Narrow>(a, dst, src, begin, end);

@@ -41,7 +41,7 @@ std::int64_t choice(const Canonical& c, const plan::Candidate& k, ParamId id, st
 void take_prefetch(const Canonical& c, const plan::Candidate& k, TileArgs* a) {
   a->side_by_side = choice(c, k, ParamId::kSideBySide, 1) != 0;
   a->odd_ahead = choice(c, k, ParamId::kOddAhead, 1) != 0;
-  if ((a->side_by_side || a->odd_ahead) && !a->near) refuse(k, c);
+  if (a->odd_ahead && !a->near) refuse(k, c);
 }
 
 /// Fills in a tile's sizes as the plan says, and the tasks; false when no kernel could run with them.

@@ -191,9 +191,13 @@ class TilePrefetcher {
       } else {
         const std::uint8_t* even = even_.src + line_;
         const std::uint8_t* odd = odd_.src + line_;
-        prefetch_side_by_side<0, kSideBySide>(rows_ - row_, [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA {
+        const auto at = [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA {
           return i % 2 != 0 ? odd + odd_.offsets[row_ + i] : even + even_.offsets[row_ + i];
-        });
+        };
+        if (a_.near)
+          prefetch_side_by_side<0, kSideBySide>(rows_ - row_, at);
+        else
+          prefetch_side_by_side<2, kSideBySide>(rows_ - row_, at);
         line_ += kLineBytes;
         if (line_ > last_line_) {
           line_ = 0;
