@@ -17,6 +17,7 @@
   X(explain)                 \
   X(bench)                   \
   X(lab)                     \
+  X(tune)                    \
   X(info)                    \
   X(completion)
 

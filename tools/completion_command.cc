@@ -55,7 +55,7 @@ std::string in_quotes(std::string_view text) {
 std::vector<std::string> values_of(const std::string& command, const std::string& option) {
   if (option == "family") return family_names();
   if (option == "device")
-    return command == "bench" ? std::vector<std::string>{"cpu", "cuda"}
+    return command == "bench" || command == "tune" ? std::vector<std::string>{"cpu", "cuda"}
                               : std::vector<std::string>{"cpu", "cuda", "auto"};
   if (option == "order") return {"C", "F"};
   std::vector<std::string> out;

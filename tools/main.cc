@@ -92,6 +92,7 @@ void refuse_arrow_alone(int argc, char** argv) {
 void require_usable_machine_file(std::string_view command) {
   if (command.starts_with('-') || command == "completion") return;
   const restride::api::Machines& machines = restride::api::machines();
+  if (command == "tune" && ::access(machines.path.c_str(), F_OK) != 0) return;  // it is about to be made
   if (!machines.error.empty())
     throw restride::ParseError("the machine's numbers in " + machines.path + " cannot be used: " + machines.error +
                                "; mend the file, or set RESTRIDE_MACHINE= to do without");

@@ -76,15 +76,19 @@ std::string machine_file_text(const cpu::CpuMachine* cpu, std::span<const cuda::
   return out + (gpus.empty() ? "}\n" : "]}\n");
 }
 
-std::string machine_file_path() {
+std::string machine_file_home() {
   constexpr std::string_view kBelow = "/restride/machine.json";
   if (const char* named = ::secure_getenv("RESTRIDE_MACHINE")) return named;
-  std::string path;
   if (const std::string_view config = variable("XDG_CONFIG_HOME"); config.starts_with('/'))
-    path = std::string(config) + std::string(kBelow);
-  else if (const std::string_view home = variable("HOME"); home.starts_with('/'))
-    path = std::string(home) + "/.config" + std::string(kBelow);
-  return !path.empty() && ::access(path.c_str(), F_OK) == 0 ? path : "";
+    return std::string(config) + std::string(kBelow);
+  if (const std::string_view home = variable("HOME"); home.starts_with('/'))
+    return std::string(home) + "/.config" + std::string(kBelow);
+  return {};
+}
+
+std::string machine_file_path() {
+  std::string path = machine_file_home();
+  return ::secure_getenv("RESTRIDE_MACHINE") != nullptr || ::access(path.c_str(), F_OK) == 0 ? path : "";
 }
 
 const Machines& machines() noexcept {

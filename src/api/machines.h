@@ -39,8 +39,10 @@ class MachineFile {
 /// The text of such a file; `cpu` may be null.
 std::string machine_file_text(const cpu::CpuMachine* cpu, std::span<const cuda::GpuNumbers> gpus);
 
-/// Where the file lies: $RESTRIDE_MACHINE (empty: nowhere), else $XDG_CONFIG_HOME/restride/machine.json, else
-/// ~/.config/restride/machine.json. Empty: nowhere, or there is none and it was not asked for by name.
+/// Where the file belongs: $RESTRIDE_MACHINE (empty: nowhere), else $XDG_CONFIG_HOME/restride/machine.json, else
+/// ~/.config/restride/machine.json. Empty: nowhere.
+std::string machine_file_home();
+/// The same where there is a file, or one was asked for by name; else empty.
 std::string machine_file_path();
 
 /// The numbers of this process, read once, when they are first asked for. A file that cannot be used is left alone.

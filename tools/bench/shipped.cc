@@ -13,6 +13,7 @@ std::optional<std::string_view> shipped_cases(std::string_view name) {
   if (name == "ttc57") return kTtc57Cases;
   if (name == "extra") return kExtraCases;
   if (name == "odd") return kOddCases;
+  if (name == "tune") return kTuneCases;
   return std::nullopt;
 }
 

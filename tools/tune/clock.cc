@@ -1,0 +1,87 @@
+#include "tools/tune/clock.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <restride/error.hpp>
+
+#include "src/base/scratch.h"
+#include "tools/bench/check.h"
+#include "tools/bench/shipped.h"
+#include "tools/bench/timing.h"
+
+namespace restride::tune {
+namespace {
+
+constexpr int kRounds = 7;
+constexpr std::int64_t kAlign = 256;
+constexpr int kMostSlots = 64;
+
+std::int64_t side_bytes(const bench::Case& c) { return std::max(c.src.buffer_bytes, c.dst.buffer_bytes); }
+
+}  // namespace
+
+std::vector<bench::Case> shipped_layouts(std::string_view of_class) {
+  std::vector<bench::Case> out;
+  for (const bench::CaseSpec& spec : bench::parse_case_file(*bench::shipped_cases("tune"), "tune.json").cases)
+    if (spec.case_class == of_class) out.push_back(bench::build_case(spec));
+  return out;
+}
+
+std::vector<layout::Canonical> canonical_forms(std::span<const bench::Case> cases) {
+  std::vector<layout::Canonical> out;
+  out.reserve(cases.size());
+  for (const bench::Case& c : cases)
+    out.push_back(layout::canonicalize(c.dst.layout, c.src.layout, kAlign, kAlign, layout::UnitRule::kAnywhere));
+  return out;
+}
+
+CpuClock::CpuClock(std::vector<bench::Case> cases, int threads, double seconds)
+    : cases_(std::move(cases)), device_(bench::make_cpu_device(threads)), over_ns_(bench::now_ns() + seconds * 1e9) {
+  std::int64_t most = 1, least = INT64_MAX;
+  for (const bench::Case& c : cases_) {
+    most = std::max(most, side_bytes(c));
+    least = std::min(least, c.src.buffer_bytes + c.dst.buffer_bytes);
+    plans_.push_back(api::make_plan(c.dst.layout, c.src.layout, device_->options(), kAlign, kAlign));
+  }
+  const std::int64_t cold = 2 * device_->cache_bytes();
+  slots_ = static_cast<int>(std::clamp<std::int64_t>((cold + least - 1) / least, 2, kMostSlots));
+  device_->reserve(most, slots_);
+  bench::fill_random(device_->host_source(), 1);
+  device_->publish_source();
+}
+
+double CpuClock::time(std::size_t layout, const plan::Decision& decision) {
+  const auto plan = api::with_decision(*plans_[layout], decision);
+  const bench::Contender copy{
+      "", [&](const bench::Slot& s) { (void)api::run_plan(*plan, s.dst, s.src, nullptr, plan->threads, nullptr); }};
+  check(layout, decision, copy);
+  const std::int64_t bytes = (cases_[layout].src.useful_bytes + cases_[layout].dst.useful_bytes) / 2;
+  const bench::Contender plain = device_->ceilings(bytes).back();  // past the caches, where there is one
+  std::vector<double> quotients;
+  for (int i = 0; i < kRounds; ++i) {
+    const double of_plain = device_->time_ns(plain, slot_++, 1);
+    const double of_copy = device_->time_ns(copy, slot_++, 1);
+    quotients.push_back(of_copy / of_plain);
+  }
+  slot_ %= slots_;
+  return bench::summarize(quotients).median_ns;
+}
+
+bool CpuClock::is_over() { return bench::now_ns() >= over_ns_; }
+
+void CpuClock::check(std::size_t layout, const plan::Decision& decision, const bench::Contender& copy) {
+  device_->poison_destination();
+  copy.run(device_->slot(0));
+  const bench::Case& c = cases_[layout];
+  const std::uint64_t hash = base::hash_bytes(0, device_->slot(0).dst, c.dst.buffer_bytes);
+  const auto [right, is_new] = written_.try_emplace(layout, hash);
+  if (!is_new && right->second != hash)
+    throw InternalError(fmt::format("two plans write different bytes for {}, one of them by '{}'; please report this",
+                                    c.spec.name, decision.chosen.kernel.text));
+}
+
+}  // namespace restride::tune
