@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Whole programs with and without restride under torch, in turns; outputs are compared bit by bit.
 
-Usage: python/torch/bench/programs.py [--device cpu] [--threads N] [--reps 7] [--scale 1.0] [--json OUT]
+Usage: python/torch/bench/programs.py [--device cpu] [--threads N] [--reps 7] [--scale 1.0] [--json OUT] [--trace OUT]
 
 Random weights, shapes of real programs; --scale makes batches smaller. A time is that of as many runs as take 20 ms on a
 GPU, one run on a CPU. A ratio is torch's time over ours, the median of the turns'. Nothing in a program knows of restride.
+--trace writes which copies the programs make on the CPU, without restride; tests/test_drop_in.py replays those of
+tests/program_copies.json.
 """
 import argparse
+import contextlib
 import json
 import pathlib
 import statistics
@@ -149,6 +152,28 @@ def measure(program, device, reps, scale):
     return {"name": program.__name__, "ratio": round(ratio, 3), "ms": round(ours * 1e3, 3), "copies_taken": taken}
 
 
+def trace(scale):
+    """Every different copy_ of the programs: shape, strides and dtypes."""
+    found = {}
+
+    def record(self, src, non_blocking=False):
+        if isinstance(src, torch.Tensor):  # no number
+            key = (tuple(self.shape), self.stride(), str(self.dtype), tuple(src.shape), src.stride(), str(src.dtype))
+            found.setdefault(key, program.__name__)
+        with contextlib.suppress(TypeError):  # bf16, whose values do not matter here
+            self.numpy()[...] = src.numpy() if isinstance(src, torch.Tensor) else src
+        return self
+
+    library = torch.library.Library("aten", "IMPL")
+    library.impl("copy_", record, "CPU")
+    for program in PROGRAMS:
+        run = program("cpu", lambda count: max(1, int(count * scale)))
+        with torch.inference_mode():
+            run()
+    names = ("shape", "strides", "dtype", "src_shape", "src_strides", "src_dtype")
+    return [{"program": who, **dict(zip(names, key))} for key, who in found.items()]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu")
@@ -156,9 +181,13 @@ def main():
     parser.add_argument("--reps", type=int, default=7)
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--trace", type=pathlib.Path)
     arguments = parser.parse_args()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
+    if arguments.trace:
+        arguments.trace.write_text(result_file.text({"copies": trace(arguments.scale)}) + "\n")
+        return
     rows = []
     for program in PROGRAMS:
         rows.append(measure(program, arguments.device, arguments.reps, arguments.scale))

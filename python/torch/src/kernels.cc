@@ -32,7 +32,7 @@ using at::ScalarType;
 
 /// Whether both lie dense in one order: torch moves those as fast as memory does.
 bool plain(const at::Tensor& a, const at::Tensor& b) {
-  return a.strides() == b.strides() && a.is_non_overlapping_and_dense();
+  return a.strides() == b.strides() && (a.is_contiguous() || a.is_non_overlapping_and_dense());
 }
 
 /// Elements that lie dense on both sides, innermost; 0 where the source repeats one element there.
@@ -66,14 +66,17 @@ bool torch_has_rows(const at::Tensor& self, const at::Tensor& src) {
 }
 
 bool copy_taken(const at::Tensor& self, const at::Tensor& src) {
+  // The cheapest questions first: most calls are left alone.
+  const std::int64_t bytes = self.numel() * static_cast<std::int64_t>(self.itemsize());
+  if (bytes < min_bytes.load(std::memory_order_relaxed) || bytes == 0) return false;
   if (self.layout() != at::kStrided || src.layout() != at::kStrided || self.device() != src.device()) return false;
-  if (static_cast<std::int64_t>(self.nbytes()) < min_bytes.load(std::memory_order_relaxed)) return false;
-  if (!self.sizes().equals(src.sizes()) || self.dim() > Side::kMostAxes || self.numel() == 0) return false;
-  if (!is_memory(self) || !is_memory(src) || self.is_same(src)) return false;
+  if (!self.sizes().equals(src.sizes()) || self.dim() > Side::kMostAxes) return false;
+  const bool may_be_fresh = bytes >= kLeastFresh && self.is_cpu();
+  if (!may_be_fresh && plain(self, src)) return false;
   if (!same_cast(self.scalar_type(), src.scalar_type())) return false;
-  const bool fresh = is_fresh(self);
-  if (!fresh && plain(self, src)) return false;
-  if (!fresh && self.is_cpu() && torch_has_rows(self, src)) return false;
+  if (!is_memory(self) || !is_memory(src) || self.is_same(src)) return false;
+  const bool fresh = may_be_fresh && is_fresh(self);
+  if (!fresh && (plain(self, src) || (self.is_cpu() && torch_has_rows(self, src)))) return false;
   Side to = Side::written(self), from = Side::read(src);
   if (!copied(to, from, self.device(), fresh)) return false;
   count_taken(Operator::kCopy);

@@ -5,6 +5,7 @@ RESTRIDE_CASES sets how many random pairs are drawn (100,000).
 import contextlib
 import json
 import os
+import pathlib
 import random
 import subprocess
 import sys
@@ -292,6 +293,30 @@ def test_float_casts_of_every_half():
         assert torch.equal(bits(wide.T.to(to)), bits(by_torch(lambda: wide.T.to(to))))
 
 
+def of_words(name):
+    return getattr(torch, name.removeprefix("torch."))
+
+
+def strided(shape, strides, dtype):
+    """A tensor of random bytes that are finite numbers of every dtype."""
+    size = 1 + sum((n - 1) * stride for n, stride in zip(shape, strides))
+    memory = torch.randint(0, 64, (size * dtype.itemsize,), dtype=torch.uint8).view(dtype)
+    return memory, memory.as_strided(shape, strides)
+
+
+COPIES = json.loads((pathlib.Path(__file__).parent / "program_copies.json").read_text())["copies"]
+
+
+@pytest.mark.parametrize("copy", COPIES, ids=lambda copy: copy["program"])
+def test_copies_of_whole_programs_are_the_same_bit_for_bit(copy):
+    memory, dst = strided(copy["shape"], copy["strides"], of_words(copy["dtype"]))
+    other = memory.clone()
+    _, src = strided(copy["src_shape"], copy["src_strides"], of_words(copy["src_dtype"]))
+    by_torch(lambda: other.as_strided(dst.shape, dst.stride()).copy_(src))
+    dst.copy_(src)
+    assert torch.equal(memory.view(torch.uint8), other.view(torch.uint8))
+
+
 # ---- torch's own samples
 
 
@@ -310,11 +335,15 @@ def op_infos():
     return []
 
 
+DEVICES = ["cpu", *(["cuda"] if restride_torch.load().restride_torch_with_cuda() and torch.cuda.is_available() else [])]
+
+
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("op", op_infos(), ids=lambda op: op.formatted_name)
 @pytest.mark.filterwarnings("ignore")
-def test_torch_s_samples(op):
-    for dtype in [d for d in (torch.float32, torch.complex64, torch.uint8, torch.bfloat16) if d in op.supported_dtypes("cpu")]:
-        for sample in op.sample_inputs("cpu", dtype, requires_grad=False):
+def test_torch_s_samples(op, device):
+    for dtype in [d for d in (torch.float32, torch.complex64, torch.uint8, torch.bfloat16) if d in op.supported_dtypes(device)]:
+        for sample in op.sample_inputs(device, dtype, requires_grad=False):
             def call():
                 torch.manual_seed(0)
                 return op(sample.input, *sample.args, **sample.kwargs)
@@ -492,8 +521,6 @@ def test_stats_name_where_time_went():
 
 
 def test_programs_compute_the_same_bits():
-    import pathlib
-
     programs = pathlib.Path(__file__).parent.parent / "bench" / "programs.py"
     command = [sys.executable, programs, "--reps", "1", "--scale", "0.13"]
     ran = subprocess.run(command, capture_output=True, text=True)
