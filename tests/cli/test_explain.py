@@ -159,7 +159,7 @@ def zsh_help(script, command):
     return {m.group(1): re.sub(r"\\(.)", r"\1", m.group(2)) for m in found if m}
 
 
-@pytest.mark.parametrize("command", ["copy", "explain", "bench", "lab", "info"])
+@pytest.mark.parametrize("command", ["copy", "explain", "bench", "lab", "tune", "info"])
 def test_zsh_shows_the_help_of_every_option_as_it_is_written(restride, command):
     shown = zsh_help(restride("completion", "zsh").out, command)
     text = " ".join(restride(command, "--help").out.split())

@@ -146,7 +146,7 @@ def test_a_shape_that_no_memory_holds_is_refused_with_the_files_name(restride, t
 def test_without_a_command_the_commands_are_listed(restride):
     err = restride(code=2).err
     assert err.startswith("restride: error: ")
-    for command in ["copy", "explain", "bench", "lab", "info", "completion"]:
+    for command in ["copy", "explain", "bench", "lab", "tune", "info", "completion"]:
         assert f"\n  {command} " in err
 
 
