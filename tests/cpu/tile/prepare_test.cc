@@ -32,10 +32,10 @@ TEST(PrepareTile, RefusesSizesThatNoTileHas) {
 
 TEST(PrepareTile, RefusesFlagsThatSayNothingHere) {
   const std::string text = made("u8 (2000,2000)", "u8 (2000,2000):(1,2000)", "tile/units").serialize();
-  const std::string past = with(with(text, "stream", 1), "sink", 2);  // not every machine's caches are too small for it
+  const std::string past = with(with(text, "stream", 1), "sink", 2);  // whatever this machine's caches hold
   const std::string far = with(with(with(with(past, "near", 0), "source", 0), "side_by_side", 0), "odd_ahead", 0);
   EXPECT_NO_THROW(Plan::deserialize(with(far, "late", 1))) << far;
-  EXPECT_THROW(Plan::deserialize(with(far, "side_by_side", 1)), ParseError) << "nothing is prefetched near";
+  EXPECT_NO_THROW(Plan::deserialize(with(far, "side_by_side", 1))) << far;
   EXPECT_THROW(Plan::deserialize(with(far, "odd_ahead", 1)), ParseError) << "nothing is prefetched near";
   const std::string near = with(far, "near", 1);
   EXPECT_NO_THROW(Plan::deserialize(with(with(near, "side_by_side", 1), "odd_ahead", 1)));

@@ -67,6 +67,7 @@ TEST(TileRecords, MakesLinesOfTriplesWhereverRowsAndColumnsLie) {
       const test::Edits edits = {{ParamId::kStream, 1},
                                  {ParamId::kNear, near},
                                  {ParamId::kSource, near},
+                                 {ParamId::kOddAhead, 0},
                                  {ParamId::kTileRows, block},
                                  {ParamId::kTileCols, 8},
                                  {ParamId::kBandCols, 16},
