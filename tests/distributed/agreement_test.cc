@@ -172,10 +172,13 @@ TEST(Deadline, ARankThatDoesNotPlanIsNamedAndTheCommunicatorIsOver) {
     }
     return "no error";
   });
-  EXPECT_EQ(said[0],
-            "rank 1 did not come to plan before the deadline; all ranks call it, or ExchangeOptions::deadline must be "
-            "longer; unusable");
-  EXPECT_EQ(said[2], said[0]);
+  for (const std::string& s : {said[0], said[2]}) {  // one of them may be told by the other
+    EXPECT_NE(s.find("rank 1 did not come to plan before the deadline; all ranks call it, or ExchangeOptions::deadline "
+                     "must be longer"),
+              std::string::npos)
+        << s;
+    EXPECT_NE(s.find("; unusable"), std::string::npos) << s;
+  }
   // The rank that comes after all learns of it, at once.
   const Said late = on_threads(world, works);
   for (const std::string& s : late)
@@ -193,9 +196,11 @@ TEST(Deadline, ARankThatDoesNotRunIsNamed) {
       p.run(to.data(), from.data());
       return "no error";
     });
-    const std::string words = checked ? "DeadlineError: rank 2 did not come to run" : "DeadlineError: rank 2 ";
-    EXPECT_EQ(said[0].substr(0, words.size()), words) << said[0];
-    EXPECT_EQ(said[1].substr(0, words.size()), words) << said[1];
+    const std::string words = checked ? "rank 2 did not come to run" : "rank 2 sent nothing to rank ";
+    for (const std::string& s : {said[0], said[1]}) {  // one of them may be told by the other
+      EXPECT_EQ(s.rfind("DeadlineError: ", 0), 0u) << s;
+      EXPECT_NE(s.find(words), std::string::npos) << s;
+    }
   }
 }
 
