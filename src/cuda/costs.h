@@ -96,6 +96,19 @@ namespace restride::cuda {
   X(chains_8_32x32, 0.961)                                                                                            \
   X(chains_8_64x16, 0.949)                                                                                            \
   X(chains_16_32x16, 0.925)                                                                                           \
+  /* tile/unaligned_chains: a copy's time is 1 */                                                                     \
+  X(anywhere_1, 1.0)         /* time that bytes take at least */                                                      \
+  X(anywhere_2, 1.01)        /* halves */                                                                             \
+  X(anywhere_4, 0.95)        /* units of 4 bytes */                                                                   \
+  X(anywhere_8, 0.91)        /* of 8 */                                                                               \
+  X(anywhere_bytes, 0.7)     /* more by what tiles of bytes have beside what is inside: all of it is transposed */    \
+  X(anywhere_unused, 0.05)   /* the same of other units */                                                            \
+  X(anywhere_ends, 100)      /* bytes of a row of dst lost to its ends */                                             \
+  X(anywhere_piece, 5.8)     /* bytes of a piece of src lost to its ends */                                           \
+  X(anywhere_tile, 350)      /* bytes of a tile lost to finding it */                                                 \
+  X(anywhere_resident, 11e3) /* bytes lost of what a multiprocessor's tiles hold */                                   \
+  X(anywhere_few, 0.6)       /* more where a multiprocessor has fewer blocks than six */                              \
+  X(anywhere_others, 1.2)    /* factor where others are measured faster than they say */                              \
   /* tile/pixels */                                                                                                   \
   X(pixel_tiles_full, 1.03)   /* share of a copy's speed */                                                           \
   X(pixel_tiles_lost, 3000)   /* bytes of a tile lost to its steps */                                                 \

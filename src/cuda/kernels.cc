@@ -35,6 +35,7 @@ constexpr Kernel kKernels[] = {
     RESTRIDE_ROW(kTile, "tile/unaligned", tile_unaligned, bid_tiles, prepare_tiles),
     RESTRIDE_ROW(kTile, "tile/bulk", tile_bulk, bid_tiles, prepare_bulk_tiles),
     RESTRIDE_ROW(kTile, "tile/chains", tile_chains, bid_chains, prepare_chains),
+    RESTRIDE_ROW(kTile, "tile/unaligned_chains", tile_unaligned_chains, bid_unaligned_chains, prepare_unaligned_chains),
     RESTRIDE_ROW(kTile, "tile/pixels", tile_pixels, bid_pixel_tiles, prepare_pixel_tiles),
     RESTRIDE_ROW(kPacked, "packed/records", packed_records, bid_packed, prepare_records),
     RESTRIDE_ROW(kPacked, "packed/records_cast", packed_records_cast, bid_packed, prepare_records),

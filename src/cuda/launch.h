@@ -15,6 +15,7 @@
 #include "src/cuda/tile/chains_map.h"
 #include "src/cuda/tile/map.h"
 #include "src/cuda/tile/pixels_map.h"
+#include "src/cuda/tile/unaligned_chains_map.h"
 
 struct CUstream_st;  // cudaStream_t is a pointer to it
 
@@ -34,7 +35,7 @@ struct CudaArgs {
   const Kernel* kernel = nullptr;  ///< null: there is nothing to copy
   Units units;
   std::variant<std::monostate, RowsArgs, PixelsArgs, ShortRowsArgs, TileArgs, BulkTileArgs, ChainArgs, PixelTileArgs,
-               PackedArgs, RecordsArgs, DirectArgs, BatchArgs, GatherArgs>
+               UnalignedChainArgs, PackedArgs, RecordsArgs, DirectArgs, BatchArgs, GatherArgs>
       args;
 };
 

@@ -23,6 +23,7 @@ plan::Trace trace(const CudaArgs& args, std::int64_t piece) {
           [&](const PixelsArgs& a) { trace_pixels(a, t); }, [&](const ShortRowsArgs& a) { trace_short_rows(a, t); },
           [&](const TileArgs& a) { trace_tiles(a, args, t); }, [&](const BulkTileArgs& a) { trace_bulk_tiles(a, t); },
           [&](const ChainArgs& a) { trace_chains(a, t); }, [&](const PixelTileArgs& a) { trace_pixel_tiles(a, t); },
+          [&](const UnalignedChainArgs& a) { trace_unaligned_chains(a, t); },
           [&](const PackedArgs& a) { trace_staged(a, args, t); },
           [&](const RecordsArgs& a) { trace_records(a, args, t); }, [&](const DirectArgs& a) { trace_direct(a, t); },
           [&](const BatchArgs& a) { trace_batches(a, t); }, [&](const GatherArgs& a) { trace_gather(a, t); }},

@@ -22,6 +22,7 @@ void trace_short_rows(const ShortRowsArgs& a, plan::Trace& t);
 void trace_tiles(const TileArgs& a, const CudaArgs& args, plan::Trace& t);
 void trace_bulk_tiles(const BulkTileArgs& a, plan::Trace& t);
 void trace_chains(const ChainArgs& a, plan::Trace& t);
+void trace_unaligned_chains(const UnalignedChainArgs& a, plan::Trace& t);
 void trace_pixel_tiles(const PixelTileArgs& a, plan::Trace& t);
 void trace_staged(const PackedArgs& a, const CudaArgs& args, plan::Trace& t);
 void trace_records(const RecordsArgs& a, const CudaArgs& args, plan::Trace& t);

@@ -179,6 +179,17 @@ void replay(const Copy& copy, const plan::Candidate&, const cuda::ChainArgs& a) 
   replay_tiles(copy, a.tile, copy.c.dst_unit, copy.c.src_unit, true, row(a.dst_rows), row(a.src_rows));
 }
 
+void replay(const Copy& copy, const plan::Candidate&, const cuda::UnalignedChainArgs& a) {
+  const auto row = [&a](std::int32_t d) {
+    const std::uint32_t line = a.line_rows.quotient(static_cast<std::uint32_t>(d));
+    return cuda::chain_offset(a.src_lines, line) +
+           (std::int64_t{d} - std::int64_t{line} * a.line_rows.divisor) * a.row_bytes;
+  };
+  replay_tiles(
+      copy, a.tile, copy.c.dst_unit, copy.c.src_unit, true,
+      [&a](std::int32_t s) { return cuda::chain_offset(a.dst_rows, static_cast<std::uint32_t>(s)); }, row);
+}
+
 void replay(const Copy& copy, const plan::Candidate& k, const cuda::PackedArgs& a) {
   // Of a cut mode: its number, the tiles along it, and how many indices one has.
   struct Cut {

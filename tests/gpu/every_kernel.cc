@@ -26,6 +26,7 @@ struct Form {
   }
   std::string operator()(const cuda::PixelsArgs& a) const { return a.window ? " window" : " collect"; }
   std::string operator()(const cuda::BulkTileArgs& a) const { return a.stages > 1 ? " ring" : ""; }
+  std::string operator()(const cuda::UnalignedChainArgs& a) const { return a.run_rows != 0 ? " runs" : ""; }
   std::string operator()(const cuda::PixelTileArgs& a) const { return a.backwards ? " backwards" : ""; }
   std::string operator()(const cuda::PackedArgs& a) const { return form_of(a.kind); }
   std::string operator()(const cuda::RecordsArgs& a) const {
@@ -128,6 +129,18 @@ const std::vector<KernelCase>& kernel_cases() {
       {"tile/chains 4", "f32 (2,2,2,2,2,2,2,2,9,8)", "f32 (2,2,2,2,2,2,2,2,9,8):(1,2,4,8,16,32,64,128,256,2304)"},
       {"tile/chains 8", "f64 (2,2,2,2,2,2,2,2,9,8)", "f64 (2,2,2,2,2,2,2,2,9,8):(1,2,4,8,16,32,64,128,256,2304)"},
       {"tile/chains 16", "c128 (30,17,24)", "c128 (30,17,24):(700,1,20)"},
+      {"tile/unaligned_chains 1", "u8 (33,33,29,25)", "u8 (33,33,29,25):(33,1,1089,31581)"},
+      {"tile/unaligned_chains 2", "u16 (7,33,9,45)", "u16 (7,33,9,45):(1,7,10395,231)"},
+      {"tile/unaligned_chains 4", "f32 (39,9,7,25)", "f32 (39,9,7,25):(1,975,8775,39)"},
+      {"tile/unaligned_chains runs 1", "u8 (9,69,113)", "u8 (9,69,113):(7797,1,69)"},
+      {"tile/unaligned_chains runs 2", "u16 (9,35,117)", "u16 (9,35,117):(4095,1,35)"},
+      {"tile/unaligned_chains runs 4", "f32 (9,51,67)", "f32 (9,51,67):(3417,1,51)"},
+      {"tile/unaligned_chains runs 8", "f64 (9,39,73)", "f64 (9,39,73):(2847,1,39)"},
+      {"tile/unaligned_chains runs 1", "u8 (3,2,11,43,180)",
+       "u8 (3,2,11,43,180):(473,255420,1,11,1419)"},
+      {"tile/unaligned_chains runs 4", "f32 (3,2,11,23,60)",
+       "f32 (3,2,11,23,60):(253,45540,1,11,759)"},
+      {"tile/unaligned_chains 8", "f64 (37,6,7,19)", "f64 (37,6,7,19):(1,4921,703,37)"},
       {"tile/pixels 1", "u8 (255,257)", "u8 (255,257):(1,255)"},
       {"tile/pixels 2", "u16 (2,64,113,3)", "u16 (2,64,113,3):(21696,3,192,1)"},
       {"tile/pixels backwards 1", "u8 (2,64,113,3)", "u8 (2,64,113,3):(21696,3,192,-1)@2"},

@@ -183,6 +183,122 @@ void trace_chains(const ChainArgs& c, plan::Trace& t) {
       stage);
 }
 
+namespace {
+
+/// Patches of bytes on their way from rows of src to rows of dst, which lie behind them: a lane takes its patch's
+/// words, and puts those of dst when it has transposed them.
+void transpose_patches(const UnalignedChainArgs& c, const TilePlace& place, const UnalignedWindow& window,
+                       const std::vector<std::int64_t>& starts, plan::Trace& t) {
+  const std::int32_t items = unaligned_rows(c) / kPatchRows * static_cast<std::int32_t>(c.patches.divisor);
+  for (std::int32_t item = 0; item < items; ++item) {
+    const PatchPlace at = patch_place(c, item);
+    if (c.run_rows == 0 && place.d - c.tile.halo + at.d >= window.last) continue;
+    const std::int32_t step = item / c.threads, thread = item % c.threads;
+    for (int j = 0; j < kPatchRows; ++j) {
+      const std::int64_t first = starts[static_cast<std::size_t>(at.d + j)] + at.s;
+      for (int w = 0; w <= kPatchBytes / 4; ++w)
+        t.take((step * kPatchRows + j) * 4 + w, thread, (first + 4 * w) & ~std::int64_t{3}, 4);
+    }
+    for (int i = 0; i < kPatchBytes; ++i)
+      for (int j = 0; j < kPatchRows; ++j) {
+        const std::int64_t from = starts[static_cast<std::size_t>(at.d + j)] + at.s + i;
+        const std::int64_t to = c.src_room + transposed_line(c, at.s + i) + at.d + j;
+        if (t.source_of(from) < 0) continue;
+        if (j == 0) t.put(step * kPatchBytes + i, thread, to, 4, t.source_of(from), t.loader_of(from));
+        t.remember(to, 1, t.source_of(from), t.loader_of(from));
+      }
+  }
+}
+
+}  // namespace
+
+void trace_unaligned_chains(const UnalignedChainArgs& c, plan::Trace& t) {
+  const TileArgs& a = c.tile;
+  const int unit = t.dst_unit;
+  set_pieces(t, a.tiles, a.tiles, c.threads);
+  const Here h(a, t);
+  const UnalignedWindow window = unaligned_window(c, h.place);
+  const int s_count = std::min(a.tile_s, a.s_extent - h.place.s);
+  const auto line_at = [&](std::int32_t line) {
+    return h.src + chain_offset(c.src_lines, static_cast<std::uint32_t>(window.line + line));
+  };
+  const auto base_of = [&](std::int32_t line) { return unaligned_line_base(c, window, line) + (line_at(line) & 15); };
+  const auto line_words = static_cast<std::int32_t>(c.line_words.divisor);
+  for (std::int32_t item = 0; item < window.lines * line_words; ++item) {
+    const std::int32_t line = item / line_words;
+    const UnalignedSpan span = unaligned_span(c, window, line, s_count * unit);
+    const std::int64_t at = line_at(line), off = span.first + item % line_words * kWordBytes - ((at + span.first) & 15);
+    if (off < span.last)
+      load_word_staged(t, item / t.threads, item % t.threads, at + off, kWordBytes, a.src_first, a.src_last,
+                       base_of(line) + off);
+  }
+  std::vector<std::int64_t> starts;
+  for (std::int32_t row = 0; row < unaligned_rows(c); ++row) {
+    const UnalignedRow at = unaligned_row(c, window, h.place, row);
+    starts.push_back(at.inside ? base_of(at.line) + at.row * c.row_bytes + at.behind * unit : -kLineBytes * kLineBytes);
+  }
+  if (unit == 1) transpose_patches(c, h.place, window, starts, t);
+  const auto place_of = [&](std::int32_t s, std::int64_t ahead) {
+    return unit == 1 ? c.src_room + transposed_line(c, s) + ahead
+                     : starts[static_cast<std::size_t>(ahead / unit)] + std::int64_t{s} * unit;
+  };
+  // `bytes` at `to`, which lie `ahead` bytes behind the halo's start in row `s` of dst.
+  const auto store = [&](std::int32_t step, std::int32_t thread, std::int64_t to, std::int64_t bytes, std::int32_t s,
+                         std::int64_t ahead) {
+    if (unit == 1)
+      for (const std::int64_t word : {std::int64_t{0}, std::int64_t{kWordBytes}})
+        t.take(step * 2 + (word != 0), thread, (place_of(s, ahead) & ~std::int64_t{15}) + word, kWordBytes);
+    t.store(step, thread, to, bytes);
+    for (std::int64_t b = 0; b < bytes; b += unit) {
+      if (unit != 1) t.take(step * 8 + static_cast<std::int32_t>(b / unit), thread, place_of(s, ahead + b), unit);
+      t.unit_staged(thread, to + b, place_of(s, ahead + b));
+    }
+  };
+  const std::int64_t row_bytes = std::int64_t{a.d_extent} * unit;
+  const auto words = static_cast<std::int32_t>(c.store_words.divisor);
+  const auto row_of = [&](std::int32_t s) {
+    return h.dst + chain_offset(c.dst_rows, static_cast<std::uint32_t>(h.place.s + s));
+  };
+  for (std::int32_t run = 0; c.run_rows != 0 && run < unaligned_runs(c, s_count); ++run) {
+    const std::int64_t to = row_of(run_row(c, run, 0)), bytes = unaligned_run_rows(c, s_count, run) * row_bytes;
+    const auto store_at = [&](std::int32_t step, std::int32_t thread, std::int64_t byte, std::int64_t count) {
+      const RunPlace at = run_place(c, static_cast<std::int32_t>(byte / unit));
+      store(step, thread, to + byte, count, run_row(c, run, at.s), std::int64_t{at.d} * unit);
+    };
+    for (std::int32_t word = 0; word < words; ++word) {
+      const std::int32_t item = run * words + word;
+      const std::int64_t byte = word * kWordBytes + (-to & 15);
+      if (byte + kWordBytes <= bytes) store_at(item / t.threads, item % t.threads, byte, kWordBytes);
+    }
+    const PixelEnds ends = pixel_ends(to, bytes);
+    const std::int32_t lane = run * 2 * kWordBytes / unit;
+    for (std::int64_t byte = 0; byte < ends.head; byte += unit)
+      store_at(4096, (lane + static_cast<std::int32_t>(byte / unit)) % t.threads, byte, unit);
+    for (std::int64_t byte = ends.tail; byte < bytes; byte += unit)
+      store_at(4096, (lane + static_cast<std::int32_t>((kWordBytes + byte - ends.tail) / unit)) % t.threads, byte,
+               unit);
+  }
+  for (std::int32_t s = 0; c.run_rows == 0 && s < s_count; ++s) {
+    const std::int64_t row = row_of(s), first = std::int64_t{h.place.d} * unit - (row & a.skew_mask);
+    const std::int64_t halo = std::int64_t{a.halo - h.place.d} * unit;
+    for (std::int32_t word = 0; word < words; ++word) {
+      const std::int32_t item = s * words + word;
+      const std::int64_t byte = first + word * kWordBytes;
+      if (byte >= 0 && byte + kWordBytes <= row_bytes)
+        store(item / t.threads, item % t.threads, row + byte, kWordBytes, s, halo + byte);
+    }
+    const PixelEnds ends = pixel_ends(row, row_bytes);
+    const std::int32_t lane = s * (kWordBytes / unit);
+    if (h.place.d == 0)
+      for (std::int64_t byte = 0; byte < ends.head; byte += unit)
+        store(4096, (lane + static_cast<std::int32_t>(byte / unit)) % t.threads, row + byte, unit, s, halo + byte);
+    if (ends.tail >= first && ends.tail < first + std::int64_t{a.tile_d} * unit)
+      for (std::int64_t byte = ends.tail; byte < row_bytes; byte += unit)
+        store(4097, (lane + static_cast<std::int32_t>((byte - ends.tail) / unit)) % t.threads, row + byte, unit, s,
+              halo + byte);
+  }
+}
+
 void trace_pixel_tiles(const PixelTileArgs& p, plan::Trace& t) {
   const TileArgs& a = p.tile;
   const int pixel = p.pixel_bytes, unit = t.dst_unit;

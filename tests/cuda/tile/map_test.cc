@@ -257,13 +257,11 @@ TEST(TileMap, FollowsTheNearOuterModesFirstWhereRowsAreWholeLines) {
 }
 
 TEST(TileMap, FollowsRowsOfSrcFirstWhereTheNextRowOfTilesWouldComeLate) {
-  for (const auto& [dst, src] : {std::pair{"f32 (130,33001)", "f32 (130,33001):(1,131)"},
-                                 std::pair{"u8 (300,131073)", "u8 (300,131073):(1,301)"}}) {
-    const Copy copy(dst, src, 128);
-    const plan::Decision decision = cuda::plan_cuda(copy.c, {});
-    ASSERT_EQ(decision.chosen.kernel.family, plan::Family::kTile) << dst;
-    EXPECT_EQ(decision.chosen.get(plan::ParamId::kOrder), 2) << dst;
-  }
+  const auto order_of = [](const char* kernel, const char* dst, const char* src) {
+    return cuda_test::bid_of(kernel, Copy(dst, src, 128).c).get(plan::ParamId::kOrder);
+  };
+  EXPECT_EQ(order_of("tile/unaligned", "f32 (130,33001)", "f32 (130,33001):(1,131)"), 2);
+  EXPECT_EQ(order_of("tile/pixels", "u8 (300,131073)", "u8 (300,131073):(1,301)"), 2);
   const Copy tall("f32 (130,33001)", "f32 (130,33001):(1,131)", 128);
   const auto a = cuda_test::args_of<cuda::TileArgs>(tall.c, tile_of(tall.c));
   ASSERT_GT(a.tiles_s.divisor, 1u);

@@ -1,0 +1,181 @@
+// The index map of tile's kernel for chains whose rows start anywhere: the tile of map.h whose two modes are chains,
+// with an edge that keeps to sectors of dst.
+//
+// A tile is a window of dst's chain, a little more of it (the halo, for every row of dst begins elsewhere in a sector),
+// by some of src's chain. What it reads are lines: indices of dst's chain that follow each other in src make up one
+// line, where src's chain is whole in the tile; elsewhere an index is a line. Lines lie in shared memory congruent to
+// their addresses modulo 16, and a table says where each index's row begins.
+//
+// Bytes change sides in registers: a lane takes 12 of each of 4 rows of src and writes them as words into rows of dst,
+// in a room of their own, from which they leave. Wider units are collected from the rows of src one by one.
+#pragma once
+
+#include <cstdint>
+
+#include "src/cuda/tile/chains_map.h"
+
+namespace restride::cuda {
+
+inline constexpr int kPatchRows = 4;    ///< rows of src in a lane's patch
+inline constexpr int kPatchBytes = 12;  ///< of each
+inline constexpr int kPatchLanes = 4;   ///< lanes side by side along rows of dst
+inline constexpr int kMostUnalignedThreads = 384;
+
+/// What a tile has of dst.
+enum class UnalignedKind : std::uint8_t {
+  kWindows,  ///< the same part of dst's chain, but for a skew, of several rows
+  kRuns,     ///< short rows that follow each other, all of dst's chain
+};
+
+struct UnalignedChainArgs {
+  TileArgs tile;            ///< no pitches; a multiple of kPatchRows * kPatchLanes units in a tile's rows and its halo
+  Chain src_lines;          ///< where in src each line starts
+  Chain dst_rows;           ///< src's chain: where in dst the row of each of its indices starts
+  base::FastDiv line_rows;  ///< indices of dst's chain in a line
+  std::int32_t row_bytes = 0;  ///< of src from one of them to the next
+  std::int32_t line_pitch = 0,
+               line_pad = 0;  ///< bytes of shared memory from line to line, and more every pad_lines
+  std::int32_t pad_lines = 1;
+  base::FastDiv line_words;    ///< words that cover a line wherever it starts
+  base::FastDiv patches;       ///< patches along a row of src
+  std::int32_t lines = 0;      ///< that a tile reads at most
+  std::int32_t src_room = 0;   ///< bytes of shared memory for them
+  std::int32_t dst_room = 0;   ///< and for rows of dst
+  std::int32_t dst_pitch = 0;  ///< there, from row to row
+  base::FastDiv store_words;   ///< words of a row of dst in a tile
+  std::int32_t threads = 256;
+  /// Where short rows of dst follow each other they are runs, and all of dst's chain lies in a tile; 0: no runs.
+  std::int32_t run_rows = 0;             ///< rows of a run
+  std::int32_t run_step = 1;             ///< indices of src's chain from one of them to the next
+  std::int32_t run_gap = 0;              ///< and from a run's first row to the next run's
+  std::int32_t runs = 0, last_runs = 0;  ///< of a tile, and of the last one along src's chain
+  std::int32_t last_rows = 0;            ///< rows of the last run there
+  base::FastDiv run_units;               ///< units of a row
+};
+
+/// What a tile reads: indices [first, last) of dst's chain, whose first one lies `cut` bytes, less a few, into its
+/// line.
+struct UnalignedWindow {
+  std::int32_t first = 0, last = 0;
+  std::int32_t line = 0, lines = 0;
+  std::int32_t cut = 0;
+};
+
+RESTRIDE_HD constexpr UnalignedWindow unaligned_window(const UnalignedChainArgs& c, const TilePlace& place) {
+  const TileArgs& a = c.tile;
+  UnalignedWindow w;
+  w.first = place.d > a.halo ? place.d - a.halo : 0;
+  w.last = place.d + a.tile_d < a.d_extent ? place.d + a.tile_d : a.d_extent;
+  w.line = static_cast<std::int32_t>(c.line_rows.quotient(static_cast<std::uint32_t>(w.first)));
+  w.lines = static_cast<std::int32_t>(c.line_rows.quotient(static_cast<std::uint32_t>(w.last - 1))) + 1 - w.line;
+  w.cut = (w.first - w.line * static_cast<std::int32_t>(c.line_rows.divisor)) * c.row_bytes & ~15;
+  return w;
+}
+
+/// Place in shared memory of the row that begins the window's line number `line`, less the low four bits of its
+/// address.
+RESTRIDE_HD constexpr std::int32_t unaligned_line_base(const UnalignedChainArgs& c, const UnalignedWindow& w,
+                                                       std::int32_t line) {
+  return line * c.line_pitch + line / c.pad_lines * c.line_pad - w.cut;
+}
+
+/// Bytes [first, last) of the window's line number `line`, counted from its start, that a tile reads; a row of src has
+/// `s_bytes` inside.
+struct UnalignedSpan {
+  std::int32_t first = 0, last = 0;
+};
+RESTRIDE_HD constexpr UnalignedSpan unaligned_span(const UnalignedChainArgs& c, const UnalignedWindow& w,
+                                                   std::int32_t line, std::int32_t s_bytes) {
+  const auto rows = static_cast<std::int32_t>(c.line_rows.divisor);
+  const std::int32_t begin = (w.line + line) * rows;
+  const std::int32_t low = w.first > begin ? w.first - begin : 0;
+  const std::int32_t high = w.last < begin + rows ? w.last - begin : rows;
+  return {low * c.row_bytes, (high - 1) * c.row_bytes + s_bytes};
+}
+
+/// Index of dst's chain `row` rows behind the start of a tile's halo: its line within the window, and its row there.
+struct UnalignedRow {
+  std::int32_t line = 0, row = 0;
+  std::int32_t behind = 0;  ///< indices of src's chain that it is further on
+  bool inside = false;
+};
+RESTRIDE_HD constexpr UnalignedRow unaligned_row(const UnalignedChainArgs& c, const UnalignedWindow& w,
+                                                 const TilePlace& place, std::int32_t row) {
+  std::int32_t d = place.d - c.tile.halo + row, behind = 0;
+  if (c.run_rows != 0) {  // the rows after the last of dst's chain are the first ones, a row of dst further on
+    behind = static_cast<std::int32_t>(c.run_units.quotient(static_cast<std::uint32_t>(d)));
+    d -= behind * c.tile.d_extent;
+  }
+  if (d < w.first || d >= w.last) return {};
+  const auto line = static_cast<std::int32_t>(c.line_rows.quotient(static_cast<std::uint32_t>(d)));
+  return {line - w.line, d - line * static_cast<std::int32_t>(c.line_rows.divisor), behind * c.run_step, true};
+}
+
+/// A lane's patch number `item` of a tile: its first row of src, counted from the halo's, and its first row of dst.
+struct PatchPlace {
+  std::int32_t d = 0, s = 0;
+};
+RESTRIDE_HD constexpr PatchPlace patch_place(const UnalignedChainArgs& c, std::int32_t item) {
+  const auto column = static_cast<std::uint32_t>(item / kPatchLanes);
+  const std::uint32_t group = c.patches.quotient(column);
+  return {(static_cast<std::int32_t>(group) * kPatchLanes + item % kPatchLanes) * kPatchRows,
+          static_cast<std::int32_t>(column - group * c.patches.divisor) * kPatchBytes};
+}
+
+/// Where row `s` of dst starts in its room. What lies between patches puts lanes that write different ones into
+/// different banks.
+RESTRIDE_HD constexpr std::int32_t transposed_line(const UnalignedChainArgs& c, std::int32_t s) {
+  return s * c.dst_pitch + s / kPatchBytes * (kPatchLanes * kPatchRows);
+}
+
+/// Indices of dst's chain that a tile reads, its halo included.
+RESTRIDE_HD constexpr std::int32_t unaligned_rows(const UnalignedChainArgs& c) { return c.tile.halo + c.tile.tile_d; }
+
+/// Tables of where rows of src start, each a row ahead of the one before it, so that a word's units, which begin at any
+/// row, are found by one access; units of a byte are transposed in groups of rows that begin at none but some.
+RESTRIDE_HD constexpr std::int32_t start_copies(int unit) { return unit == 1 ? 1 : kWordBytes / unit; }
+/// Entries of one of them, of 2 bytes each.
+RESTRIDE_HD constexpr std::int32_t start_entries(const UnalignedChainArgs& c) {
+  return (unaligned_rows(c) + 7) / 8 * 8 + 8;
+}
+
+/// Where the tables lie in shared memory: where each row of src starts there; lines and rows of dst, 16 bytes each.
+/// Lines lie where rows of dst do later, if there is room.
+struct UnalignedTables {
+  std::int32_t starts = 0, lines = 0, rows = 0, end = 0;
+};
+RESTRIDE_HD constexpr UnalignedTables unaligned_tables(const UnalignedChainArgs& c, int unit) {
+  UnalignedTables t;
+  t.starts = c.src_room + c.dst_room;
+  const std::int32_t behind = t.starts + start_copies(unit) * start_entries(c) * 2;
+  t.lines = c.lines * 16 <= c.dst_room ? c.src_room : behind;
+  t.rows = t.lines == behind ? behind + c.lines * 16 : behind;
+  t.end = t.rows + c.tile.tile_s * 16;
+  return t;
+}
+
+/// Runs of a tile that `s_count` indices of src's chain are inside of, and rows of one of them. Where rows of dst
+/// follow each other along another mode of src's chain than its first, each of the indices before it begins a run.
+RESTRIDE_HD constexpr std::int32_t unaligned_runs(const UnalignedChainArgs& c, std::int32_t s_count) {
+  return s_count == c.tile.tile_s ? c.runs : c.last_runs;
+}
+RESTRIDE_HD constexpr std::int32_t unaligned_run_rows(const UnalignedChainArgs& c, std::int32_t s_count,
+                                                      std::int32_t run) {
+  const bool all = s_count == c.tile.tile_s || (c.run_step == 1 && run + 1 < c.last_runs);
+  return all ? c.run_rows : c.last_rows;
+}
+/// Index of src's chain, counted from the tile's, of row `row` of a run.
+RESTRIDE_HD constexpr std::int32_t run_row(const UnalignedChainArgs& c, std::int32_t run, std::int32_t row) {
+  return run * c.run_gap + row * c.run_step;
+}
+
+/// Of a unit of a run: its row of dst in the run, and its place there.
+struct RunPlace {
+  std::int32_t s = 0, d = 0;
+};
+RESTRIDE_HD constexpr RunPlace run_place(const UnalignedChainArgs& c, std::int32_t unit) {
+  const auto s = static_cast<std::int32_t>(c.run_units.quotient(static_cast<std::uint32_t>(unit)));
+  return {s, unit - s * c.tile.d_extent};
+}
+
+}  // namespace restride::cuda

@@ -1,0 +1,268 @@
+// Replays src/cuda/tile/unaligned_chains_map.h for every block, thread and step.
+#include "src/cuda/tile/unaligned_chains_map.h"
+
+#include <map>
+
+#include "src/cuda/tile/pixels_map.h"
+#include "tests/cuda/replay.h"
+
+namespace restride {
+namespace {
+
+using cuda_test::Copy;
+using cuda_test::Written;
+
+/// Byte of shared memory -> source byte.
+using Shared = std::map<std::int64_t, std::int64_t>;
+
+/// One tile: its lines in shared memory, where its rows start there, and rows of dst that were transposed.
+struct Tile {
+  const cuda::UnalignedChainArgs& c;
+  int unit;
+  cuda::TilePlace place;
+  cuda::UnalignedWindow window;
+  std::int64_t from = 0;  ///< address of line 0, the tile's first unit of src's chain
+  int s_count;
+  Shared lines, rows;
+  std::vector<std::int64_t> starts;  ///< -1: outside
+
+  Tile(const cuda::UnalignedChainArgs& args, int unit_bytes, std::uint32_t tile, std::int64_t src_base)
+      : c(args),
+        unit(unit_bytes),
+        place(cuda::tile_place(c.tile, tile)),
+        window(cuda::unaligned_window(c, place)),
+        from(src_base + c.tile.src_offset + cuda::offsets(c.tile.batch, place.batch).src +
+             std::int64_t{place.s} * unit),
+        s_count(std::min(c.tile.tile_s, c.tile.s_extent - place.s)) {
+    load();
+    start();
+    if (unit == 1) transpose();
+  }
+
+  std::int64_t line_at(std::int32_t line) const {
+    return cuda::chain_offset(c.src_lines, static_cast<std::uint32_t>(window.line + line));
+  }
+  std::int64_t base_of(std::int32_t line) const {
+    return cuda::unaligned_line_base(c, window, line) + ((from + line_at(line)) & 15);
+  }
+
+  void load() {
+    ASSERT_LE(window.lines, c.lines);
+    for (std::int32_t item = 0; item < window.lines * static_cast<std::int32_t>(c.line_words.divisor); ++item) {
+      const auto line = static_cast<std::int32_t>(c.line_words.quotient(static_cast<std::uint32_t>(item)));
+      const std::int32_t word = item - line * static_cast<std::int32_t>(c.line_words.divisor);
+      const cuda::UnalignedSpan span = cuda::unaligned_span(c, window, line, s_count * unit);
+      const std::int64_t off = span.first + word * 16 - ((from + line_at(line) + span.first) & 15);
+      if (off >= span.last) continue;
+      const std::int64_t to = base_of(line) + off;
+      ASSERT_EQ(to % 16, 0) << "an aligned word must land on an aligned word";
+      ASSERT_TRUE(to >= 0 && to + 16 <= c.src_room);
+      for (int b = 0; b < 16; ++b) {
+        ASSERT_EQ(lines.count(to + b), 0U) << "two words lie in one place";
+        lines[to + b] = from + line_at(line) + off + b;
+      }
+    }
+  }
+
+  void start() {
+    for (std::int32_t row = 0; row < cuda::unaligned_rows(c); ++row) {
+      const cuda::UnalignedRow at = cuda::unaligned_row(c, window, place, row);
+      starts.push_back(at.inside ? base_of(at.line) + at.row * c.row_bytes + at.behind * unit : -1);
+    }
+  }
+
+  /// Patches from rows of src to rows of dst.
+  void transpose() {
+    const std::int32_t items =
+        cuda::unaligned_rows(c) / cuda::kPatchRows * static_cast<std::int32_t>(c.patches.divisor);
+    ASSERT_EQ(cuda::unaligned_rows(c) % (cuda::kPatchRows * cuda::kPatchLanes), 0);
+    for (std::int32_t item = 0; item < items; ++item) {
+      const cuda::PatchPlace at = cuda::patch_place(c, item);
+      for (int j = 0; j < cuda::kPatchRows; ++j)
+        for (int i = 0; i < cuda::kPatchBytes; ++i)
+          for (int b = 0; b < unit; ++b) {
+            const std::int64_t start = starts[static_cast<std::size_t>(at.d + j)];
+            const auto found = lines.find(start + (at.s + i) * unit + b);
+            const std::int64_t to = cuda::transposed_line(c, at.s + i) + (at.d + j) * unit + b;
+            ASSERT_LT(to + 16, c.dst_room);
+            ASSERT_EQ(rows.count(to), 0U) << "written twice";
+            rows[to] = start < 0 || found == lines.end() || at.s + i >= s_count ? -1 : found->second;
+          }
+    }
+  }
+
+  /// What lies `byte` bytes behind the halo's start in row `s` of dst.
+  std::int64_t source(std::int32_t s, std::int64_t byte) const {
+    if (unit == 1) {
+      const auto found = rows.find(cuda::transposed_line(c, s) + byte);
+      return found == rows.end() ? -1 : found->second;
+    }
+    const std::int64_t start = starts[static_cast<std::size_t>(byte / unit)];
+    const auto found = lines.find(start + s * unit + byte % unit);
+    return start < 0 || found == lines.end() ? -1 : found->second;
+  }
+};
+
+/// Where the test puts the tensors: as far off whole words as was promised, and no better.
+struct Bases {
+  std::int64_t dst, src;
+};
+
+/// Windows of dst's chain, row by row.
+void store_windows(const Tile& tile, std::int64_t batch, const Bases& base, Written& written) {
+  const cuda::UnalignedChainArgs& c = tile.c;
+  const cuda::TileArgs& a = c.tile;
+  const int unit = tile.unit;
+  for (std::int32_t s = 0; s < tile.s_count; ++s) {
+    const std::int64_t row =
+        base.dst + a.dst_offset + batch + cuda::chain_offset(c.dst_rows, static_cast<std::uint32_t>(tile.place.s + s));
+    const std::int64_t row_bytes = std::int64_t{a.d_extent} * unit, skew = row & a.skew_mask;
+    const std::int64_t first = std::int64_t{tile.place.d} * unit - skew, last = first + std::int64_t{a.tile_d} * unit;
+    const std::int64_t halo = (std::int64_t{a.halo} - tile.place.d) * unit;
+    const cuda::PixelEnds ends = cuda::pixel_ends(row, row_bytes);
+    const auto store = [&](std::int64_t byte) {
+      const std::int64_t from = tile.source(s, halo + byte);
+      ASSERT_GE(from, 0) << "reads shared memory that no load filled";
+      written.unit(row - base.dst + byte, from - base.src, 1);
+    };
+    EXPECT_EQ(c.store_words.divisor * 16, static_cast<std::uint32_t>(a.tile_d * unit));
+    for (std::int64_t byte = first; byte < last; byte += 16)
+      if (byte >= 0 && byte + 16 <= row_bytes) {
+        ASSERT_EQ((row + byte) % 16, 0);
+        for (int b = 0; b < 16; ++b) store(byte + b);
+      }
+    if (tile.place.d == 0)
+      for (std::int64_t byte = 0; byte < ends.head; ++byte) store(byte);
+    if (ends.tail >= first && ends.tail < last)
+      for (std::int64_t byte = ends.tail; byte < row_bytes; ++byte) store(byte);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+/// Runs of rows that follow each other in dst.
+void store_runs(const Tile& tile, std::int64_t batch, const Bases& base, Written& written) {
+  const cuda::UnalignedChainArgs& c = tile.c;
+  const int unit = tile.unit;
+  for (std::int32_t run = 0; run < cuda::unaligned_runs(c, tile.s_count); ++run) {
+    const std::int64_t to =
+        base.dst + c.tile.dst_offset + batch +
+        cuda::chain_offset(c.dst_rows, static_cast<std::uint32_t>(tile.place.s + cuda::run_row(c, run, 0)));
+    const std::int64_t bytes = std::int64_t{cuda::unaligned_run_rows(c, tile.s_count, run)} * c.tile.d_extent * unit;
+    const auto store = [&](std::int64_t first, std::int64_t count) {  // all of it found from its first unit
+      const cuda::RunPlace at = cuda::run_place(c, static_cast<std::int32_t>(first / unit));
+      for (std::int64_t b = 0; b < count; ++b) {
+        const std::int64_t from = tile.source(cuda::run_row(c, run, at.s), std::int64_t{at.d} * unit + b);
+        ASSERT_GE(from, 0) << "reads shared memory that no load filled";
+        written.unit(to - base.dst + first + b, from - base.src, 1);
+      }
+    };
+    const cuda::PixelEnds ends = cuda::pixel_ends(to, bytes);
+    for (std::uint32_t word = 0; word < c.store_words.divisor; ++word)
+      if (const std::int64_t byte = word * std::int64_t{16} + (-to & 15); byte + 16 <= bytes) store(byte, 16);
+    for (std::int64_t byte = 0; byte < ends.head; byte += unit) store(byte, unit);
+    for (std::int64_t byte = ends.tail; byte < bytes; byte += unit) store(byte, unit);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+/// What the kernel bids, or its best tile of that kind, over chains of `dst_set` and `src_set`.
+plan::Candidate tile_of(const Copy& copy, cuda::UnalignedKind kind, std::int64_t tile_d, std::int64_t tile_s,
+                        std::int64_t src_set = 2) {
+  plan::Candidate bid = cuda_test::bid_of("tile/unaligned_chains", copy.c);
+  bid.applies = true;
+  bid.params = {{plan::ParamId::kDstSet, 1},        {plan::ParamId::kSrcSet, src_set},
+                {plan::ParamId::kTileRows, tile_d}, {plan::ParamId::kTileCols, tile_s},
+                {plan::ParamId::kThreads, 128},     {plan::ParamId::kKind, static_cast<std::int64_t>(kind)},
+                {plan::ParamId::kVectorBytes, 16},  {plan::ParamId::kOrder, 0}};
+  return bid;
+}
+
+void replay(const Copy& copy, const plan::Candidate& bid, std::int64_t align = 128) {
+  ASSERT_TRUE(bid.applies) << bid.reason;
+  const auto c = cuda_test::args_of<cuda::UnalignedChainArgs>(copy.c, bid);
+  const Bases base{4096 + align % 128, 8192 + align % 128};
+  Written written(copy);
+  for (std::uint32_t number = 0; number < c.tile.tiles; ++number) {
+    const Tile tile(c, copy.c.dst_unit, number, base.src);
+    if (testing::Test::HasFatalFailure()) return;
+    const std::int64_t batch = cuda::offsets(c.tile.batch, tile.place.batch).dst;
+    if (c.run_rows != 0)
+      store_runs(tile, batch, base, written);
+    else
+      store_windows(tile, batch, base, written);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+  written.expect_complete();
+}
+
+void replay(const std::string& dst, const std::string& src, std::int64_t align = 128) {
+  SCOPED_TRACE(dst + " from " + src);
+  const Copy copy(dst, src, align);
+  replay(copy, cuda_test::bid_of("tile/unaligned_chains", copy.c), align);
+}
+
+TEST(UnalignedChainMap, MovesPermutationsOfOddExtentsOnce) {
+  replay("u8 (13,5,11,101)", "u8 (13,5,11,101):(1,143,13,715)");
+  replay("u8 (13,7,9,21)", "u8 (13,7,9,21):(1,13,819,91)");
+  replay("u8 (9,33,29,25)", "u8 (9,33,29,25):(33,1,297,8613)");
+  replay("f16 (9,33,5,45)", "f16 (9,33,5,45):(1,9,13365,297)");
+  replay("f32 (39,9,7,25)", "f32 (39,9,7,25):(1,975,8775,39)");
+  replay("f64 (37,6,7,19)", "f64 (37,6,7,19):(1,4921,703,37)");
+}
+
+TEST(UnalignedChainMap, LinesAreRowsThatFollowEachOtherInSrc) {
+  const Copy copy("u8 (100,1003)", "u8 (100,1003):(1,100)");
+  const auto c = cuda_test::args_of<cuda::UnalignedChainArgs>("tile/unaligned_chains", copy.c);
+  EXPECT_EQ(c.line_rows.divisor, 1003U);
+  EXPECT_EQ(c.tile.tile_s, 100);
+  replay("u8 (100,1003)", "u8 (100,1003):(1,100)");
+  replay("f16 (101,777)", "f16 (101,777):(1,101)");
+  replay("f32 (39,7,95)", "f32 (39,7,95):(1,3705,39)");
+}
+
+TEST(UnalignedChainMap, FollowsPitchesAndPointersOffTheirWords) {
+  for (const int align : {1, 2, 4, 8, 16, 32}) {
+    replay("u8 (99,231):(701,1)", "u8 (99,231):(1,139)", align);
+    if (align > 1) replay("f16 (61,131):(395,1)", "f16 (61,131):(1,-67)@8710", align);
+    if (align > 2) replay("f32 (61,131):(395,1)", "f32 (61,131):(1,67)", align);
+    if (align > 4) replay("f64 (61,131):(395,1)", "f64 (61,131):(1,67)", align);
+  }
+}
+
+TEST(UnalignedChainMap, RunsGoOnFromRowToRowOfDst) {
+  const Copy bytes("u8 (3,29,35)", "u8 (3,29,35):(1015,1,29)", 1);
+  replay(bytes, tile_of(bytes, cuda::UnalignedKind::kRuns, 64, 29), 1);
+  replay(bytes, tile_of(bytes, cuda::UnalignedKind::kRuns, 64, 15), 1);
+  const Copy halves("f16 (5,3,29,37)", "f16 (5,3,29,37):(29,5365,1,145)", 2);
+  replay(halves, tile_of(halves, cuda::UnalignedKind::kRuns, 48, 58, 10), 2);
+  const Copy words("f32 (2,31,19)", "f32 (2,31,19):(589,1,31)", 4);
+  replay(words, tile_of(words, cuda::UnalignedKind::kRuns, 32, 31), 4);
+  const Copy doubles("f64 (2,31,19)", "f64 (2,31,19):(589,1,31)", 8);
+  replay(doubles, tile_of(doubles, cuda::UnalignedKind::kRuns, 32, 16), 8);
+}
+
+TEST(UnalignedChainMap, RunsGoOnAlongTheLastModeOfSrcsChain) {
+  const Copy bytes("u8 (5,3,11,35)", "u8 (5,3,11,35):(1,1925,5,55)", 1);
+  replay(bytes, tile_of(bytes, cuda::UnalignedKind::kRuns, 64, 20, 10), 1);
+  replay(bytes, tile_of(bytes, cuda::UnalignedKind::kRuns, 64, 55, 10), 1);
+  const Copy halves("f16 (3,7,19)", "f16 (3,7,19):(1,3,21)", 2);
+  replay(halves, tile_of(halves, cuda::UnalignedKind::kRuns, 32, 9, 6), 2);
+  const Copy words("f32 (3,7,19)", "f32 (3,7,19):(1,3,21)", 4);
+  replay(words, tile_of(words, cuda::UnalignedKind::kRuns, 32, 15, 6), 4);
+}
+
+TEST(UnalignedChainMap, RowsShorterThanAWordAreRunsToo) {
+  const Copy copy("u8 (2,40,7)", "u8 (2,40,7):(280,1,40)", 1);
+  replay(copy, tile_of(copy, cuda::UnalignedKind::kRuns, 32, 40), 1);
+}
+
+TEST(UnalignedChainMap, RefusesShortRowsAndCasts) {
+  const auto reason = [](const char* dst, const char* src) {
+    return cuda_test::bid_of("tile/unaligned_chains", Copy(dst, src, 128).c).reason;
+  };
+  EXPECT_EQ(reason("u8 (300,9)", "u8 (300,9):(1,300)"), "no chains of modes, one a side, that are long enough");
+  EXPECT_EQ(reason("f32 (99,99)", "f16 (99,99):(1,99)"), "chains of modes are moved, not converted");
+}
+
+}  // namespace
+}  // namespace restride
