@@ -25,13 +25,18 @@ struct Choice {
   Link d, s;
   std::int64_t tile_d = 0, tile_s = 0;
   std::int64_t threads = 256;
+  std::int64_t skew = 0;      ///< bytes that windows are short of rows of dst at most, where those start anywhere
   std::int64_t run_rows = 0;  ///< rows of dst that follow each other, and are stored as runs
 };
 
-/// Bytes that tiles along d are short of their rows at most, where those start anywhere; none in runs.
-std::int64_t most_skew(const Canonical& c, const Choice& k) {
-  return k.run_rows != 0 ? 0 : std::max<std::int64_t>(0, kSector - row_alignment(c, k.d.mask));
+Choice choice_of(const Canonical& c, const Link& d, const Link& s) {
+  Choice k{d, s};
+  k.skew = std::max<std::int64_t>(0, kSector - row_alignment(c, d.mask));
+  return k;
 }
+
+/// Bytes by which tiles' edges may move.
+std::int64_t most_skew(const Choice& k) { return k.run_rows != 0 ? 0 : k.skew; }
 
 /// Indices of dst's chain that follow each other in src where all of src's chain lies in a tile; else 1.
 std::int64_t line_rows(const Canonical& c, const Choice& k) {
@@ -62,7 +67,7 @@ UnalignedChainArgs shape_of(const Canonical& c, const Choice& k) {
   const bool small = unit == 1;
   a.tile.tile_d = narrowed<std::int32_t>(k.tile_d);
   a.tile.tile_s = narrowed<std::int32_t>(k.tile_s);
-  a.tile.halo = most_skew(c, k) != 0 ? static_cast<std::int32_t>(kSector) / unit : 0;
+  a.tile.halo = most_skew(k) != 0 ? static_cast<std::int32_t>(kSector) / unit : 0;
   a.tile.skew_mask = a.tile.halo != 0 ? static_cast<std::int32_t>(kSector) - 1 : 0;
   a.threads = narrowed<std::int32_t>(k.threads);
   const std::int64_t rows = std::min<std::int64_t>(unaligned_rows(a), k.d.extent), in_line = line_rows(c, k);
@@ -104,21 +109,24 @@ UnalignedChainArgs shape_of(const Canonical& c, const Choice& k) {
   return a;
 }
 
-/// The time that tiles of this shape take, a copy's being 1.
-double time_of(const Canonical& c, const CudaMachine& machine, const Choice& k, const UnalignedChainArgs& a) {
-  const Costs& costs = *machine.costs;
+/// Tiles that a multiprocessor holds at once, each of so many bytes of shared memory.
+std::int64_t resident_tiles(const CudaMachine& machine, const Choice& k, std::int64_t shared_bytes) {
+  constexpr std::int64_t kBlockShared = 1024, kRegisters = 65536 / 40;
+  return std::min({machine.shared_per_sm_bytes / (shared_bytes + kBlockShared), machine.threads_per_sm / k.threads,
+                   kRegisters / k.threads});
+}
+
+/// The time that tiles of this shape take, a copy's being 1, where a multiprocessor holds so many of them.
+double time_of(const Canonical& c, const Costs& costs, const Choice& k, std::int64_t resident_count) {
   const int unit = c.dst_unit;
   const auto tile_bytes = static_cast<double>(k.tile_d * k.tile_s * unit);
   const bool runs = k.run_rows != 0;
-  const std::int64_t along = k.d.extent + most_skew(c, k) / unit;
+  const std::int64_t along = k.d.extent + most_skew(k) / unit;
   const double used = used_by(along, k.tile_d) * used_by(k.s.extent, k.tile_s) * static_cast<double>(k.d.extent) /
                       static_cast<double>(along);
   const double bytes = used * tile_bytes;
-  const double piece = static_cast<double>(a.line_rows.divisor) * static_cast<double>(a.row_bytes);
-  constexpr std::int64_t kBlockShared = 1024, kRegisters = 65536 / 40;
-  const auto resident =
-      static_cast<double>(std::min({machine.shared_per_sm_bytes / (unaligned_tables(a, unit).end + kBlockShared),
-                                    machine.threads_per_sm / k.threads, kRegisters / k.threads}));
+  const auto piece = static_cast<double>(line_rows(c, k) * k.tile_s * unit),
+             resident = static_cast<double>(resident_count);
   const double least = unit == 1   ? costs.anywhere_1
                        : unit == 2 ? costs.anywhere_2
                        : unit == 4 ? costs.anywhere_4
@@ -150,20 +158,23 @@ bool fits(const Canonical& c, const UnalignedChainArgs& a) {
 /// The best tile of two chains.
 void try_shapes(const Canonical& c, const CudaMachine& machine, Choice k, Choice* best, double* time) {
   const int unit = c.dst_unit;
-  const std::int64_t sector = kSector / unit, along = k.d.extent + most_skew(c, k) / unit, step = run_step(c, k);
+  const std::int64_t sector = kSector / unit, along = k.d.extent + most_skew(k) / unit, step = run_step(c, k);
   constexpr std::int64_t kSmallTile = 12000;    // bytes of one that 128 threads are enough for
   constexpr std::int64_t kMostJoined = 1024;    // bytes of a row that is part of a run
   constexpr std::int64_t kMostRuns = 8;         // of a tile
   constexpr std::int64_t kLeastRuns = 4 << 10;  // bytes of a tile whose runs begin at other indices than its rows
   const auto attempt = [&] {
-    if (k.tile_s * unit > kMostShared) return;
-    UnalignedChainArgs a = shape_of(c, k);
+    // Shared memory has room for all that a tile reads at least; of bytes, which are transposed with their halo, twice.
+    const std::int64_t halo = unit == 1 && most_skew(k) != 0 ? kSector : 0;
+    const std::int64_t bytes = std::min(k.tile_d, k.d.extent) * k.tile_s * unit;
+    const std::int64_t least_shared = unit == 1 ? 2 * bytes : bytes;
+    if (least_shared > kMostShared) return;
+    k.threads = bytes + halo * k.tile_s < kSmallTile ? 128 : 256;
+    // Most shapes fall behind the best one before everything about them is known.
+    if (time_of(c, *machine.costs, k, resident_tiles(machine, k, least_shared)) >= *time) return;
+    const UnalignedChainArgs a = shape_of(c, k);
     if (!fits(c, a)) return;
-    // Of bytes the halo is transposed as well.
-    const std::int64_t rows = std::min(k.tile_d, k.d.extent) + (unit == 1 ? a.tile.halo : 0);
-    k.threads = rows * k.tile_s * unit < kSmallTile ? 128 : 256;
-    a.threads = narrowed<std::int32_t>(k.threads);
-    const double t = time_of(c, machine, k, a);
+    const double t = time_of(c, *machine.costs, k, resident_tiles(machine, k, unaligned_tables(a, unit).end));
     if (t >= *time) return;
     *time = t;
     *best = k;
@@ -221,7 +232,7 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
   double time = 1e300;
   for (std::size_t i = 1; i <= longest_d.modes.size(); ++i)
     for (std::size_t j = 1; j <= longest_s.modes.size(); ++j) {
-      const Choice k{first_of(c, longest_d, i), first_of(c, longest_s, j)};
+      const Choice k = choice_of(c, first_of(c, longest_d, i), first_of(c, longest_s, j));
       if ((k.d.mask & k.s.mask) != 0) break;
       if (k.d.extent * c.dst_unit < kSector || k.s.extent * c.src_unit < kSector) continue;
       if (!named && on_words(c, k.d, c.dst_align, &CopyMode::dst_stride) &&
@@ -233,7 +244,7 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
   if (time >= 1e300) return refuse("no chains of modes, one a side, that are long enough");
   std::int64_t batch = 0;
   if (!outer_walk(c, best.d.mask | best.s.mask, nullptr, &batch)) return refuse("too many outer modes");
-  const std::int64_t along = best.d.extent + most_skew(c, best) / c.dst_unit;
+  const std::int64_t along = best.d.extent + most_skew(best) / c.dst_unit;
   const std::int64_t tiles_d = ceil_div(along, best.tile_d);
   const std::int64_t tiles_s = ceil_div(best.s.extent, best.tile_s);
   if (too_many(tiles_d * tiles_s, batch)) return refuse("too many tiles");
@@ -254,12 +265,15 @@ void prepare_unaligned_chains(const Canonical& c, const Candidate& chosen, CudaA
   const auto modes_in = [&](ParamId id) {
     return static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(chosen.get(id))));
   };
-  Choice k{first_of(c, dst_chain(c), modes_in(ParamId::kDstSet)), first_of(c, src_chain(c), modes_in(ParamId::kSrcSet)),
-           chosen.get(ParamId::kTileRows), chosen.get(ParamId::kTileCols), chosen.get(ParamId::kThreads, 256)};
+  Choice k = choice_of(c, first_of(c, dst_chain(c), modes_in(ParamId::kDstSet)),
+                       first_of(c, src_chain(c), modes_in(ParamId::kSrcSet)));
+  k.tile_d = chosen.get(ParamId::kTileRows);
+  k.tile_s = chosen.get(ParamId::kTileCols);
+  k.threads = chosen.get(ParamId::kThreads, 256);
   if (static_cast<UnalignedKind>(chosen.get(ParamId::kKind)) == UnalignedKind::kRuns) k.run_rows = rows_of_run(c, k);
   auto& a = out.args.emplace<UnalignedChainArgs>(shape_of(c, k));
   const std::int32_t halo = a.tile.halo, skew_mask = a.tile.skew_mask;
-  a.tile = tiles::tiles_over(c, chosen, k.d.mask | k.s.mask, {k.d.extent, k.s.extent}, most_skew(c, k) / c.dst_unit);
+  a.tile = tiles::tiles_over(c, chosen, k.d.mask | k.s.mask, {k.d.extent, k.s.extent}, most_skew(k) / c.dst_unit);
   a.tile.halo = halo;
   a.tile.skew_mask = skew_mask;
   const auto append = [](Chain& chain, std::int64_t extent, std::int64_t stride) {
