@@ -7,8 +7,10 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
+import tarfile
 import threading
 
 import pytest
@@ -569,3 +571,14 @@ def test_programs_compute_the_same_bits():
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
     assert len(lines) == 7 and sum(not line.endswith(" 0 copies by restride") for line in lines) >= 5, ran.stdout
+
+
+def test_the_source_distribution_holds_what_a_build_needs(tmp_path):
+    folder = shutil.copytree(pathlib.Path(__file__).parents[1], tmp_path / "torch", ignore=shutil.ignore_patterns("build", "*.egg-info", "_built.py"))  # fmt: skip
+    code = f"from setuptools.build_meta import build_sdist; build_sdist({str(tmp_path)!r})"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    (archive,) = tmp_path.glob("restride_torch-*.tar.gz")
+    names = {name.partition("/")[2] for name in tarfile.open(archive).getnames()}
+    assert {"setup.py", "pyproject.toml", "README.md", "restride_torch/__init__.py"} <= names
+    assert {f"src/{file.name}" for file in (folder / "src").iterdir()} <= names
