@@ -1,4 +1,4 @@
-"""The figures of restride under torch, in docs/torch.md: from result files of python/torch/bench.
+"""The figures of restride under torch, in docs/torch.md and docs/python.md: from result files of python/torch/bench.
 
 Each function fills one kind of block (scripts/fill_figures.py): `<!-- figures: KIND FILES -->`.
 """
@@ -60,6 +60,12 @@ def calls(result) -> str:
     return f"A call that is left to torch takes so many nanoseconds more ({where(result)}): " + "; ".join(rows) + ".\n"
 
 
+def costs(result) -> str:
+    """Host time of a call on two small arrays."""
+    rows = [f"{row['name']} {row['ns'] / 1000:.2f}" for row in result["costs"]]
+    return f"Microseconds of a call on two arrays of 16x16 floats ({where(result)}): " + "; ".join(rows) + ".\n"
+
+
 def operators(result) -> str:
     """A row a call: torch's time over ours."""
     lines = [f"| torch's time over ours: {where(result)} | | itself |", "|---|---:|---:|"]
@@ -70,4 +76,4 @@ def operators(result) -> str:
 
 
 KINDS = {"drop_in_layouts": layouts, "drop_in_summary": summary, "drop_in_programs": programs, "drop_in_calls": calls,
-         "drop_in_operators": operators}
+         "drop_in_operators": operators, "drop_in_costs": costs}

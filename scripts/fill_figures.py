@@ -11,7 +11,7 @@ headline, numbers, classes, cases, lost, peers
           from result files of `restride bench`, as scripts/bench_figures.py says
 rows      a table of single cases: the files, a colon, the names
 lab_*     the tables of docs/lab.md (scripts/lab_figures.py): a file and what of it to show
-drop_in_* the tables of docs/torch.md (scripts/drop_in_figures.py): files
+drop_in_* those of docs/torch.md and docs/python.md (scripts/drop_in_figures.py): files
 program   an example, examples/NAME.cc, and what it prints, run now: `<!-- figures: program quickstart -->`
 explain   the output of `restride explain ARGS`, run now: `<!-- figures: explain 'f32 (8,64) -> (1,0)' -->`
 
