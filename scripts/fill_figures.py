@@ -11,6 +11,7 @@ headline, numbers, classes, cases, lost, peers
           from result files of `restride bench`, as scripts/bench_figures.py says
 rows      a table of single cases: the files, a colon, the names
 lab_*     the tables of docs/lab.md (scripts/lab_figures.py): a file and what of it to show
+drop_in_* those of docs/torch.md and docs/python.md (scripts/drop_in_figures.py): files
 program   an example, examples/NAME.cc, and what it prints, run now: `<!-- figures: program quickstart -->`
 explain   the output of `restride explain ARGS`, run now: `<!-- figures: explain 'f32 (8,64) -> (1,0)' -->`
 
@@ -27,6 +28,7 @@ import subprocess
 import sys
 
 import bench_figures
+import drop_in_figures
 import lab_figures
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -53,6 +55,12 @@ def lab_block(kind: str, argument: str) -> str:
     file, *rest = argument.split()
     path = ROOT / file
     return lab_figures.KINDS[kind](json.loads(path.read_text()), *rest) if path.exists() else missing(file)
+
+
+def drop_in_block(kind: str, argument: str) -> str:
+    paths = [ROOT / file for file in argument.split()]
+    absent = [path for path in paths if not path.exists()]
+    return missing(absent[0]) if absent else drop_in_figures.KINDS[kind](*(json.loads(path.read_text()) for path in paths))
 
 
 def output_of(program: str, *arguments: str) -> str:
@@ -86,6 +94,8 @@ def block(kind: str, argument: str, old: str, check: bool) -> str:
     if kind == "program":
         source = (ROOT / f"examples/{argument}.cc").read_text()
         return f"```cpp\n{source}```\n" + output_block("", f"example_{argument}", [], old, check)
+    if kind in drop_in_figures.KINDS:
+        return drop_in_block(kind, argument)
     if kind == "rows":
         return rows_block(argument)
     return lab_block(kind, argument) if kind in lab_figures.KINDS else bench_block(kind, argument)

@@ -221,6 +221,14 @@ draw::Measured measured(const Sides& sides, const Options& options) {
   return {r.time.median_ns, r.time.noise, r.ceiling.median_ns, r.ceiling_by, r.checked, r.error};
 }
 
+/// The line of --run in text.
+std::string in_words(const draw::Measured& m) {
+  if (!m.error.empty()) return fmt::format("run        not timed: {}\n", m.error);
+  return fmt::format("run        {}; a plain copy of the same bytes takes {} ({}): ratio {:.2f}, noise {:.0f} %\n",
+                     api::in_time_units(m.median_ns), api::in_time_units(m.plain_ns), m.plain_by,
+                     m.plain_ns / m.median_ns, 100 * m.noise);
+}
+
 constexpr int kColumns = 100;  // of what is printed
 
 void run_explain(ExplainArguments& a) {
@@ -259,7 +267,8 @@ void run_explain(ExplainArguments& a) {
   if (!a.svg.empty() || !a.html.empty()) return;
   if (!sides.views.empty()) fmt::print("views      {}\n", in_words(sides.views));
   const bool coloured = ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
-  fmt::print("{}{}", plan.explain(), draw::bars(plan.impl().decision, kColumns, coloured));
+  fmt::print("{}{}{}", plan.explain(), draw::bars(plan.impl().decision, kColumns, coloured),
+             e.measured ? in_words(*e.measured) : "");
 }
 
 }  // namespace
@@ -285,7 +294,7 @@ void add_explain_command(CLI::App& app) {
   sub->add_option("--piece", a->piece, "The tile, block or task that is drawn; the first unless told")
       ->check(whole_number(0, INT64_MAX).description(""))
       ->type_name("N");
-  sub->add_flag("--run", a->run_it, "Time the copy beside a plain one, for --html and --json");
+  sub->add_flag("--run", a->run_it, "Time the copy beside a plain one, as bench does");
   sub->callback([a] { run_explain(*a); });
 }
 

@@ -261,12 +261,13 @@ std::unique_ptr<Comm> mpi(const void* mpi_comm, std::chrono::milliseconds deadli
 /// How the bytes go. `kAuto` takes kDirect where memory is shared, else kMessages.
 enum class Method : std::uint8_t {
   kAuto,
-  kDirect,    ///< each rank copies what it needs straight out of the others' memory: no workspace
+  kDirect,    ///< each rank copies straight between its memory and the others': no workspace
   kMessages,  ///< packed, sent, unpacked, a message a pair, the next packed while others are on their way
 };
 std::string_view name(Method method) noexcept;
 
-/// How to plan and run an exchange; the default is right for most. Equal on all ranks, but for `threads`.
+/// How to plan and run an exchange; the default is right for most. Equal on all ranks, but for `threads` and
+/// `cuda_device`.
 struct ExchangeOptions {
   /// How long any wait for other ranks may take. A rank may be reading a checkpoint: be generous.
   std::chrono::milliseconds deadline = std::chrono::minutes(10);
@@ -275,6 +276,12 @@ struct ExchangeOptions {
   /// once. Without it such ranks are named when the deadline passes. kDirect always has it.
   bool check_runs = true;
   int threads = 1;  ///< for the copies of one rank; 0: as restride::Options::threads says
+  /// Where all ranks' memory lies: kCuda on GPUs, with kDirect and ranks that are threads of one process; else the
+  /// host. Each rank's kernels store straight into the others' memory.
+  DeviceKind device = DeviceKind::kAuto;
+  /// kCuda: this rank's GPU. Ranks may share one, or have GPUs that reach each other. With kModelDevice a plan is made
+  /// without a GPU, to be explained; it runs nothing.
+  int cuda_device = kCurrentDevice;
 };
 
 /// A tensor on one side of an exchange, as this rank has it.
@@ -298,18 +305,26 @@ class Plan {
   /// Runs the exchange. Collective; returns when this rank has all that it is to get and its source may be changed.
   /// dst, src: one pointer a tensor of the plan; where this rank has no element of it, null will do.
   /// Alias: dst may not overlap src, on this rank or, where memory is shared, on another.
-  /// Errors: ArgumentError (null, or another number of pointers), OverlapError, before anything is sent, and then
-  /// AgreementError on the other ranks when runs are checked; AgreementError when a rank runs another plan;
-  /// DeadlineError that names the ranks that did not come.
-  /// Cost: nothing is allocated but an engine's own requests. Workspace is the plan's, see workspace_bytes().
+  /// Stream: of a plan for GPUs `stream` is a cudaStream_t of this rank's, null the legacy default stream. The call
+  /// returns when all ranks have enqueued their copies, and synchronises with no GPU: dst is written behind what this
+  /// rank enqueued on its stream before, and what it enqueues afterwards finds all of dst, and may change src.
+  /// Memory: on GPUs that of cudaMalloc, or other memory that the GPUs of all ranks reach. After a DeadlineError copies
+  /// of other ranks may still be on their way into dst: keep it until all GPUs are synchronised.
+  /// Errors: ArgumentError (null, another number of pointers, a stream for memory of the host), OverlapError,
+  /// DeviceError (memory or a stream of another place than was planned for), UnsupportedError (a stream that is being
+  /// captured), before anything is sent, and then AgreementError on the other ranks when runs are checked;
+  /// AgreementError when a rank runs another plan; DeadlineError that names the ranks that did not come.
+  /// Cost: nothing is allocated but an engine's own requests; on GPUs the first run with pointers at other than
+  /// multiples of 128 bytes plans for them. Workspace is the plan's, see workspace_bytes().
+  ///
   /// Example: examples/exchange_threads.cc
-  void run(void* dst, const void* src);
+  void run(void* dst, const void* src, void* stream = nullptr);
   /// The same of several tensors. Not one more `run`: an array of pointers would be taken for one.
-  void run_all(std::span<void* const> dst, std::span<const void* const> src);
+  void run_all(std::span<void* const> dst, std::span<const void* const> src, void* stream = nullptr);
   /// `run` in two parts: between them messages travel and the caller is free to work. `src` stays as it is and
-  /// `dst` is unknown until `wait` returns.
-  void start(void* dst, const void* src);
-  void start_all(std::span<void* const> dst, std::span<const void* const> src);
+  /// `dst` is unknown until `wait` returns, on a GPU until what the stream has behind it.
+  void start(void* dst, const void* src, void* stream = nullptr);
+  void start_all(std::span<void* const> dst, std::span<const void* const> src, void* stream = nullptr);
   void wait();
 
   Method method() const noexcept;

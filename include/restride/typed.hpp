@@ -2,14 +2,14 @@
 //
 //     std::vector<std::uint8_t> image(480 * 640 * 3);
 //     std::vector<float> planes(image.size());
-//     const ConstTensor hwc = tensor(std::as_const(image), {480, 640, 3});
-//     copy(tensor(planes, {3, 480, 640}), {hwc.data, permute(hwc.layout, {2, 0, 1})});
+//     copy(tensor(planes, {3, 480, 640}), permute(tensor(image, {480, 640, 3}), {2, 0, 1}));
 #pragma once
 
 #include <complex>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <string>
@@ -62,6 +62,9 @@ auto typed(T* data, const Layout& layout) {
   }
 }
 
+template <class T>
+concept AnyTensor = std::same_as<T, Tensor> || std::same_as<T, ConstTensor>;
+
 /// In bytes; extents and strides that do not fit are refused by whoever makes the layout.
 RESTRIDE_PUBLIC Layout dense_over(Element element, Extents extents, std::int64_t held);
 RESTRIDE_PUBLIC Layout strided_over(Element element, Extents extents, Extents strides_elems, std::int64_t first,
@@ -98,6 +101,55 @@ auto tensor(R&& data, Extents extents, Extents strides_elems, std::int64_t first
   const auto size = static_cast<std::int64_t>(std::ranges::size(data));
   return detail::typed<T>(std::ranges::data(data),
                           detail::strided_over(element_of<std::remove_cv_t<T>>, extents, strides_elems, first, size));
+}
+
+// ---- Views of a tensor: the same memory under a view of its layout; layout.hpp says what each takes and throws. ----
+
+/// `{t.data, permute(t.layout, axes)}`; the other views of a tensor below do as this one.
+template <detail::AnyTensor T>
+T permute(const T& t, Extents axes) {
+  return {t.data, permute(t.layout, axes)};
+}
+template <detail::AnyTensor T>
+T slice(const T& t, int mode, std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
+        std::int64_t step = 1) {
+  return {t.data, slice(t.layout, mode, start, stop, step)};
+}
+template <detail::AnyTensor T>
+T slice(const T& t, Slices slices) {
+  return {t.data, slice(t.layout, slices)};
+}
+template <detail::AnyTensor T>
+T flip(const T& t, int mode) {
+  return {t.data, flip(t.layout, mode)};
+}
+template <detail::AnyTensor T>
+T broadcast_to(const T& t, Extents extents) {
+  return {t.data, broadcast_to(t.layout, extents)};
+}
+template <detail::AnyTensor T>
+T reshape(const T& t, Extents extents) {
+  return {t.data, reshape(t.layout, extents)};
+}
+template <detail::AnyTensor T>
+T split(const T& t, int mode, Extents extents) {
+  return {t.data, split(t.layout, mode, extents)};
+}
+template <detail::AnyTensor T>
+T merge(const T& t, int first, int count) {
+  return {t.data, merge(t.layout, first, count)};
+}
+template <detail::AnyTensor T>
+T squeeze(const T& t, int mode) {
+  return {t.data, squeeze(t.layout, mode)};
+}
+template <detail::AnyTensor T>
+T unsqueeze(const T& t, int mode) {
+  return {t.data, unsqueeze(t.layout, mode)};
+}
+template <detail::AnyTensor T>
+T reinterpret(const T& t, Element element) {
+  return {t.data, reinterpret(t.layout, element)};
 }
 
 }  // namespace restride

@@ -311,8 +311,9 @@ void Array::open_exchange(PyObject* x, Access access, const Stream& stream) {
   }
   take(tensor, x, access);
   // The copy runs on another stream than this framework's own: its __dlpack__ orders the two.
-  if (stream.known && !stream.ordered_by_caller && on_cuda() && current_stream().handle != stream.handle)
-    open_dlpack(x, access, stream);
+  if (!stream.known || stream.ordered_by_caller || !on_cuda()) return;
+  if (stream.api == api_ && stream.device == device_.device_id) return;
+  if (current_stream().handle != stream.handle) open_dlpack(x, access, stream);
 }
 
 void Array::open_dlpack(PyObject* x, Access access, const Stream& stream) {
@@ -423,6 +424,8 @@ Stream Array::current_stream() const {
   out.known = true;
   if (api_ != nullptr) {
     if (api_->current_work_stream(device_.device_type, device_.device_id, &out.handle) != 0) throw Raised{};
+    out.api = api_;
+    out.device = device_.device_id;
     return out;
   }
   if (of_interface_.known) return of_interface_;

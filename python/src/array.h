@@ -18,6 +18,9 @@ struct Stream {
   void* handle = nullptr;
   /// What a producer is told (__dlpack__'s `stream`): -1 where the caller orders things itself.
   bool ordered_by_caller = false;
+  /// The exchange API whose current stream it is, of which device; no other array of both is asked again.
+  const void* api = nullptr;
+  int device = -1;
 };
 
 /// `stream=` of a call: None, a handle, or an object of torch, CuPy, Numba or cuda.core. Errors: TypeError.

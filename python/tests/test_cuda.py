@@ -195,6 +195,14 @@ def test_the_drop_in():
     assert all(torch.equal(a, b) for a, b in zip(got, expected)) and torch.equal(host, x.transpose(0, 1).cpu())
     if restride_torch.load().restride_torch_with_cuda():
         assert taken == 2
+    with restride.torch.enabled(min_bytes=0), torch.inference_mode():  # on a stream that is captured
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = x.permute(2, 0, 1).contiguous()
+        x.mul_(2)
+        graph.replay()
+        torch.cuda.synchronize()
+        assert torch.equal(y, 2 * expected[0])
 
 
 def test_memory_stays_flat():

@@ -28,6 +28,8 @@ WRITTEN = {
     "results/cpu-xeon-avx512.html": ("One and two threads of a Xeon", ["bench", "--from", "bench/results/cpu-xeon-avx512.json"]),
     "results/cpu-xeon-avx512-peers.html": ("The same Xeon beside peers", ["bench", "--from", "bench/results/cpu-xeon-avx512-peers.json"]),
     "results/cpu-epyc-avx512.html": ("An EPYC", ["bench", "--from", "bench/results/cpu-epyc-avx512.json"]),
+    "results/cpu-epyc-zen4-avx512.html": ("An EPYC of family 25 (Zen 4)",
+                                          ["bench", "--from", "bench/results/cpu-epyc-zen4-avx512.json"]),
     "results/cuda-nvidia-h200.html": ("NVIDIA H200 beside peers", ["bench", "--from", "bench/results/cuda-nvidia-h200.json"]),
     "results/cuda-nvidia-h100.html": ("NVIDIA H100, against the H200",
                                       ["bench", "--from", "bench/results/cuda-nvidia-h100.json", "--against",

@@ -105,10 +105,19 @@ Gap gap_of(const plan::Decision& d, const Candidate& k) {
   return {false, behind, sectors, starts, behind - sectors - starts};
 }
 
-std::string traffic_of(const plan::Prediction& p, const char* sector) {
-  return fmt::format("reads {} in {}, writes {} in {}", layout::counted(p.read_bytes, "byte"),
-                     layout::counted(p.read_sectors, sector), layout::counted(p.written_bytes, "byte"),
-                     layout::counted(p.written_sectors, sector));
+/// Bytes and the sectors that they lie in; where those hold half as much again, how many times the bytes that is.
+std::string in_sectors(std::int64_t bytes, std::int64_t sectors, const plan::Decision& d) {
+  constexpr std::int64_t kTold = 4096;  // of fewer bytes the ends of runs make most of it
+  std::string out = fmt::format("{} in {}", layout::counted(bytes, "byte"), layout::counted(sectors, sector_of(d)));
+  const double times = static_cast<double>(sectors) * (d.device == DeviceKind::kCpu ? 64 : 32) /
+                       static_cast<double>(std::max<std::int64_t>(bytes, 1));
+  return bytes >= kTold && times >= 1.5 ? out + fmt::format(" ({:.1f} times the bytes)", times) : out;
+}
+
+std::string traffic_of(const plan::Decision& d) {
+  const plan::Prediction& p = d.chosen.predicted;
+  return fmt::format("reads {}, writes {}", in_sectors(p.read_bytes, p.read_sectors, d),
+                     in_sectors(p.written_bytes, p.written_sectors, d));
 }
 
 /// The candidates' times in columns; behind them what else is to be said of a candidate.
@@ -213,7 +222,7 @@ std::string Plan::explain() const {
   out += labelled("device", std::string(name(d.device)) + where);
   if (const api::Machines& machines = api::machines(); !machines.error.empty())
     out += labelled("", fmt::format("{} is not used: {}", machines.path, machines.error));
-  out += labelled("traffic", traffic_of(d.chosen.predicted, sector_of(d)));
+  out += labelled("traffic", traffic_of(d));
 
   const TimeTable table(d);
   std::string losers, unfit;

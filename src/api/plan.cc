@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <restride/detail/ranks.hpp>
+
 #include "src/api/machines.h"
 #include "src/api/measure.h"
 #include "src/api/plan_impl.h"
@@ -46,14 +48,6 @@ struct Shared {
   const cpu::Work work = cpu::work_of(p.canonical, 1, threads);
   Shared shared{p.cpu, dst, src, cpu::pieces_of(p.cpu.common(), work.pieces)};
   cpu::run_tasks(executor, std::min(work.threads, shared.pieces.count), shared.pieces.count, Shared::body, &shared);
-}
-
-/// The GPU a plan is for. Errors: DeviceError when there is none.
-int cuda_device_of(const Options& options) {
-  if (options.cuda_device == kModelDevice) return kModelDevice;
-  const int device = options.cuda_device == kCurrentDevice ? cuda::current_device() : options.cuda_device;
-  cuda::require_device(device);
-  return device;
 }
 
 /// The canonical form at other offsets; its alignments are the same.
@@ -134,7 +128,7 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
   p->reshape = options.reshape;
   const auto shapes = options.reshape ? layout::Shapes::kOfOneCount : layout::Shapes::kEqual;
   if (options.device == DeviceKind::kCuda) {
-    p->cuda_device = cuda_device_of(options);
+    p->cuda_device = detail::cuda_device_of(options);
     p->stream = options.stream;
     p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAligned, shapes);
     if (moved_to != nullptr) move(*p, *moved_to);

@@ -79,4 +79,15 @@ Target choose_target(const Place& dst, const Place& src, const Options& options)
   return {DeviceKind::kCpu, -1};
 }
 
+std::string refusal(const Target& target, const Place& place) {
+  if (target.kind != DeviceKind::kCuda)
+    return place.kind != MemoryKind::kDevice
+               ? std::string()
+               : fmt::format("is {}, but the plan is for memory of the host; plan with device = kCuda, on all ranks",
+                             to_string(place));
+  if (gpu_can_reach(place) && (place.kind != MemoryKind::kDevice || place.device == target.device)) return {};
+  return fmt::format("is {}, but the plan is for cuda:{}; give it memory of that GPU, or plan for {}", to_string(place),
+                     target.device, gpu_can_reach(place) ? "another cuda_device" : "the host");
+}
+
 }  // namespace restride::api

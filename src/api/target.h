@@ -29,4 +29,7 @@ struct Target {
 /// Errors: DeviceError for host and device mixed, for two devices, and for a device other than options.cuda_device.
 Target choose_target(const Place& dst, const Place& src, const Options& options);
 
+/// Why a plan for `target` may not read and write there, by the same rules: "is on cuda:1, but ...". Empty: it may.
+std::string refusal(const Target& target, const Place& place);
+
 }  // namespace restride::api

@@ -87,6 +87,7 @@ void require_sizes(const CpuMachine& m) {
   };
   require_power("tile_least_rows", m.tile_least_rows, 1, 128);
   require_power("tile_column_bytes", m.tile_column_bytes, 64, 128);
+  require_power("tile_byte_rows", m.tile_byte_rows, 64, 128);
   require_power("tile_band_columns", m.tile_band_columns, 64, 2048);
 }
 

@@ -54,7 +54,7 @@ void require_agreement(const std::vector<Fingerprint>& all) {
   same("other elements", [](const Fingerprint& f) { return f.elements; });
   same("another source distribution", [](const Fingerprint& f) { return f.sources; });
   same("another target distribution", [](const Fingerprint& f) { return f.targets; });
-  same("another method, or other checks,", [](const Fingerprint& f) { return f.options; });
+  same("another method, kind of device, or other checks,", [](const Fingerprint& f) { return f.options; });
 }
 
 }  // namespace restride::distributed

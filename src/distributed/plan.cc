@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include <restride/detail/ranks.hpp>
+
 #include "src/distributed/agreement.h"
+#include "src/distributed/fused.h"
 #include "src/distributed/program.h"
 
 namespace restride::distributed {
@@ -30,12 +33,6 @@ struct Plan::Impl {
     std::vector<Layout> src, dst;
     bool has_src = false, has_dst = false;
   };
-  /// Copies straight out of a peer's memory.
-  struct Pull {
-    int peer = 0;
-    std::vector<CopyStep> steps;
-  };
-
   Comm& comm;
   ExchangeOptions options;
   Method method = Method::kMessages;
@@ -45,7 +42,8 @@ struct Plan::Impl {
   Fingerprint fingerprint;
   std::int64_t sequence = 0, runs = 0;
   std::vector<CopyStep> kept;
-  std::vector<Pull> pulls;                 ///< kDirect
+  std::vector<PeerCopies> direct;          ///< kDirect: out of peers' memory; with `fused` into it
+  std::unique_ptr<Fused> fused;            ///< of plans for GPUs
   std::vector<PeerSteps> sends, receives;  ///< kMessages
   std::vector<std::byte> workspace;
   std::int64_t sent_bytes = 0, received_bytes = 0;
@@ -54,9 +52,14 @@ struct Plan::Impl {
   bool in_flight = false;
   std::vector<void*> dst;
   std::vector<const void*> src;
-  std::vector<const void*> everyones;  ///< kDirect: a rank's sources, one behind the other
+  std::vector<const void*> everyones;  ///< kDirect: a rank's sources, with `fused` its targets, one behind the other
+  void* stream = nullptr;
   std::unique_ptr<Posted> posted;
 
+  /// In `everyones`.
+  std::size_t at(int rank, int tensor) const {
+    return static_cast<std::size_t>(rank) * exchanges.size() + static_cast<std::size_t>(tensor);
+  }
   Deadline deadline() const { return std::chrono::steady_clock::now() + options.deadline; }
   std::byte* to(int tensor) const { return static_cast<std::byte*>(dst[static_cast<std::size_t>(tensor)]); }
   const std::byte* from(int tensor) const {
@@ -69,12 +72,16 @@ struct Plan::Impl {
   }
 
   void make_local(std::span<const Transfer> transfers);
-  void make_direct(const std::vector<std::vector<std::vector<Layout>>>& sources);
+  void make_direct(const std::vector<std::vector<std::vector<Layout>>>& theirs);
+  void connect();
   void make_messages();
   void check_pointers() const;
+  void check_places() const;
   void agree_on_run();
   void start_messages();
   void run_kept() const;
+  void pull();
+  void push();
 };
 
 namespace {
@@ -120,12 +127,13 @@ void require_one_to_one(const Layout& dst) {
   const restride::Plan check(dst, contiguous(dst.element, extents), options);
 }
 
-/// Every rank's layouts of every source, where ranks read each other's memory.
-std::vector<std::vector<std::vector<Layout>>> everyones_sources(std::span<const Transfer> transfers, Comm& comm,
+/// Every rank's layouts of every source or target, where ranks reach each other's memory.
+std::vector<std::vector<std::vector<Layout>>> everyones_layouts(Side Transfer::*side,
+                                                                std::span<const Transfer> transfers, Comm& comm,
                                                                 Deadline deadline) {
   std::string mine;  // a tensor ends with a line break; nothing: the dense layouts
   for (const Transfer& t : transfers) {
-    for (const Layout& l : t.src.local) mine += to_string(l) + ';';
+    for (const Layout& l : (t.*side).local) mine += to_string(l) + ';';
     mine += '\n';
   }
   const auto n = static_cast<std::size_t>(comm.size());
@@ -145,7 +153,7 @@ std::vector<std::vector<std::vector<Layout>>> everyones_sources(std::span<const 
       std::string_view layouts = text.substr(0, end);
       text.remove_prefix(end + 1);
       std::vector<Layout>& of = out[r].emplace_back();
-      if (layouts.empty()) of = local_layouts(t.src.distribution, static_cast<int>(r), t.src.element);
+      if (layouts.empty()) of = local_layouts((t.*side).distribution, static_cast<int>(r), (t.*side).element);
       for (; !layouts.empty(); layouts.remove_prefix(layouts.find(';') + 1))
         of.push_back(parse_layout(layouts.substr(0, layouts.find(';'))));
     }
@@ -167,7 +175,7 @@ Fingerprint fingerprint_of(std::span<const Transfer> transfers, const ExchangeOp
   f.elements = hash_of(elements);
   f.sources = hash_of(sources);
   f.targets = hash_of(targets);
-  f.options = hash_of(fmt::format("{} {}", name(method), options.check_runs));
+  f.options = hash_of(fmt::format("{} {} {}", name(method), options.check_runs, options.device == DeviceKind::kCuda));
   return f;
 }
 
@@ -205,17 +213,38 @@ void Plan::Impl::make_local(std::span<const Transfer> transfers) {
   }
 }
 
-void Plan::Impl::make_direct(const std::vector<std::vector<std::vector<Layout>>>& sources) {
+/// What is reached is the side whose rank does not copy: the others' sources, or, where kernels store, their targets.
+void Plan::Impl::make_direct(const std::vector<std::vector<std::vector<Layout>>>& theirs) {
   for (std::size_t t = 0; t < exchanges.size(); ++t) {
     StepMaker make(exchanges[t].impl(), static_cast<int>(t), plans);
-    for (const PairParts& pair : exchanges[t].impl().receives(comm.rank())) {
-      std::vector<CopyStep>& out = pair.peer == comm.rank() ? kept : pulls.emplace_back(Pull{pair.peer, {}}).steps;
-      make.straight(pair, sources[static_cast<std::size_t>(pair.peer)][t], local[t].dst, out);
-      if (pair.peer != comm.rank()) received_bytes += pair.elements * exchanges[t].wire_element().size_bytes;
+    const std::vector<PairParts> incoming = exchanges[t].impl().receives(comm.rank()),
+                                 outgoing = exchanges[t].impl().sends(comm.rank());
+    for (const PairParts& pair : fused ? outgoing : incoming) {
+      std::vector<CopyStep>& out =
+          pair.peer == comm.rank() ? kept : direct.emplace_back(PeerCopies{pair.peer, {}}).steps;
+      const std::vector<Layout>& reached = theirs[static_cast<std::size_t>(pair.peer)][t];
+      make.straight(pair, fused ? local[t].src : reached, fused ? reached : local[t].dst, out);
     }
-    for (const PairParts& pair : exchanges[t].impl().sends(comm.rank()))
+    for (const PairParts& pair : incoming)
+      if (pair.peer != comm.rank()) received_bytes += pair.elements * exchanges[t].wire_element().size_bytes;
+    for (const PairParts& pair : outgoing)
       if (pair.peer != comm.rank()) sent_bytes += pair.elements * exchanges[t].wire_element().size_bytes;
   }
+}
+
+void Plan::Impl::connect() {
+  const auto distance = [&](const PeerCopies& p) { return (p.peer - comm.rank() + comm.size()) % comm.size(); };
+  std::stable_sort(direct.begin(), direct.end(),
+                   [&](const PeerCopies& a, const PeerCopies& b) { return distance(a) < distance(b); });
+  std::vector<int> targets, writers;
+  for (const PeerCopies& p : direct)
+    if (targets.empty() || targets.back() != p.peer) targets.push_back(p.peer);
+  for (const Exchange& x : exchanges)
+    for (const PairParts& pair : x.impl().receives(comm.rank()))
+      if (pair.peer != comm.rank()) writers.push_back(pair.peer);
+  std::sort(writers.begin(), writers.end());
+  writers.erase(std::unique(writers.begin(), writers.end()), writers.end());
+  fused->connect(std::move(targets), std::move(writers));
 }
 
 void Plan::Impl::make_messages() {
@@ -260,6 +289,24 @@ void Plan::Impl::make_messages() {
   workspace.resize(static_cast<std::size_t>(end));
 }
 
+/// Of first elements: a data pointer itself may lie outside its allocation.
+void Plan::Impl::check_places() const {
+  if (!fused && stream != nullptr)
+    throw ArgumentError("a stream for an exchange of memory of the host; plan with device = kCuda, or give none");
+  const DeviceKind device = fused ? DeviceKind::kCuda : DeviceKind::kCpu;
+  const auto check = [&](const char* which, std::size_t t, const void* data, const std::vector<Layout>& layouts) {
+    for (const Layout& l : layouts) {
+      if (l.elements() == 0) continue;
+      const std::string why = detail::why_not_on(device, fused ? fused->device() : -1, moved(data, l.offset_bytes));
+      if (!why.empty()) throw DeviceError(fmt::format("{} of tensor {} on rank {} {}", which, t, comm.rank(), why));
+    }
+  };
+  for (std::size_t t = 0; t < exchanges.size(); ++t) {
+    check("dst", t, dst[t], local[t].dst);
+    check("src", t, src[t], local[t].src);
+  }
+}
+
 void Plan::Impl::check_pointers() const {
   if (dst.size() != exchanges.size() || src.size() != exchanges.size())
     throw ArgumentError(
@@ -271,6 +318,7 @@ void Plan::Impl::check_pointers() const {
       throw ArgumentError(fmt::format("{} of tensor {} is null on rank {}, which has elements of it; give it memory",
                                       no_dst ? "dst" : "src", t, comm.rank()));
   }
+  check_places();
   struct Range {
     const std::byte *lo, *hi;
   };
@@ -300,6 +348,7 @@ void Plan::Impl::agree_on_run() {
   std::exception_ptr failed;
   try {
     check_pointers();
+    if (fused) fused->enter(stream);
   } catch (const Error&) {
     failed = std::current_exception();
   }
@@ -314,14 +363,39 @@ void Plan::Impl::agree_on_run() {
   agree(comm, f, failed, "run", deadline());
   if (method == Method::kDirect) {
     everyones.resize(exchanges.size() * static_cast<std::size_t>(comm.size()));
-    comm.allgather(src.data(), everyones.data(), static_cast<std::int64_t>(src.size() * sizeof(void*)), "run",
-                   deadline());
+    comm.allgather(fused ? static_cast<const void*>(dst.data()) : src.data(), everyones.data(),
+                   static_cast<std::int64_t>(src.size() * sizeof(void*)), "run", deadline());
   }
 }
 
 void Plan::Impl::run_kept() const {
   for (const CopyStep& s : kept)
     plans.run(s.plan, moved(to(s.tensor), s.dst_offset), moved(from(s.tensor), s.src_offset));
+}
+
+void Plan::Impl::pull() {
+  for (const PeerCopies& from_peer : direct)
+    for (const CopyStep& s : from_peer.steps)
+      plans.run(s.plan, moved(to(s.tensor), s.dst_offset),
+                moved(static_cast<const std::byte*>(everyones[at(from_peer.peer, s.tensor)]), s.src_offset));
+}
+
+void Plan::Impl::push() {
+  std::exception_ptr failed;
+  try {
+    for (const CopyStep& s : kept)
+      plans.enqueue(s.plan, moved(to(s.tensor), s.dst_offset), moved(from(s.tensor), s.src_offset), stream);
+    for (const PeerCopies& to_peer : direct) {
+      fused->wait_until_ready(to_peer.peer);
+      for (const CopyStep& s : to_peer.steps) {
+        auto* theirs = static_cast<std::byte*>(const_cast<void*>(everyones[at(to_peer.peer, s.tensor)]));
+        plans.enqueue(s.plan, moved(theirs, s.dst_offset), moved(from(s.tensor), s.src_offset), stream);
+      }
+    }
+  } catch (const std::exception&) {
+    failed = std::current_exception();
+  }
+  fused->leave(failed);
 }
 
 void Plan::Impl::start_messages() {
@@ -337,24 +411,19 @@ void Plan::Impl::start_messages() {
   }
 }
 
-void Plan::start_all(std::span<void* const> dst, std::span<const void* const> src) {
+void Plan::start_all(std::span<void* const> dst, std::span<const void* const> src, void* stream) {
   Impl& p = *impl_;
   if (p.in_flight) throw ArgumentError("the plan is on its way already; call wait() before it starts again");
   p.dst.assign(dst.begin(), dst.end());
   p.src.assign(src.begin(), src.end());
+  p.stream = stream;
   p.agree_on_run();
   ++p.runs;
   if (p.method == Method::kMessages) p.start_messages();
   p.in_flight = true;
+  if (p.fused) return p.push();
   p.run_kept();
-  if (p.method == Method::kDirect)
-    for (const Impl::Pull& pull : p.pulls)
-      for (const CopyStep& s : pull.steps) {
-        const std::size_t at =
-            static_cast<std::size_t>(pull.peer) * p.exchanges.size() + static_cast<std::size_t>(s.tensor);
-        p.plans.run(s.plan, moved(p.to(s.tensor), s.dst_offset),
-                    moved(static_cast<const std::byte*>(p.everyones[at]), s.src_offset));
-      }
+  if (p.method == Method::kDirect) p.pull();
 }
 
 void Plan::wait() {
@@ -367,6 +436,7 @@ void Plan::wait() {
       impl.in_flight = false;
     }
   } ends{p};
+  if (p.fused) return p.fused->end(p.deadline());
   if (p.method == Method::kDirect) return p.comm.allgather(nullptr, nullptr, 0, "the end of run", p.deadline());
   const Deadline deadline = p.deadline();
   for (int i = p.posted->received(deadline); i >= 0; i = p.posted->received(deadline)) {
@@ -378,13 +448,13 @@ void Plan::wait() {
   p.posted->finish(deadline);
 }
 
-void Plan::run_all(std::span<void* const> dst, std::span<const void* const> src) {
-  start_all(dst, src);
+void Plan::run_all(std::span<void* const> dst, std::span<const void* const> src, void* stream) {
+  start_all(dst, src, stream);
   wait();
 }
 
-void Plan::start(void* dst, const void* src) { start_all({&dst, 1}, {&src, 1}); }
-void Plan::run(void* dst, const void* src) { run_all({&dst, 1}, {&src, 1}); }
+void Plan::start(void* dst, const void* src, void* stream) { start_all({&dst, 1}, {&src, 1}, stream); }
+void Plan::run(void* dst, const void* src, void* stream) { run_all({&dst, 1}, {&src, 1}, stream); }
 
 Method Plan::method() const noexcept { return impl_->method; }
 std::int64_t Plan::workspace_bytes() const noexcept { return static_cast<std::int64_t>(impl_->workspace.size()); }
@@ -402,7 +472,9 @@ std::string Plan::explain() const {
   const Impl& p = *impl_;
   std::string out;
   for (const Exchange& x : p.exchanges) out += x.explain(p.comm.rank());
-  out += fmt::format("{:<11}{} of {} by {}\n", "engine", name(p.method), p.comm.size(), p.comm.engine());
+  out += fmt::format(
+      "{:<11}{}\n", "engine",
+      p.fused ? p.fused->in_words() : fmt::format("{} of {} by {}", name(p.method), p.comm.size(), p.comm.engine()));
   const auto in_place = [](const std::vector<PeerSteps>& all) {
     return std::count_if(all.begin(), all.end(), [](const PeerSteps& s) { return s.in_place >= 0; });
   };
@@ -417,10 +489,15 @@ std::string Plan::explain() const {
 Plan plan(std::span<const Transfer> transfers, Comm& comm, const ExchangeOptions& options) {
   auto p = std::make_shared<Plan::Impl>(comm, options);
   p->sequence = comm.next_sequence();
-  p->method =
-      options.method == Method::kAuto ? (comm.shares_memory() ? Method::kDirect : Method::kMessages) : options.method;
+  const bool on_gpus = options.device == DeviceKind::kCuda;
+  p->method = options.method == Method::kAuto ? (comm.shares_memory() || on_gpus ? Method::kDirect : Method::kMessages)
+                                              : options.method;
   std::exception_ptr failed;
   try {
+    if (on_gpus) {
+      p->fused = std::make_unique<Fused>(comm, options);
+      p->plans = PlanStore(p->fused->plan_options());
+    }
     if (p->method == Method::kDirect && !comm.shares_memory())
       throw ArgumentError(
           fmt::format("ranks of {} do not read each other's memory; use Method::kMessages", comm.engine()));
@@ -434,7 +511,19 @@ Plan plan(std::span<const Transfer> transfers, Comm& comm, const ExchangeOptions
   p->fingerprint.sequence = static_cast<std::uint32_t>(p->sequence);
   const Deadline deadline = p->deadline();
   agree(comm, p->fingerprint, failed, "plan", deadline);
-  if (p->method == Method::kDirect) p->make_direct(everyones_sources(transfers, comm, deadline));
+  if (p->method == Method::kDirect && !on_gpus)
+    p->make_direct(everyones_layouts(&Transfer::src, transfers, comm, deadline));
+  if (on_gpus) {
+    const auto targets = everyones_layouts(&Transfer::dst, transfers, comm, deadline);
+    p->fused->greet(deadline);
+    try {
+      p->make_direct(targets);
+      p->connect();
+    } catch (const std::exception&) {
+      failed = std::current_exception();
+    }
+    agree(comm, p->fingerprint, failed, "plan", deadline);
+  }
   return Plan(std::move(p));
 }
 

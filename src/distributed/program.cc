@@ -3,6 +3,10 @@
 
 #include <utility>
 
+#include <restride/detail/ranks.hpp>
+
+#include "src/base/checked.h"
+
 namespace restride::distributed {
 namespace {
 
@@ -74,13 +78,38 @@ int PlanStore::add(const Layout& dst, const Layout& src) {
     key.push_back(dst.modes[i].stride_bytes);
     key.push_back(src.modes[i].stride_bytes);
   }
+  const Promise promise = promise_for(dst.offset_bytes, src.offset_bytes);
+  key.push_back(promise.dst);
+  key.push_back(promise.src);
   const auto [at, is_new] = by_layouts_.try_emplace(std::move(key), static_cast<int>(plans_.size()));
   if (is_new) {
     Layout to = dst, from = src;
     to.offset_bytes = from.offset_bytes = 0;
-    plans_.emplace_back(to, from, options_);
+    plans_.emplace_back(to, from, options_, promise.dst, promise.src);
+    promises_.push_back(promise);
   }
   return at->second;
+}
+
+PlanStore::Promise PlanStore::promise_for(std::int64_t dst_address, std::int64_t src_address) const {
+  if (options_.device != DeviceKind::kCuda) return {};  // of no account there
+  constexpr std::int64_t kMost = 128;                   // more is promised to no plan
+  return {power_of_two_divisor(dst_address, kMost), power_of_two_divisor(src_address, kMost)};
+}
+
+void PlanStore::enqueue(int plan, std::byte* dst, const std::byte* src, void* stream) {
+  restride::Options options = options_;
+  options.stream = stream;
+  const restride::Plan& planned = plans_[static_cast<std::size_t>(plan)];
+  const Promise &promised = promises_[static_cast<std::size_t>(plan)],
+                kept = promise_for(reinterpret_cast<std::intptr_t>(dst), reinterpret_cast<std::intptr_t>(src));
+  const restride::Plan* run = &planned;
+  if (kept.dst < promised.dst || kept.src < promised.src) {
+    restride::Plan& other = less_aligned_[{plan, kept}];
+    if (!other) other = restride::Plan(planned.dst(), planned.src(), options_, kept.dst, kept.src);
+    run = &other;
+  }
+  detail::require_launched(run->run(dst, src, options), planned.cuda_device());
 }
 
 void StepMaker::straight(const PairParts& pair, const std::vector<Layout>& src, const std::vector<Layout>& dst,

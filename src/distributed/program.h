@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include <restride/copy.hpp>
@@ -15,17 +16,32 @@ namespace restride::distributed {
 class PlanStore {
  public:
   explicit PlanStore(int threads) { options_.threads = threads, options_.device = DeviceKind::kCpu; }
+  /// Of a GPU, when `options` say so. Plans are then made for data pointers that lie at multiples of 128 bytes, as
+  /// those of cudaMalloc do.
+  explicit PlanStore(const restride::Options& options) : options_(options) {}
   /// The number of the plan for these layouts, whose offsets are zero. Errors: as restride::Plan.
   int add(const Layout& dst, const Layout& src);
   void run(int plan, std::byte* dst, const std::byte* src) const noexcept {
     plans_[static_cast<std::size_t>(plan)].run(dst, src);
   }
+  /// The same on a stream of the GPU. Where the pointers lie less aligned than the plan was promised, another one is
+  /// made the first time. Errors: DeviceError; as restride::Plan.
+  void enqueue(int plan, std::byte* dst, const std::byte* src, void* stream);
+  const restride::Plan& plan(int number) const { return plans_[static_cast<std::size_t>(number)]; }
   std::size_t size() const noexcept { return plans_.size(); }
 
  private:
+  struct Promise {
+    std::int64_t dst = 0, src = 0;  ///< bytes; 0: none
+    auto operator<=>(const Promise&) const = default;
+  };
+  Promise promise_for(std::int64_t dst_address, std::int64_t src_address) const;
+
   restride::Options options_;
   std::vector<restride::Plan> plans_;
+  std::vector<Promise> promises_;  ///< that a plan was made with
   std::map<std::vector<std::int64_t>, int> by_layouts_;
+  std::map<std::pair<int, Promise>, restride::Plan> less_aligned_;
 };
 
 /// A copy between the memory of tensor `tensor` and a message or another tensor's memory.
@@ -34,6 +50,12 @@ struct CopyStep {
   int tensor = 0;
   std::int64_t dst_offset = 0;  ///< bytes, from the data pointer or the start of the message
   std::int64_t src_offset = 0;
+};
+
+/// Copies between this rank's memory and a peer's.
+struct PeerCopies {
+  int peer = 0;
+  std::vector<CopyStep> steps;
 };
 
 /// All that goes to or comes from a peer.

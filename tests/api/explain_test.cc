@@ -25,6 +25,11 @@ TEST(Explain, ShowsTheCanonicalFormTheChoiceAndWhatLost) {
                     "do not apply\n           run/units       the copy is not one run contiguous on both sides"));
 }
 
+TEST(Explain, SaysHowMuchMemoryMovesForElementsThatLieApart) {
+  EXPECT_TRUE(holds(made("f32 (1000000,3)", "f32 (1000000,3):(16,1)").explain(),
+                    "traffic    reads 12000000 bytes in 1000001 lines (5.3 times the bytes), writes 12000000 bytes in\n"));
+}
+
 /// Why a family lost, on the machine that CpuMachine's defaults describe.
 std::string reason(const plan::Decision& d, plan::Family family) {
   for (const plan::Candidate& k : d.others)

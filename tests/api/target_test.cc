@@ -79,5 +79,17 @@ TEST(ChooseTarget, RefusesTheWrongDevice) {
             "the memory is on cuda:0, but Options::cuda_device is 1; leave it at -1, or give memory of that device");
 }
 
+TEST(Refusal, IsByTheSameRulesForOnePointer) {
+  const Target gpu{DeviceKind::kCuda, 0};
+  for (const Place& p : {kNull, kHost, kPinned, kManaged}) EXPECT_EQ(refusal(kCpuTarget, p), "");
+  for (const Place& p : {kNull, kPinned, kManaged, kGpu0}) EXPECT_EQ(refusal(gpu, p), "");
+  EXPECT_EQ(refusal(kCpuTarget, kGpu1),
+            "is on cuda:1, but the plan is for memory of the host; plan with device = kCuda, on all ranks");
+  EXPECT_EQ(refusal(gpu, kHost),
+            "is in host memory, but the plan is for cuda:0; give it memory of that GPU, or plan for the host");
+  EXPECT_EQ(refusal(gpu, kGpu1),
+            "is on cuda:1, but the plan is for cuda:0; give it memory of that GPU, or plan for another cuda_device");
+}
+
 }  // namespace
 }  // namespace restride::api

@@ -242,6 +242,10 @@ def test_explain_draws_the_piece_that_is_asked_for(restride, tmp_path):
 def test_explain_measures_beside_a_plain_copy(restride):
     run = restride("explain", "f32 (64,48) -> (1,0)", "--device", "cpu", "--run", "--json").json()["run"]
     assert run["checked"] and run["median_ns"] > 0 and run["plain_copy_ns"] > 0
+    text = restride("explain", "f32 (64,48) -> (1,0)", "--device", "cpu", "--run").out
+    assert re.search(r"\nrun        .*; a plain copy of the same bytes takes .*: ratio [0-9.]+, noise [0-9]+ %\n$", text)
+    assert max(map(len, text.splitlines())) <= 100
+    assert "run" not in re.findall(r"^\w+", restride("explain", "f32 (64,48) -> (1,0)").out, re.M)
 
 
 def test_explain_replaces_its_own_pages_and_nothing_else(restride, tmp_path):

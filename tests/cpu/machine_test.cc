@@ -95,6 +95,7 @@ CpuMachine any_machine(std::mt19937_64& rng) {
   }
   m.tile_least_rows = std::int64_t{1} << rng() % 8;
   m.tile_column_bytes = std::int64_t{64} << rng() % 2;
+  m.tile_byte_rows = std::int64_t{64} << rng() % 2;
   m.tile_band_columns = std::int64_t{64} << rng() % 6;
   m.least_shuffled_unit = std::int64_t{1} << rng() % 6;
   return m;

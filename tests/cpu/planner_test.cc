@@ -195,7 +195,10 @@ TEST(PlanCpu, ReadsTilesInPlaceWhereAPrefetcherFollowsALineOfEachRow) {
   EXPECT_EQ(words.get(ParamId::kNear), 0);
   EXPECT_EQ(words.get(ParamId::kSource), 1);
   EXPECT_EQ(words.get(ParamId::kSideBySide), 1);
-  EXPECT_EQ(tile("u8", kZen4Machine).get(ParamId::kSource), 1);
+  const Candidate bytes = tile("u8", kZen4Machine);
+  EXPECT_EQ(bytes.get(ParamId::kSource), 1);
+  EXPECT_EQ(bytes.get(ParamId::kTileRows), 128) << "two lines of a column leave in turn";
+  EXPECT_EQ(bytes.get(ParamId::kLate), 0);
   const Candidate crowded = decide("u8 (4096,4096)", "u8 (4096,4096):(1,4096)", "tile/units", kZen4Machine).chosen;
   EXPECT_EQ(crowded.get(ParamId::kSource), 0) << "rows share sets of the first cache";
   EXPECT_EQ(crowded.get(ParamId::kSideBySide), 0);

@@ -71,7 +71,7 @@ TEST(Agreement, NamesTheRankThatPlansSomethingElse) {
   ExchangeOptions messages;
   messages.method = Method::kMessages;
   EXPECT_EQ(with_another(side(kRows), side(kColumns), messages),
-            all_say("rank 1 has another method, or other checks," + end));
+            all_say("rank 1 has another method, kind of device, or other checks," + end));
 }
 
 TEST(Agreement, ARankThatCannotPlanSaysWhyAndTheOthersLearnOfIt) {

@@ -123,7 +123,20 @@ std::vector<Layout> random_layouts(Rng& rng, const Distribution& d, int rank, El
   return out;
 }
 
+void Runner::run(Plan& plan, std::vector<Memory>& to, std::vector<Memory>& from) {
+  std::vector<void*> dst;
+  std::vector<const void*> src;
+  for (Memory& m : to) dst.push_back(m.data());
+  for (Memory& m : from) src.push_back(m.data());
+  plan.run_all(dst, src);
+}
+
 std::string run_case(Comm& comm, std::uint64_t seed, const std::vector<Method>& methods) {
+  Runner here;
+  return run_case(comm, seed, methods, here);
+}
+
+std::string run_case(Comm& comm, std::uint64_t seed, const std::vector<Method>& methods, Runner& runner) {
   Rng rng(seed);
   Rng own(seed * 4096 + static_cast<std::uint64_t>(comm.rank()));
   std::vector<Tensor> tensors;
@@ -133,6 +146,7 @@ std::string run_case(Comm& comm, std::uint64_t seed, const std::vector<Method>& 
   options.method = methods[static_cast<std::size_t>(pick(rng, 0, static_cast<std::int64_t>(methods.size()) - 1))];
   options.check_runs = pick(rng, 0, 1) == 0;
   options.deadline = std::chrono::seconds(60);
+  runner.choose(options);
   const std::int64_t lay = pick(rng, 0, 3);  // who says how its memory lies: nobody, all, or some
   std::string where = "seed " + std::to_string(seed) + ", rank " + std::to_string(comm.rank()) + " of " +
                       std::to_string(comm.size()) + ", " + std::string(name(options.method));
@@ -168,17 +182,8 @@ std::string run_case(Comm& comm, std::uint64_t seed, const std::vector<Method>& 
       }
     }
     Plan forth = plan(transfers, comm, options);
-    const auto pointers = [](std::vector<Memory>& all) {
-      std::vector<void*> out;
-      for (Memory& m : all) out.push_back(m.data());
-      return out;
-    };
-    const auto run = [&](Plan& p, std::vector<Memory>& to, std::vector<Memory>& from) {
-      const std::vector<void*> in = pointers(from);
-      p.run_all(pointers(to), std::vector<const void*>(in.begin(), in.end()));
-    };
     for (int again = 0; again < (pick(rng, 0, 4) == 0 ? 2 : 1); ++again) {
-      run(forth, dst, src);
+      runner.run(forth, dst, src);
       for (std::size_t i = 0; i < tensors.size(); ++i) {
         if (const std::string d = difference(dst[i].bytes(), expected[i].bytes()); !d.empty())
           return where + "\n  dst of tensor " + std::to_string(i) + ": " + d;
@@ -191,7 +196,7 @@ std::string run_case(Comm& comm, std::uint64_t seed, const std::vector<Method>& 
       returned.emplace_back(
           t.dst.local.empty() ? local_layouts(t.dst.distribution, comm.rank(), t.dst.element) : t.dst.local, 0xa5);
     Plan home = plan(back, comm, options);
-    run(home, returned, dst);
+    runner.run(home, returned, dst);
     for (std::size_t i = 0; i < tensors.size(); ++i)
       if (const std::string d = difference(returned[i].bytes(), untouched[i].bytes()); !d.empty())
         return where + "\n  on the way back: " + d;

@@ -23,6 +23,7 @@ class Memory {
  public:
   Memory(std::vector<Layout> layouts, std::uint8_t canary);
   void* data() { return bytes_.data() + origin_; }
+  std::int64_t origin() const { return origin_; }  ///< of `data` in `bytes`
   const std::vector<Layout>& layouts() const { return layouts_; }
   std::vector<std::uint8_t>& bytes() { return bytes_; }
   /// Writes all elements of a rank, or of what it should have.
@@ -37,8 +38,17 @@ class Memory {
 /// Layouts of a rank's regions with gaps, other orders, and backwards; each behind the one before.
 std::vector<Layout> random_layouts(Rng& rng, const Distribution& d, int rank, Element element);
 
+/// Runs a plan on copies of a rank's memory elsewhere, and brings both sides back; this one on the memory itself.
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  virtual void choose(ExchangeOptions& options) { static_cast<void>(options); }
+  virtual void run(Plan& plan, std::vector<Memory>& to, std::vector<Memory>& from);
+};
+
 /// Runs one random case as this rank. `methods`: those to draw from. Returns what went wrong, with the case; empty: all
 /// well.
+std::string run_case(Comm& comm, std::uint64_t seed, const std::vector<Method>& methods, Runner& runner);
 std::string run_case(Comm& comm, std::uint64_t seed, const std::vector<Method>& methods);
 
 }  // namespace restride::distributed::test

@@ -67,6 +67,14 @@ __global__ void count_kernel(const std::uint8_t* data, std::int64_t bytes, std::
 
 __global__ void empty_kernel() {}
 
+__global__ void delay_kernel(std::int64_t ns) {
+  std::int64_t now = 0, begin = 0;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+  do {
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  } while (now - begin < ns);
+}
+
 /// Runs `launch(counter)` and returns the count.
 template <class Launch>
 std::int64_t counted(cudaStream_t stream, Launch launch) {
@@ -103,6 +111,10 @@ std::int64_t count_bytes_other_than(const void* data, std::int64_t bytes, std::u
   return counted(stream, [&](unsigned long long* count) {
     count_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<const std::uint8_t*>(data), bytes, value, count);
   });
+}
+
+void launch_delay(std::int64_t microseconds, cudaStream_t stream) {
+  delay_kernel<<<1, 1, 0, stream>>>(microseconds * 1000);
 }
 
 void launch_empty(cudaStream_t stream) { empty_kernel<<<1, 32, 0, stream>>>(); }

@@ -19,6 +19,9 @@ std::int64_t count_differences(const void* dst, const Layout& dst_layout, const 
 /// Number of bytes of [0, bytes) that are not `value`.
 std::int64_t count_bytes_other_than(const void* data, std::int64_t bytes, std::uint8_t value, cudaStream_t stream);
 
+/// A kernel of one thread that takes about so long.
+void launch_delay(std::int64_t microseconds, cudaStream_t stream);
+
 /// A kernel that does nothing: what a launch costs by itself.
 void launch_empty(cudaStream_t stream);
 

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -51,6 +52,26 @@ class Stream {
 
  private:
   cudaStream_t stream_ = nullptr;
+};
+
+/// A stream held up until `release`: what was enqueued behind it cannot have run.
+class HeldStream {
+ public:
+  HeldStream() {
+    RESTRIDE_CHECK_CUDA(cudaLaunchHostFunc(
+        stream_, [](void* flag) { static_cast<std::atomic<bool>*>(flag)->wait(false); }, &released_));
+  }
+  ~HeldStream() { release(); }
+  void release() {
+    released_ = true;
+    released_.notify_all();
+    (void)cudaStreamSynchronize(stream_);
+  }
+  cudaStream_t stream() const { return stream_; }
+
+ private:
+  Stream stream_;
+  std::atomic<bool> released_{false};
 };
 
 inline void upload(void* to, const std::vector<std::uint8_t>& from, cudaStream_t stream) {

@@ -11,26 +11,6 @@
 namespace restride::test {
 namespace {
 
-/// A stream held up until `release`: what was enqueued behind it cannot have run.
-class HeldStream {
- public:
-  HeldStream() {
-    RESTRIDE_CHECK_CUDA(cudaLaunchHostFunc(
-        stream_, [](void* flag) { static_cast<std::atomic<bool>*>(flag)->wait(false); }, &released_));
-  }
-  ~HeldStream() { release(); }
-  void release() {
-    released_ = true;
-    released_.notify_all();
-    (void)cudaStreamSynchronize(stream_);
-  }
-  cudaStream_t stream() const { return stream_; }
-
- private:
-  Stream stream_;
-  std::atomic<bool> released_{false};
-};
-
 TEST(GpuStream, CopyIsOrderedOnTheStreamAndDoesNotSynchronise) {
   const std::vector<std::uint8_t> first = pattern(1), second = pattern(2);
   DeviceBuffer src(kBytes), dst(kBytes), next(kBytes);

@@ -81,6 +81,31 @@ TEST(TypedTensor, RefusesElementsThatTheMemoryHasNot) {
   EXPECT_NO_THROW(tensor(data, {0, 100}, {100, 1}));
 }
 
+TEST(TypedTensor, HasTheViewsOfItsLayoutOverTheSameMemory) {
+  std::vector<float> data(24);
+  const Tensor t = tensor(data, {4, 6});
+  const Layout& l = t.layout;
+  const auto same = [&](const Tensor& view, const Layout& layout) {
+    EXPECT_EQ(view.data, data.data());
+    EXPECT_EQ(view.layout, layout);
+  };
+  same(permute(t, {1, 0}), permute(l, {1, 0}));
+  same(slice(t, 1, 1, std::nullopt, 2), slice(l, 1, 1, std::nullopt, 2));
+  same(slice(t, {"0:2", "::-1"}), slice(l, {"0:2", "::-1"}));
+  same(flip(t, 0), flip(l, 0));
+  same(broadcast_to(t, {2, 4, 6}), broadcast_to(l, {2, 4, 6}));
+  same(reshape(t, {8, -1}), reshape(l, {8, -1}));
+  same(split(t, 1, {2, 3}), split(l, 1, {2, 3}));
+  same(merge(t, 0, 2), merge(l, 0, 2));
+  same(unsqueeze(t, 1), unsqueeze(l, 1));
+  same(squeeze(unsqueeze(t, 1), 1), l);
+  same(reinterpret(t, DType::kI32), reinterpret(l, DType::kI32));
+  EXPECT_THROW(permute(t, {0, 0}), ShapeError);
+
+  const ConstTensor source = permute(tensor(std::as_const(data), {4, 6}), {1, 0});
+  EXPECT_EQ(source.data, data.data());
+}
+
 TEST(Lists, AreTakenInBracesByEveryFunction) {
   const Layout l = contiguous(DType::kF32, {4, 6});
   EXPECT_EQ(to_string(strided(DType::kU8, {2, 3}, {8, 2}, 1)), "u8 (2,3):(8,2)@1");

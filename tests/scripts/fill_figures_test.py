@@ -7,6 +7,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import bench_figures  # noqa: E402
+import drop_in_figures  # noqa: E402
 import fill_figures  # noqa: E402
 
 
@@ -64,6 +65,25 @@ class Sources(unittest.TestCase):
 
     def test_that_are_missing_leave_the_block_to_say_so(self):
         self.assertIn("Not measured yet", fill_figures.block("headline", "no/such.json", "", True))
+
+
+class DropIn(unittest.TestCase):
+    def test_names_the_worst_layout_and_takes_the_mean_of_those_taken(self):
+        rows = [{"name": name, "taken": taken, "warm_ratio": warm, "fresh_ratio": fresh}
+                for name, taken, warm, fresh in (("a", True, 2, 8), ("b", True, 8, 2), ("c", False, 0.99, 1.01))]
+        told = {"device": "a CPU", "threads": 1, "torch": "2", "cases": rows}
+        self.assertIn("2 of 3 layouts are taken, on which torch takes 4.00 times as long in the mean (4.00 into new memory); "
+                      "of all, the worst is 0.99, `c` (1.01 into new memory)", drop_in_figures.summary(told))
+        self.assertIn("| `c`, left to torch where it has pages | 0.99 | 1.01 |\n| geometric mean | 2.51 | 2.53 |",
+                      drop_in_figures.layouts(told))
+
+    def test_puts_machines_side_by_side(self):
+        def programs(device, **row):
+            return {"device": device, "threads": 2, "torch": "2", "programs": [{"name": "kv_cache", **row}]}
+
+        shown = drop_in_figures.programs(programs("a CPU", ratio=1.5, itself=1.004), programs("an NVIDIA", ratio=12.34))
+        self.assertEqual(shown.splitlines()[0], "| torch's time over ours | a CPU, 2 threads, torch 2 | itself | an NVIDIA, torch 2 | itself |")
+        self.assertEqual(shown.splitlines()[-1], "| kv cache | 1.50 | 1.00 | 12.3 | - |")
 
 
 if __name__ == "__main__":

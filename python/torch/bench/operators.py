@@ -4,7 +4,8 @@
 Usage: python/torch/bench/operators.py [--threads 1] [--reps 7] [--ops NAME ...] [--json OUT]
 
 Every output is compared first, with its strides. Results are allocated by torch each time, so large ones are fresh memory.
-A ratio is torch's time over ours, of medians. Of the operators that restride.torch takes, all are on.
+A turn is torch, restride and torch again, the other way round every other time. A ratio is torch's time over ours, the median
+of the turns'; `itself` is torch's over its own, by which the machine's noise shows. Of the operators that restride.torch takes, all are on.
 """
 import argparse
 import json
@@ -84,20 +85,25 @@ def measure(name, call, reps):
         operators = restride.torch.stats().operators
         if got.stride() != expected.stride() or not torch.equal(bits(got), bits(expected)):
             raise ValueError(f"{name}: another result with restride")
-        times = {"torch": [], "restride": []}
+        times = {"torch": [], "restride": [], "again": []}
         start = time.perf_counter()
         call()
         inner = max(1, int(2e-3 / (time.perf_counter() - start)))
+        turns = [("torch", NEVER), ("restride", restride.torch.MIN_BYTES), ("again", NEVER)]
         for _ in range(reps):
-            for least, who in ((NEVER, "torch"), (restride.torch.MIN_BYTES, "restride")):
+            for who, least in turns:
                 restride.torch.enable(min_bytes=least)
                 start = time.perf_counter()
                 for _ in range(inner):
                     call()
                 times[who].append((time.perf_counter() - start) / inner)
-    ours, theirs = statistics.median(times["restride"]), statistics.median(times["torch"])
-    taken = sum(taken for _, taken in operators.values())
-    return {"name": name, "ratio": round(theirs / ours, 3), "us": round(ours * 1e6, 1), "taken": taken}
+            turns.reverse()
+
+    def ratio(who):
+        return round(statistics.median(theirs / its for theirs, its in zip(times["torch"], times[who])), 3)
+
+    return {"name": name, "ratio": ratio("restride"), "itself": ratio("again"),
+            "us": round(statistics.median(times["restride"]) * 1e6, 1), "taken": sum(taken for _, taken in operators.values())}
 
 
 def main():
@@ -112,7 +118,7 @@ def main():
     for name, call in CASES.items():
         if name.startswith(tuple(arguments.ops)):
             rows.append(measure(name, call, arguments.reps))
-            print("{name:<28} {ratio:7.3f}  {us:10.1f} us  {taken} taken".format(**rows[-1]), flush=True)
+            print("{name:<28} {ratio:7.3f}  torch itself {itself:7.3f}  {us:10.1f} us  {taken} taken".format(**rows[-1]), flush=True)
     if arguments.json:
         cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")
         result = {"device": cpu, "threads": arguments.threads, "torch": torch.__version__, "restride": restride.__version__,

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Whole programs with and without restride under torch, in turns; outputs are compared bit by bit.
 
-Usage: python/torch/bench/programs.py [--device cpu] [--threads N] [--reps 7] [--scale 1.0] [--json OUT] [--trace OUT]
+Usage: python/torch/bench/programs.py [--device cpu] [--threads N] [--seconds 8] [--scale 1.0] [--json OUT] [--trace OUT]
 
 Random weights, shapes of real programs; --scale makes batches smaller. A time is that of as many runs as take 20 ms on a
-GPU, one run on a CPU. A ratio is torch's time over ours, the median of the turns'. Nothing in a program knows of restride.
+GPU, one run on a CPU. A turn is torch, restride and torch again, the other way round every other time, until --seconds are
+over, five times at least. A ratio is torch's time over ours, the median of the turns'; `itself` is torch's over its own,
+by which the machine's noise shows. Nothing in a program knows of restride.
 --trace writes which copies the programs make on the CPU, without restride; tests/test_drop_in.py replays those of
 tests/program_copies.json.
 """
@@ -130,10 +132,10 @@ def seconds(run, device, count=1):
     return (time.perf_counter() - start) / count
 
 
-def measure(program, device, reps, scale):
+def measure(program, device, least_seconds, scale):
     torch.manual_seed(0)
     run = program(device, lambda count: max(1, int(count * scale)))
-    outputs, times = {}, {"torch": [], "restride": []}
+    outputs, times = {}, {"torch": [], "restride": [], "again": []}
     with torch.inference_mode():
         for least, who in ((NEVER, "torch"), (restride.torch.MIN_BYTES, "restride")):
             restride.torch.enable(min_bytes=least)
@@ -143,13 +145,19 @@ def measure(program, device, reps, scale):
         if not torch.equal(*outputs.values()):
             raise ValueError(f"{program.__name__}: other bits with restride")
         count = 1 + int(20e-3 / seconds(run, device)) if device == "cuda" else 1
-        for _ in range(reps):
-            for least, who in ((NEVER, "torch"), (restride.torch.MIN_BYTES, "restride")):
+        turns = [("torch", NEVER), ("restride", restride.torch.MIN_BYTES), ("again", NEVER)]
+        start = time.perf_counter()
+        while len(times["torch"]) < 5 or time.perf_counter() < start + least_seconds:
+            for who, least in turns:
                 restride.torch.enable(min_bytes=least)
                 times[who].append(seconds(run, device, count))
-    ours = statistics.median(times["restride"])
-    ratio = statistics.median(theirs / ours for theirs, ours in zip(times["torch"], times["restride"]))
-    return {"name": program.__name__, "ratio": round(ratio, 3), "ms": round(ours * 1e3, 3), "copies_taken": taken}
+            turns.reverse()
+
+    def ratio(who):
+        return round(statistics.median(theirs / its for theirs, its in zip(times["torch"], times[who])), 3)
+
+    return {"name": program.__name__, "ratio": ratio("restride"), "itself": ratio("again"), "turns": len(times["torch"]),
+            "ms": round(statistics.median(times["restride"]) * 1e3, 3), "copies_taken": taken}
 
 
 def trace(scale):
@@ -178,7 +186,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--reps", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=8)
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--trace", type=pathlib.Path)
@@ -190,8 +198,8 @@ def main():
         return
     rows = []
     for program in PROGRAMS:
-        rows.append(measure(program, arguments.device, arguments.reps, arguments.scale))
-        print("{name:<24} {ratio:7.3f}  {ms:10.3f} ms  {copies_taken} copies by restride".format(**rows[-1]), flush=True)
+        rows.append(measure(program, arguments.device, arguments.seconds, arguments.scale))
+        print("{name:<24} {ratio:7.3f}  torch itself {itself:7.3f}  {ms:10.3f} ms  {copies_taken} copies by restride".format(**rows[-1]), flush=True)
     if arguments.json:
         cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")
         result = {"device": torch.cuda.get_device_name() if arguments.device == "cuda" else cpu,

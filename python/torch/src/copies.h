@@ -47,10 +47,13 @@ bool same_cast(at::ScalarType to, at::ScalarType from) noexcept;
 /// Whether a tensor is memory with strides, and nothing is done to its elements on the way (conjugation, negation).
 bool is_memory(const at::Tensor& t);
 
-/// Whether memory that is written as a whole has no pages yet, as malloc gives it: asked of the kernel at a few places.
-/// Such memory is cheaper in huge pages, and all of it at once. Cost: a system call where it has pages.
-bool is_fresh(const at::Tensor& dst);
-inline constexpr std::int64_t kLeastFresh = 256 << 10;  ///< bytes; below, page faults cost what asking does
+/// Whether memory of at least so many bytes, written as a whole, has no pages yet, as malloc gives it: asked of the
+/// kernel at a few places. Such memory is cheaper in huge pages, and all of it at once. Cost where it has pages: a
+/// system call, a microsecond and more in a virtual machine.
+bool is_fresh(const at::Tensor& dst, std::int64_t least_bytes);
+inline constexpr std::int64_t kLeastFresh = 256 << 10;  ///< of a copy that is faster anyway
+/// Of a copy that torch makes as fast: below, new memory gains 10 % at most, and asking costs some where it is not new.
+inline constexpr std::int64_t kLeastFreshAlone = 4 << 20;
 
 // ---- the copy
 

@@ -65,18 +65,22 @@ bool torch_has_rows(const at::Tensor& self, const at::Tensor& src) {
   return row_bytes < kLong ? bytes < kHuge : bytes > kSmall && bytes < kLarge;
 }
 
-bool copy_taken(const at::Tensor& self, const at::Tensor& src) {
-  // The cheapest questions first: most calls are left alone.
+/// The cheapest questions first: most calls are left alone. Flat, because calls of torch's inline functions add up.
+[[gnu::flatten]] bool may_be_taken(const at::Tensor& self, const at::Tensor& src) {
   const std::int64_t bytes = self.numel() * static_cast<std::int64_t>(self.itemsize());
   if (bytes < min_bytes.load(std::memory_order_relaxed) || bytes == 0) return false;
   if (self.layout() != at::kStrided || src.layout() != at::kStrided || self.device() != src.device()) return false;
   if (!self.sizes().equals(src.sizes()) || self.dim() > Side::kMostAxes) return false;
-  const bool may_be_fresh = bytes >= kLeastFresh && self.is_cpu();
-  if (!may_be_fresh && plain(self, src)) return false;
-  if (!same_cast(self.scalar_type(), src.scalar_type())) return false;
+  if ((bytes < kLeastFreshAlone || !self.is_cpu()) && plain(self, src)) return false;
+  return same_cast(self.scalar_type(), src.scalar_type());
+}
+
+/// Apart from the questions, so that a call that is left alone saves no registers for it.
+[[gnu::noinline]] bool copy_taken(const at::Tensor& self, const at::Tensor& src) {
   if (!is_memory(self) || !is_memory(src) || self.is_same(src)) return false;
-  const bool fresh = may_be_fresh && is_fresh(self);
-  if (!fresh && (plain(self, src) || (self.is_cpu() && torch_has_rows(self, src)))) return false;
+  const bool left = plain(self, src) || (self.is_cpu() && torch_has_rows(self, src));
+  const bool fresh = is_fresh(self, left ? kLeastFreshAlone : kLeastFresh);
+  if (left && !fresh) return false;
   Side to = Side::written(self), from = Side::read(src);
   if (!copied(to, from, self.device(), fresh)) return false;
   count_taken(Operator::kCopy);
@@ -85,7 +89,7 @@ bool copy_taken(const at::Tensor& self, const at::Tensor& src) {
 
 at::Tensor& copy_kernel(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
   count_seen(Operator::kCopy);
-  return copy_taken(self, src) ? self : at::native::copy_(self, src, non_blocking);
+  return may_be_taken(self, src) && copy_taken(self, src) ? self : at::native::copy_(self, src, non_blocking);
 }
 
 // ---- operators with a result of their own, on the CPU. Each returns an undefined tensor where it takes nothing.
@@ -135,12 +139,12 @@ at::Tensor cat_taken(const at::ITensorListRef& tensors, std::int64_t axis) {
   at::DimVector sizes(first.sizes());
   sizes[static_cast<std::size_t>(axis)] = extent;
   at::Tensor out = at::empty(sizes, first.options(), common_format(tensors));
-  const bool fresh = is_fresh(out);
   bool pays = true;
   for (const at::Tensor& t : tensors) {
     const std::int64_t row = row_of(t.sizes(), out.strides(), t.strides());
     pays = pays && row != 0 && short_row(row, row * static_cast<std::int64_t>(t.element_size()));
   }
+  const bool fresh = is_fresh(out, pays ? kLeastFresh : kLeastFreshAlone);
   if (!pays && !fresh) return at::cpu::cat_out(out, tensors, axis);
   std::int64_t begin = 0;
   for (const at::Tensor& t : tensors) {
@@ -180,7 +184,7 @@ at::Tensor flip_taken(const at::Tensor& self, at::IntArrayRef dims) {
   const bool pixels = turned && row <= kMostPixel;
   if (!pixels && (turned || static_cast<std::int64_t>(self.nbytes()) < kSurelyFresh)) return {};
   at::Tensor out = at::empty_like(self, at::MemoryFormat::Preserve);
-  const bool fresh = is_fresh(out);
+  const bool fresh = is_fresh(out, kLeastFresh);
   if (!pixels && !fresh) return {};
   Side to = Side::written(out), from = Side::read(self);
   for (int axis = 0; axis < self.dim(); ++axis)
@@ -211,8 +215,9 @@ at::Tensor roll_taken(const at::Tensor& self, at::IntArrayRef shifts, at::IntArr
     if (self.stride(axes[i]) == 1 && extent * static_cast<std::int64_t>(self.element_size()) < kShortestRow) return {};
     begins[i] = (shifts[i] % extent + extent) % extent;  // where element 0 goes
   }
+  if (dims.size() == 1 && self.stride(axes[0]) == 1) return {};  // pieces of rows, which torch moves as memory does
   at::Tensor out = at::empty(self.sizes(), self.options());
-  const bool fresh = is_fresh(out);
+  const bool fresh = is_fresh(out, kLeastFresh);
   for (unsigned box = 0; box < 1U << dims.size(); ++box) {
     Side to = Side::written(out), from = Side::read(self);
     bool empty = false;
@@ -286,7 +291,7 @@ at::Tensor shuffled(const at::Tensor& self, std::int64_t f, bool unshuffle) {
   void* const to = out.mutable_data_ptr();
   Side dst = unshuffle ? packed_side(out, to, f) : spread_side(out, to, f);
   Side src = unshuffle ? spread_side(self, from, f) : packed_side(self, from, f);
-  if (!copied(dst, src, out.device(), is_fresh(out))) return {};
+  if (!copied(dst, src, out.device(), is_fresh(out, kLeastFresh))) return {};
   count_taken(unshuffle ? Operator::kPixelUnshuffle : Operator::kPixelShuffle);
   return out;
 }
@@ -400,8 +405,7 @@ RESTRIDE_TORCH_EXPORT const char* restride_torch_enable(std::int64_t least_bytes
         text() = why;
         return text().c_str();
       }
-      registered.reset();  // a library that is not kept takes its kernels back
-      registered = take(operators);
+      registered = take(operators);  // the old ones go when the new ones are there
       registered_operators = operators;
     }
     min_bytes = least_bytes;

@@ -7,8 +7,10 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
+import tarfile
 import threading
 
 import pytest
@@ -395,6 +397,7 @@ def test_subclasses_vmap_and_compile():
     x = torch.randn(8, 16)
     assert torch.equal(x.as_subclass(Logged).T.contiguous().as_subclass(torch.Tensor), x.T)
     assert torch.equal(torch.vmap(lambda y: y.T.contiguous())(torch.stack([x, x]))[0], x.T)
+    assert torch.equal(torch.vmap(lambda y: y.roll(1, 0).T.clone(), in_dims=1)(torch.stack([x, x], 1))[1], x.roll(1, 0).T)
     compiled = torch.compile(lambda y: y.T.contiguous() + 1, backend="aot_eager", fullgraph=True)
     assert torch.equal(compiled(x), x.T + 1)
     from torch._subclasses.fake_tensor import FakeTensorMode
@@ -403,11 +406,36 @@ def test_subclasses_vmap_and_compile():
         assert torch.empty(8, 16).T.contiguous().shape == (16, 8)
 
 
+def test_a_subclass_that_dispatches_sees_the_same_operators():
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Recorded(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            seen.append(str(function))
+            return function(*args, **(kwargs or {}))
+
+    def run():
+        seen.clear()
+        with Recorded():
+            x = torch.arange(48.0).reshape(6, 8)
+            y = torch.cat([x.T.contiguous(), x.T]).roll((1, 2), (0, 1))
+            y[:, :2] = x.T.flip(0).repeat(2, 1)[:, :2]
+        return y, list(seen)
+
+    seen = []
+    y, operators = run()
+    expected, theirs = by_torch(run)
+    assert torch.equal(y, expected) and operators == theirs
+
+
 def test_deterministic_mode():
     torch.use_deterministic_algorithms(True)
     try:
         x = torch.randn(8, 16)
         assert torch.equal(x.T.contiguous(), x.T)
+        assert torch.empty(8, 16).isnan().all()  # which that mode fills
+        y = torch.zeros(4, 4).index_put((torch.tensor([0, 0]),), torch.arange(8.0).reshape(4, 2).T, accumulate=True)
+        assert torch.equal(y[0], torch.tensor([1.0, 5.0, 9.0, 13.0]))
     finally:
         torch.use_deterministic_algorithms(False)
 
@@ -502,6 +530,22 @@ def test_a_torch_that_it_was_not_built_for_is_left_alone():
     assert "torch is left alone: restride-torch was built for torch 1.2.3" in ran.stderr and ran.stdout == "4.0\n"
 
 
+def test_what_was_on_stays_on_where_another_s_kernel_is_in_the_way():
+    code = STATE + (
+        "restride.torch.enable(('copy_',), 0)\n"
+        "library = torch.library.Library('aten', 'IMPL')\n"
+        "library.impl('roll', lambda self, shifts, dims=(): self.clone(), 'CPU')\n"
+        "try: restride.torch.enable(('copy_', 'roll'), 0)\n"
+        "except RuntimeError as error: print(error)\n"
+        "restride.torch.stats(reset=True); x.T.contiguous(); x.roll(1, 0)\n"
+        "print(restride.torch.stats().operators['copy_'], restride.torch.stats().operators['roll'])\n"
+        "restride.torch.disable(); print(torch.equal(x.T.contiguous(), x.T))"
+    )
+    lines = run(code).stdout.splitlines()
+    assert "aten::roll has another kernel for CPU already" in lines[0]
+    assert lines[1] in ("(1, 1) (0, 0)", "(2, 1) (0, 0)") and lines[2] == "True"
+
+
 def test_arguments():
     with pytest.raises(ValueError, match="give some of"):
         restride.torch.enable(ops=("add",))
@@ -522,8 +566,19 @@ def test_stats_name_where_time_went():
 
 def test_programs_compute_the_same_bits():
     programs = pathlib.Path(__file__).parent.parent / "bench" / "programs.py"
-    command = [sys.executable, programs, "--reps", "1", "--scale", "0.13"]
+    command = [sys.executable, programs, "--seconds", "0", "--scale", "0.13"]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
     assert len(lines) == 7 and sum(not line.endswith(" 0 copies by restride") for line in lines) >= 5, ran.stdout
+
+
+def test_the_source_distribution_holds_what_a_build_needs(tmp_path):
+    folder = shutil.copytree(pathlib.Path(__file__).parents[1], tmp_path / "torch", ignore=shutil.ignore_patterns("build", "*.egg-info", "_built.py"))  # fmt: skip
+    code = f"from setuptools.build_meta import build_sdist; build_sdist({str(tmp_path)!r})"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    (archive,) = tmp_path.glob("restride_torch-*.tar.gz")
+    names = {name.partition("/")[2] for name in tarfile.open(archive).getnames()}
+    assert {"setup.py", "pyproject.toml", "README.md", "restride_torch/__init__.py"} <= names
+    assert {f"src/{file.name}" for file in (folder / "src").iterdir()} <= names

@@ -55,7 +55,8 @@ void tile_shape(const Canonical& c, const TileSets& sets, const CpuMachine& m, C
   } else {
     cols = sets.cols.points;
   }
-  std::int64_t rows = std::max(unit == 1 ? 64 : m.tile_column_bytes / unit, m.tile_least_rows);
+  const std::int64_t byte_rows = c.cast ? 64 : m.tile_byte_rows;  // what is converted is staged whole
+  std::int64_t rows = std::max(unit == 1 ? byte_rows : m.tile_column_bytes / unit, m.tile_least_rows);
   rows = std::min({rows, sets.rows.points, kMaxColumnBytes / unit});
   std::int64_t widest = std::min(m.tile_band_columns * std::max(1, c.src_unit / c.dst_unit), kMaxBandCols);
   if (unit >= 4) widest = std::min(widest, columns_on_lines(c) ? 4096 / unit : 2048 / unit);
@@ -155,7 +156,7 @@ Source source_of(const Canonical& c, const CpuMachine& m, Sink sink, bool spread
 bool is_late(const Canonical& c, const TileSets& sets, const CpuMachine& m, Sink sink) {
   constexpr std::uint64_t kTwoLines = 128;
   constexpr std::uint64_t kNear = 32;
-  if (sink == Sink::kCaches || c.dst_unit > 2 || m.least_shuffled_unit > 2) return false;
+  if (!m.tile_late || sink == Sink::kCaches || c.dst_unit > 2 || m.least_shuffled_unit > 2) return false;
   const auto apart = static_cast<std::uint64_t>(c.modes[sets.cols.modes[0]].dst_stride) % kTwoLines;
   return apart < kNear || apart > kTwoLines - kNear;
 }

@@ -52,6 +52,7 @@ class CarrySink {
   using V = typename B::V;
   using Lane = typename B::Lane;
   static constexpr bool kByLine = true;
+  static constexpr bool kTwoLines = true;
   static_assert(B::kVectorBytes == kLine);
 
   struct Pen {
@@ -68,6 +69,17 @@ class CarrySink {
       else
         stream(line, D(), columns.to(j));
       store(v, D(), slot(j, false));
+    }
+    /// Two lines of column j, which is not late: what is carried is loaded and stored once for both.
+    HWY_INLINE void put_two(std::size_t j, V v, V below) const {
+      const std::size_t fill = columns.fill(j);
+      const V line = join(above(j), v, fill);
+      if (HWY_UNLIKELY(columns.at_top()))
+        store_bytes(line, columns.to(j), fill, kLine);
+      else
+        stream(line, D(), columns.to(j));
+      stream(join(v, below, fill), D(), columns.to(j) + kLine);
+      store(below, D(), slot(j, false));
     }
     HWY_INLINE void put_part(std::size_t j, V v, std::int64_t bytes) const {
       if (bytes == static_cast<std::int64_t>(kLine)) return put(j, v);
@@ -108,6 +120,7 @@ class CarrySink {
   };
 
   CarrySink(const TileArgs& a, const Columns& all) : all_(all), odd_late_(a.late) {}
+  bool two_lines() const { return !kLateLines<kUnit> || !odd_late_; }  ///< leave in turn
   template <class Place>
   HWY_INLINE Pen open(const Place& t, std::int64_t c) {
     return {OpenColumns<kUnit>(all_, t, c), carries_ + c * 3 / 2 * static_cast<std::int64_t>(kLine), odd_late_,

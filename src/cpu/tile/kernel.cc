@@ -41,7 +41,7 @@ void run_tiles_from(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* sr
       auto pen = sink.open(t, t.first_col + c);
       std::int64_t r = 0;
       if constexpr (requires { requires Sink::kTwoLines; }) {
-        for (; cols == kCols && r + 2 * kRows <= t.rows; r += 2 * kRows) {
+        for (; cols == kCols && sink.two_lines() && r + 2 * kRows <= t.rows; r += 2 * kRows) {
           prefetcher.advance(2 * kBlockSteps);
           source.step();
           source.step();

@@ -73,7 +73,7 @@ class LineSink {
   static constexpr bool kByLine = false;
   /// Two lines of a column leave in turn, which memory takes better than lines of columns an even number of lines
   /// apart.
-  static constexpr bool kTwoLines = B::kVectorBytes == kLine && !kLateLines<kUnit>;
+  static constexpr bool kTwoLines = B::kVectorBytes == kLine;
 
   struct Pen {
     HWY_INLINE bool late(std::size_t j) const { return is_late<kUnit>(j, odd_late); }
@@ -103,6 +103,7 @@ class LineSink {
   };
 
   LineSink(const TileArgs& a, const Columns& all) : all_(all), odd_late_(a.late) {}
+  bool two_lines() const { return !kLateLines<kUnit> || !odd_late_; }  ///< leave in turn
   template <class Place>
   HWY_INLINE Pen open(const Place& t, std::int64_t c) {
     return {OpenColumns<kUnit>(all_, t, c), waiting_ + c / 2 * static_cast<std::int64_t>(kLine), odd_late_,

@@ -117,7 +117,7 @@ class StagedRows {
     coming_.each = coming_.cols * kUnitBytes == kPieceBytes ? ceil_div(coming_.tile->rows, steps) : 0;
   }
   HWY_INLINE void stage_row(std::int64_t r) {
-    std::memcpy(stage_ + r * kStagePitch + coming_.slot, coming_.from + coming_.tile->row_offsets[r], kPieceBytes);
+    copy_bytes(stage_ + r * kStagePitch + coming_.slot, coming_.from + coming_.tile->row_offsets[r], kPieceBytes);
   }
   /// What step has left.
   void stage_rest() {

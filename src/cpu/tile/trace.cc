@@ -38,14 +38,16 @@ void ask_for_rows(const TileArgs& a, const HWY_NAMESPACE::TileQueue& queue, cons
   const std::int64_t row_bytes = even->cols * a.src_unit;
   const auto row = [&](std::int64_t r) {
     const HWY_NAMESPACE::TilePlace& t = r % 2 != 0 ? *odd : *even;
-    return on.src + (t.src - base) + (t.first_col == 0 ? 0 : kLineBytes - 1) + t.row_offsets[r];
+    return on.src + (t.src - base) + HWY_NAMESPACE::prefetched_from(t) + t.row_offsets[r];
   };
   const bool side_by_side = HWY_NAMESPACE::prefetched_side_by_side(a, *even);
   const bool whole = even->first_col == 0 || odd->first_col == 0 || row_bytes % kLineBytes != 0;
   const std::int64_t last = row_bytes / kLineBytes * kLineBytes - (whole ? 0 : kLineBytes);
   for (std::int64_t r = 0; r < even->rows; r += side_by_side ? kSideBySide : 1) {
-    if (!side_by_side)
-      for (std::int64_t i = 0; i < row_bytes; i += kLineBytes) on.ask(row(r) + i);
+    if (!side_by_side) {
+      const std::int64_t end = row(r) - HWY_NAMESPACE::prefetched_from(r % 2 != 0 ? *odd : *even) + row_bytes;
+      for (std::int64_t at = row(r) / kLineBytes * kLineBytes; at < end; at += kLineBytes) on.ask(at);
+    }
     for (std::int64_t i = 0; side_by_side && i <= last; i += kLineBytes)
       for (std::int64_t k = r; k < std::min(r + kSideBySide, even->rows); ++k) on.ask(row(k) + i);
   }

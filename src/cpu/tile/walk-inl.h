@@ -142,6 +142,12 @@ inline bool prefetched_side_by_side(const TileArgs& a, const TilePlace& t) noexc
   return a.side_by_side && t.rows >= kSideBySide && t.cols * a.src_unit >= kSideBySideBytes;
 }
 
+/// Bytes behind the start of a row from which on its lines are prefetched: the line that a row starts in the middle of
+/// is the last of the tile before it, unless that is in another band.
+inline std::int64_t prefetched_from(const TilePlace& t) noexcept {
+  return t.first_col == 0 ? 0 : static_cast<std::int64_t>(kLine) - 1;
+}
+
 /// Prefetches the next tile's rows while this one is worked on, evenly over the `steps` that its work is counted in:
 /// row by row where the prefetcher runs ahead on each, else line by line of several rows.
 class TilePrefetcher {
@@ -175,10 +181,10 @@ class TilePrefetcher {
   struct Start {
     const std::uint8_t* src = nullptr;
     const std::int64_t* offsets = nullptr;
+    std::int64_t from = 0;  ///< bytes that src lies behind the rows' start
   };
-  /// The line that a row starts in the middle of is the last of the tile before it, unless that is in another band.
   static Start start_of(const TilePlace& t) noexcept {
-    return {t.src + (t.first_col == 0 ? 0 : kLine - 1), t.row_offsets};
+    return {t.src + prefetched_from(t), t.row_offsets, prefetched_from(t)};
   }
 
   /// Not inlined: the blocks' vectors need the registers.
@@ -187,7 +193,9 @@ class TilePrefetcher {
       if (last_line_ < 0) {
         const Start& from = prefetched_ % 2 != 0 ? odd_ : even_;
         const std::uint8_t* row = from.src + from.offsets[prefetched_];
-        for (std::int64_t i = 0; i < row_bytes_; i += kLineBytes) prefetch_line(a_, row + i);
+        const std::uint8_t* const end = row - from.from + row_bytes_;
+        row -= reinterpret_cast<std::uintptr_t>(row) % kLine;
+        for (; row < end; row += kLine) prefetch_line(a_, row);
       } else {
         const std::uint8_t* even = even_.src + line_;
         const std::uint8_t* odd = odd_.src + line_;

@@ -3,6 +3,7 @@
 #include <restride/error.hpp>
 
 #include "src/cuda/runtime/device.h"
+#include "src/cuda/runtime/events.h"
 #include "src/cuda/runtime/scratch.h"
 
 namespace restride {
@@ -31,6 +32,12 @@ std::string error_text(int) { return kReason; }
 std::unique_ptr<base::Scratch> scratch(int, const base::ScratchSide&, const base::ScratchSide&) {
   throw DeviceError(kReason);
 }
+int make_event(int, void**) noexcept { return kNoDeviceError; }
+void destroy_event(void*) noexcept {}
+int record_event(int, void*, void*) noexcept { return kNoDeviceError; }
+int wait_for_event(int, void*, void*) noexcept { return kNoDeviceError; }
+int enable_peer_access(int, int) noexcept { return kNoDeviceError; }
+int is_capturing(int, void*, bool*) noexcept { return kNoDeviceError; }
 
 }  // namespace cuda
 }  // namespace restride

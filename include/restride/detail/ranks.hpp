@@ -1,0 +1,49 @@
+// What restride_distributed asks librestride about memory and devices. Not for programs: it may change with any
+// version.
+#pragma once
+
+#include <string>
+
+#include <restride/copy.hpp>
+#include <restride/detail/visibility.hpp>
+
+namespace restride {
+namespace detail RESTRIDE_PUBLIC {
+
+/// The GPU that a plan with these options runs on; kModelDevice stays. Errors: DeviceError when there is none.
+int cuda_device_of(const Options& options);
+
+/// Why plans for `device`, a GPU's `cuda_device`, may not read and write at `pointer`: "is on cuda:1, but ...". Empty:
+/// they may. Null is anywhere.
+std::string why_not_on(DeviceKind device, int cuda_device, const void* pointer);
+
+/// Throws DeviceError when the stream is one of another device, as far as that can be told, and UnsupportedError
+/// while it is being captured.
+void require_stream_of(int device, void* stream);
+
+/// Lets kernels of `device` reach the memory of `peer`; both may be one. Errors: DeviceError.
+void enable_peer_access(int device, int peer);
+
+/// A place in the work of a stream of `device`, for streams of any device to wait for.
+class StreamEvent {
+ public:
+  /// Errors: DeviceError.
+  explicit StreamEvent(int device);
+  ~StreamEvent();
+  StreamEvent(const StreamEvent&) = delete;
+  StreamEvent& operator=(const StreamEvent&) = delete;
+  /// Behind all that was enqueued on `stream`, one of the event's device. Errors: DeviceError.
+  void record(void* stream);
+  /// What is enqueued on `stream`, one of `device`, from now on waits for what was recorded last. Errors: DeviceError.
+  void make_wait(int device, void* stream) const;
+
+ private:
+  int device_;
+  void* event_ = nullptr;
+};
+
+/// Throws DeviceError for what Plan::run returned, unless that is 0.
+void require_launched(int status, int device);
+
+}  // namespace detail
+}  // namespace restride

@@ -1,0 +1,65 @@
+#include "src/cuda/runtime/events.h"
+
+#include <cuda_runtime_api.h>
+
+#include "src/cuda/runtime/scopes.h"
+
+namespace restride::cuda {
+namespace {
+
+/// Calls f with the device current.
+template <class F>
+int on_device(int device, const F& f) noexcept {
+  const LastErrorGuard guard;
+  const CurrentDevice current(device);
+  return current.status() == cudaSuccess ? f() : current.status();
+}
+
+}  // namespace
+
+int make_event(int device, void** event) noexcept {
+  return on_device(device, [&] {
+    cudaEvent_t made = nullptr;
+    const cudaError_t rc = cudaEventCreateWithFlags(&made, cudaEventDisableTiming);
+    *event = made;
+    return rc;
+  });
+}
+
+void destroy_event(void* event) noexcept {
+  const LastErrorGuard guard;
+  (void)cudaEventDestroy(static_cast<cudaEvent_t>(event));
+}
+
+int record_event(int device, void* event, void* stream) noexcept {
+  return on_device(device,
+                   [&] { return cudaEventRecord(static_cast<cudaEvent_t>(event), static_cast<cudaStream_t>(stream)); });
+}
+
+int wait_for_event(int device, void* event, void* stream) noexcept {
+  return on_device(device, [&] {
+    return cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), static_cast<cudaEvent_t>(event), 0);
+  });
+}
+
+int enable_peer_access(int device, int peer) noexcept {
+  if (device == peer) return cudaSuccess;
+  return on_device(device, [&] {
+    int can = 0;
+    if (const cudaError_t rc = cudaDeviceCanAccessPeer(&can, device, peer); rc != cudaSuccess) return rc;
+    if (can == 0) return cudaErrorPeerAccessUnsupported;
+    const cudaError_t rc = cudaDeviceEnablePeerAccess(peer, 0);
+    return rc == cudaErrorPeerAccessAlreadyEnabled ? cudaSuccess : rc;
+  });
+}
+
+int is_capturing(int device, void* stream, bool* capturing) noexcept {
+  return on_device(device, [&] {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    const cudaError_t rc = cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &status);
+    *capturing = status != cudaStreamCaptureStatusNone;
+    return rc;
+  });
+}
+
+}  // namespace restride::cuda

@@ -1,0 +1,63 @@
+// The engine for memory of GPUs: a rank's kernels store straight into the others' memory. Streams wait for each other's
+// events; what the ranks' threads tell each other goes by their Comm.
+//
+// A run, of every rank: record `ready` on its stream -> agree -> its stream waits for the `ready` of each rank that it
+// writes to, and copies -> record `done` -> the end of run -> its stream waits for the `done` of each rank that writes
+// to it. No stream is made to wait for an event before that is recorded, so none waits for ever when a rank fails.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <restride/distributed.hpp>
+
+namespace restride::distributed {
+
+class Fused {
+ public:
+  /// Errors: UnsupportedError where ranks have no memory in common, ArgumentError for another method, DeviceError where
+  /// there is no such GPU.
+  Fused(Comm& comm, const ExchangeOptions& options);
+
+  int device() const noexcept { return device_; }
+  /// With `device` and no stream: for the plans.
+  restride::Options plan_options() const;
+
+  /// Tells the ranks of each other's GPUs and events. Collective.
+  void greet(Deadline deadline);
+  /// This rank writes to `targets` and is written to by `writers`. The caller agrees on its success, and until then no
+  /// rank ends its plan. Errors: DeviceError where the GPU does not reach another's; UnsupportedError.
+  void connect(std::vector<int> targets, std::vector<int> writers);
+
+  /// Before the agreement on a run. Errors: DeviceError, UnsupportedError.
+  void enter(void* stream);
+  /// Behind it. What is enqueued from now on waits until the memory of a rank may be written. Errors: DeviceError.
+  void wait_until_ready(int peer);
+  /// All is enqueued, or as much as there was until `failed`.
+  void leave(std::exception_ptr failed);
+  /// Collective. What is enqueued behind it finds all that was to come. Errors: `failed`; AgreementError on the others.
+  void end(Deadline deadline);
+
+  std::string in_words() const;
+
+ private:
+  struct Events;
+  struct Registry;
+
+  Comm& comm_;
+  int device_;
+  struct Greeting {
+    std::int64_t device = 0;
+    std::uint64_t events = 0;  ///< their number; 0: none
+  };
+  std::vector<Greeting> greetings_;  ///< every rank's
+  std::vector<int> targets_, writers_;
+  std::shared_ptr<Events> mine_;                 ///< none for a model
+  std::vector<std::shared_ptr<Events>> theirs_;  ///< of targets and writers, by rank
+  void* stream_ = nullptr;
+  std::exception_ptr failed_;
+};
+
+}  // namespace restride::distributed
