@@ -21,9 +21,11 @@ extern "C" {
 
 /* How the bytes go; the values are those of restride::distributed::Method and never change. */
 typedef enum restride_method {
-  RESTRIDE_METHOD_AUTO = 0,    /* direct where memory is shared, else messages */
-  RESTRIDE_METHOD_DIRECT = 1,  /* each rank copies what it needs out of the others' memory */
-  RESTRIDE_METHOD_MESSAGES = 2 /* packed, sent, unpacked */
+  RESTRIDE_METHOD_AUTO = 0,      /* what the engine prefers */
+  RESTRIDE_METHOD_DIRECT = 1,    /* each rank copies what it needs out of the others' memory */
+  RESTRIDE_METHOD_MESSAGES = 2,  /* packed, sent, unpacked */
+  RESTRIDE_METHOD_ALLTOALLV = 3, /* MPI: all packed, then one MPI_Ialltoallv */
+  RESTRIDE_METHOD_ALLTOALLW = 4  /* MPI: one MPI_Ialltoallw of datatypes; one tensor, no cast */
 } restride_method;
 
 /* How to plan and run an exchange. NULL instead of options takes all defaults. */
@@ -33,11 +35,12 @@ typedef struct restride_exchange_options {
   int32_t method;      /* a restride_method, the same on all ranks */
   int32_t check_runs;  /* not 0: each run begins with 64 bytes from every rank */
   int32_t threads;     /* for the copies of one rank; 0: as restride_options.threads says */
-  int32_t reserved;    /* 0: as in restride_options */
+  int32_t check_pairs; /* not 0: bytes of every pair of ranks are compared before anything is sent */
+  int64_t most_workspace_bytes; /* with messages: they are cut so that the workspace is at most this; 0: no bound */
 } restride_exchange_options;
 
 #define RESTRIDE_EXCHANGE_OPTIONS_INIT \
-  { sizeof(restride_exchange_options), 600000, RESTRIDE_METHOD_AUTO, 1, 1, 0 }
+  { sizeof(restride_exchange_options), 600000, RESTRIDE_METHOD_AUTO, 1, 1, 0, 0 }
 
 /* A tensor on one side of an exchange, as this rank has it. */
 typedef struct restride_side {

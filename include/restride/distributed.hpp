@@ -190,6 +190,18 @@ struct Message {
   std::int64_t bytes = 0;
 };
 
+/// A message as a run of bytes behind a pointer that each run of a plan brings.
+struct PlacedMessage {
+  int peer = 0;
+  std::int64_t offset = 0, bytes = 0;
+};
+
+/// A message whose elements an engine takes from a tensor's memory, or puts there, as they lie.
+struct StridedMessage {
+  int peer = 0;
+  std::vector<Layout> pieces;  ///< one behind the other in the message, outermost mode first; offsets from the pointer
+};
+
 /// Messages on their way. One is made by each rank of an exchange; all calls come from one thread.
 class Posted {
  public:
@@ -201,6 +213,23 @@ class Posted {
   virtual int received(Deadline deadline) = 0;
   /// Waits until all that was sent has left its memory. Errors: DeadlineError.
   virtual void finish(Deadline deadline) = 0;
+};
+
+/// How the bytes go. `kAuto` takes what the engine prefers, see Comm::preferred.
+enum class Method : std::uint8_t {
+  kAuto,
+  kDirect,     ///< each rank copies straight between its memory and the others': no workspace
+  kMessages,   ///< packed, sent, unpacked, a message a pair, the next packed while others are on their way
+  kAlltoallv,  ///< MPI: all messages packed, then one MPI_Ialltoallv
+  kAlltoallw,  ///< MPI: one MPI_Ialltoallw of datatypes, which MPI packs: no workspace of ours. One tensor, no cast
+};
+std::string_view name(Method method) noexcept;
+
+/// A collective of an engine, prepared for the runs of a plan. `Posted::received` gives every place once all are there.
+class Prepared {
+ public:
+  virtual ~Prepared() = default;
+  virtual std::unique_ptr<Posted> start(void* to, const void* from, std::string_view what) = 0;
 };
 
 /// The ranks of an exchange, as one of them sees them: the interface of an engine. `Threads` and `mpi` make some; a
@@ -220,6 +249,27 @@ class Comm {
   virtual void allgather(const void* mine, void* all, std::int64_t bytes, std::string_view what, Deadline deadline) = 0;
   /// Begins an exchange of messages; `tag` is the same on all ranks and unlike that of any other on its way.
   virtual std::unique_ptr<Posted> post(std::span<const Message> receives, std::int64_t tag, std::string_view what) = 0;
+  /// Whether the engine has that method.
+  virtual bool offers(Method method) const noexcept {
+    return method == Method::kMessages || (method == Method::kDirect && shares_memory());
+  }
+  /// The method that kAuto takes: the same on all ranks, of figures that all know. `bytes`: of the exchange, all ranks
+  /// together; `run_bytes`: the shortest run that both sides of a rank share; 0: kAlltoallw cannot do it.
+  virtual Method preferred(std::int64_t bytes, std::int64_t run_bytes) const noexcept {
+    static_cast<void>(bytes), static_cast<void>(run_bytes);
+    return shares_memory() ? Method::kDirect : Method::kMessages;
+  }
+  /// kAlltoallv and kAlltoallw, once for a plan. Errors: ArgumentError when a count does not fit the engine's.
+  virtual std::unique_ptr<Prepared> alltoallv(std::span<const PlacedMessage> sends,
+                                              std::span<const PlacedMessage> receives) {
+    static_cast<void>(sends), static_cast<void>(receives);
+    throw UnsupportedError("this engine has no alltoallv; use Method::kMessages");
+  }
+  virtual std::unique_ptr<Prepared> alltoallw(std::span<const StridedMessage> sends,
+                                              std::span<const StridedMessage> receives) {
+    static_cast<void>(sends), static_cast<void>(receives);
+    throw UnsupportedError("this engine has no alltoallw; use Method::kMessages");
+  }
   /// Makes every call of every rank fail from now on, with this reason. For a rank that cannot go on.
   virtual void abort(const std::string& reason) = 0;
   /// A number that counts the collective plans made with this communicator.
@@ -258,14 +308,6 @@ class Threads {
 /// Example: examples/exchange_mpi.cc
 std::unique_ptr<Comm> mpi(const void* mpi_comm, std::chrono::milliseconds deadline = std::chrono::minutes(10));
 
-/// How the bytes go. `kAuto` takes kDirect where memory is shared, else kMessages.
-enum class Method : std::uint8_t {
-  kAuto,
-  kDirect,    ///< each rank copies straight between its memory and the others': no workspace
-  kMessages,  ///< packed, sent, unpacked, a message a pair, the next packed while others are on their way
-};
-std::string_view name(Method method) noexcept;
-
 /// How to plan and run an exchange; the default is right for most. Equal on all ranks, but for `threads` and
 /// `cuda_device`.
 struct ExchangeOptions {
@@ -275,6 +317,12 @@ struct ExchangeOptions {
   /// Each run begins with 64 bytes from every rank, so that one that runs something else, or cannot run, is named at
   /// once. Without it such ranks are named when the deadline passes. kDirect always has it.
   bool check_runs = true;
+  /// Checked mode: before anything is sent, plan() compares the bytes of every pair of ranks, as the sender and as the
+  /// receiver have them, by two numbers a pair from every rank. MPI takes a message that is too short for a success.
+  bool check_pairs = false;
+  /// An upper bound of Plan::workspace_bytes with kMessages; 0: none. Messages are cut into parcels of a quarter of it:
+  /// one is packed and one unpacked while one of each is on its way. Ranks then wait for several plans in one order.
+  std::int64_t most_workspace_bytes = 0;
   int threads = 1;  ///< for the copies of one rank; 0: as restride::Options::threads says
   /// Where all ranks' memory lies: kCuda on GPUs, with kDirect and ranks that are threads of one process; else the
   /// host. Each rank's kernels store straight into the others' memory.
@@ -328,7 +376,8 @@ class Plan {
   void wait();
 
   Method method() const noexcept;
-  /// Bytes of the buffers for packed messages: 0 with kDirect, and where messages are runs of the tensors' own memory.
+  /// Bytes of the buffers for packed messages: 0 with kDirect and kAlltoallw, and where messages are runs of the
+  /// tensors' own memory; at most ExchangeOptions::most_workspace_bytes.
   std::int64_t workspace_bytes() const noexcept;
   std::int64_t sent_bytes() const noexcept;      ///< to other ranks, each run
   std::int64_t received_bytes() const noexcept;  ///< from other ranks

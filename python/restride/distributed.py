@@ -26,7 +26,20 @@ from typing import Any
 from restride import _core
 from restride._info import get_library
 
-__all__ = ["AgreementError", "Comm", "DeadlineError", "Plan", "explain", "indices", "local_shape", "mpi", "plan", "regions", "threads"]
+__all__ = [
+    "AgreementError",
+    "Comm",
+    "DeadlineError",
+    "Plan",
+    "explain",
+    "from_placements",
+    "indices",
+    "local_shape",
+    "mpi",
+    "plan",
+    "regions",
+    "threads",
+]
 
 Array = Any
 
@@ -60,7 +73,8 @@ class _Side(ctypes.Structure):
 class _Options(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_size_t), ("deadline_ms", ctypes.c_int64), ("method", ctypes.c_int32),
-        ("check_runs", ctypes.c_int32), ("threads", ctypes.c_int32), ("reserved", ctypes.c_int32),
+        ("check_runs", ctypes.c_int32), ("threads", ctypes.c_int32), ("check_pairs", ctypes.c_int32),
+        ("most_workspace_bytes", ctypes.c_int64),
     ]  # fmt: skip
 
 
@@ -73,7 +87,7 @@ _ERRORS: dict[int, type[Exception]] = {
     4: TypeError, 7: RuntimeError, 8: MemoryError, 9: OSError, 10: RuntimeError, 11: RuntimeError, 12: AgreementError,
     13: DeadlineError,
 }  # fmt: skip
-_METHODS = {None: 0, "direct": 1, "messages": 2}
+_METHODS = {None: 0, "direct": 1, "messages": 2, "alltoallv": 3, "alltoallw": 4}
 
 
 def _check(status: int) -> None:
@@ -165,6 +179,41 @@ def indices(distribution: str, rank: int, region: int = 0) -> tuple[list[int], .
         _check(_lib.restride_distribution_indices(_distribution(distribution), *numbers, values, ctypes.c_int64(extent)))
         out.append(list(values))
     return tuple(out)
+
+
+def from_placements(shape: Sequence[int], mesh: Any, placements: Sequence[Any]) -> str:
+    """The distribution of a DTensor, without the element: of its global shape, its mesh and its placements. Copies nothing.
+
+    mesh: a DeviceMesh of torch, or its ranks as nested lists. placements: one a dimension of the mesh, Shard or Replicate.
+    Errors: ValueError for placements of another kind (Partial is a sum that nobody has made yet), or of another number.
+
+    >>> from torch.distributed.tensor import Replicate, Shard
+    >>> restride.distributed.from_placements((100, 70), [[0, 1, 2], [3, 4, 5]], [Shard(1), Replicate()])
+    '(100,70) as (*,ceil[0]) over (2,3)=(0,1,2,3,4,5)'
+    """
+    nested = getattr(mesh, "mesh", mesh)
+    ranks = nested.tolist() if hasattr(nested, "tolist") else nested
+    sizes = []
+    level = ranks
+    while isinstance(level, (list, tuple)):
+        sizes.append(len(level))
+        level = level[0]
+    for _ in sizes[1:]:
+        ranks = [rank for part in ranks for rank in part]
+    if len(placements) != len(sizes):
+        raise ValueError(f"{len(placements)} placements for a mesh of {len(sizes)} dimensions; give one a dimension")
+    axes: list[list[str]] = [[] for _ in shape]
+    for dimension, placement in enumerate(placements):
+        kind = type(placement).__name__
+        if kind == "Shard":
+            axes[placement.dim].append(f"ceil[{dimension}]")
+        elif kind != "Replicate":
+            raise ValueError(f"placement {placement} of mesh dimension {dimension}: give Shard or Replicate")
+
+    def listed(values: Sequence[Any]) -> str:
+        return f"({','.join(map(str, values))})"
+
+    return f"{listed(shape)} as {listed(['/'.join(axis) or '*' for axis in axes])} over {listed(sizes)}={listed(ranks)}"
 
 
 # ---- Ranks
@@ -282,10 +331,14 @@ class _Local:
             raise TypeError(f"{self.who} is {layout.dtype}, the plan is for {self.written.dtype}; make a plan for it")
         if len(self.layouts) == 1:
             if _places(layout) != _places(self.layouts[0]):
-                raise ValueError(f"{self.who} is {layout}, the plan is for {self.layouts[0]}; give {self.who}_like= to plan()")
+                raise ValueError(
+                    f"{self.who} is {layout}, the plan is for {self.layouts[0]}; give {self.who}_like= to plan()"
+                )
             return address + layout.offset_bytes - self.layouts[0].offset_bytes
         if layout.shape != (self.elements,) or layout.strides_bytes != (layout.itemsize,):
-            raise ValueError(f"{self.who} is {layout}; this rank has {len(self.layouts)} regions: give {self.elements} elements in one row")
+            raise ValueError(
+                f"{self.who} is {layout}; this rank has {len(self.layouts)} regions: give {self.elements} elements in one row"
+            )
         return address + layout.offset_bytes
 
 
@@ -357,6 +410,8 @@ def plan(
     method: str | None = None,
     deadline: float = 600.0,
     check_runs: bool = True,
+    check_pairs: bool = False,
+    most_workspace_bytes: int = 0,
     threads: int = 1,
 ) -> Plan:
     """Plans an exchange; copies nothing yet. Collective: every rank of comm calls it, with the same src, dst and options.
@@ -364,7 +419,10 @@ def plan(
     src, dst: 'f32 (8192,512) as (block[0],*) over (4)', or lists of them: several tensors in one exchange.
     src_like, dst_like: this rank's arrays, or their layouts, where they are not dense; several regions: a list of
     layouts, all from one pointer; several tensors: a list of any of these.
-    method: 'direct' (where ranks are threads) or 'messages'. deadline: seconds that any wait for other ranks may take.
+    method: 'direct' (where ranks are threads), 'messages', and with MPI 'alltoallv' or 'alltoallw'; None: what the engine
+    prefers. check_runs, check_pairs: what ranks compare before each run, and before plan returns. most_workspace_bytes: a
+    bound of the workspace of 'messages', which are cut for it; 0: none. deadline: seconds that any wait for other ranks
+    may take.
     Dtypes: when they differ, docs/casts.md; the smaller one is sent.
     Errors: ValueError, TypeError; then AgreementError on the other ranks, and where ranks plan different things;
     DeadlineError that names the ranks that did not come.
@@ -380,7 +438,7 @@ def plan(
     if not isinstance(comm, Comm):
         raise TypeError(f"comm is a {type(comm).__name__}; make one by restride.distributed.mpi or .threads")
     if method not in _METHODS:
-        raise ValueError(f"method {method!r}; give 'direct', 'messages' or None")
+        raise ValueError(f"method {method!r}; give None, {', '.join(m for m in _METHODS if m)}")
     several = not isinstance(src, str)
     sides: list[list[_Local]] = []
     for who, texts, like in (("src", src, src_like), ("dst", dst, dst_like)):
@@ -392,7 +450,8 @@ def plan(
     n = len(sides[0])
     arrays = [(_Side * n)(*(local.side for local in side)) for side in sides]
     options = _Options(
-        ctypes.sizeof(_Options), _milliseconds(deadline), _METHODS[method], int(check_runs), int(threads), 0
+        ctypes.sizeof(_Options), _milliseconds(deadline), _METHODS[method], int(check_runs), int(threads), int(check_pairs),
+        int(most_workspace_bytes),
     )
     made = ctypes.c_void_p()
     _check(_lib.restride_exchange_create(

@@ -14,7 +14,7 @@ try:
             exchanges.check(comm, case)
         exchanges.check_several(comm)
         (whole,) = [f"u8 (4) as (*) over ({comm.size})"]
-        engine = dist.plan(whole, whole, comm).explain().split("messages of ")[1].split("\n")[0]
+        engine = dist.plan(whole, whole, comm).explain().split("\nengine ")[1].split("\n")[0]
         print(f"all right by {engine.split(' by ')[1]}", flush=True)
         comm.close()
     else:

@@ -26,6 +26,8 @@ def on_threads(ranks, body):
 
 @pytest.mark.parametrize("name", ["", *dist.__all__])
 def test_examples_in_docstrings_run(name):
+    if name == "from_placements":
+        pytest.importorskip("torch")
     names = {"restride": restride, "np": np, "ThreadPoolExecutor": ThreadPoolExecutor}
     doc = inspect.getdoc(getattr(dist, name) if name else dist)
     tests = doctest.DocTestParser().get_doctest(doc, names, name, None, 0)
@@ -98,6 +100,35 @@ def test_arguments_are_checked():
         dist.explain("u8 (2,3) as (blok[0],*) over (2)", whole)
     with pytest.raises(ValueError, match="rank"):
         dist.plan("u8 (2,3) as (block[0],*) over (2)", whole, comm)
+
+
+@pytest.mark.parametrize("rank", range(6))
+def test_placements_of_dtensor_are_distributions(rank):
+    torch = pytest.importorskip("torch")
+    fake = pytest.importorskip("torch.testing._internal.distributed.fake_pg")
+    from torch.distributed.device_mesh import DeviceMesh
+    from torch.distributed.tensor import Partial, Replicate, Shard
+    from torch.distributed.tensor._utils import compute_local_shape_and_global_offset as torch_says
+
+    torch.distributed.init_process_group("fake", store=fake.FakeStore(), rank=rank, world_size=6)
+    try:
+        mesh = DeviceMesh("cpu", torch.tensor([[5, 1, 3], [0, 4, 2]]))
+        for shape in [(7, 5), (12, 6), (2, 9), (1, 3)]:
+            for placements in [
+                [Shard(0), Shard(1)], [Shard(1), Replicate()], [Replicate(), Shard(0)], [Replicate(), Replicate()],
+                [Shard(0), Shard(0)], [Shard(1), Shard(1)],
+            ]:  # fmt: skip
+                text = dist.from_placements(shape, mesh, placements)
+                local, offset = torch_says(shape, mesh, placements)
+                assert dist.local_shape(text, rank) == tuple(local), text
+                if 0 not in local:
+                    assert tuple(axis[0] for axis in dist.indices(text, rank)) == tuple(offset), text
+        with pytest.raises(ValueError, match="Shard or Replicate"):
+            dist.from_placements((7, 5), mesh, [Partial(), Shard(0)])
+        with pytest.raises(ValueError, match="1 placements for a mesh of 2"):
+            dist.from_placements((7, 5), mesh, [Shard(0)])
+    finally:
+        torch.distributed.destroy_process_group()
 
 
 def launcher_of(mpi, tmp_path):

@@ -21,6 +21,8 @@ namespace dist = restride::distributed;
 static_assert(int{RESTRIDE_METHOD_AUTO} == static_cast<int>(dist::Method::kAuto));
 static_assert(int{RESTRIDE_METHOD_DIRECT} == static_cast<int>(dist::Method::kDirect));
 static_assert(int{RESTRIDE_METHOD_MESSAGES} == static_cast<int>(dist::Method::kMessages));
+static_assert(int{RESTRIDE_METHOD_ALLTOALLV} == static_cast<int>(dist::Method::kAlltoallv));
+static_assert(int{RESTRIDE_METHOD_ALLTOALLW} == static_cast<int>(dist::Method::kAlltoallw));
 
 thread_local restride::api::c::LastError last_error;
 
@@ -49,12 +51,13 @@ dist::ExchangeOptions options_of(const restride_exchange_options* c) {
   dist::ExchangeOptions out;
   if (c == nullptr) return out;
   check_struct_size(c->struct_size, sizeof(restride_exchange_options), "options", "RESTRIDE_EXCHANGE_OPTIONS_INIT");
-  require(c->method >= RESTRIDE_METHOD_AUTO && c->method <= RESTRIDE_METHOD_MESSAGES,
+  require(c->method >= RESTRIDE_METHOD_AUTO && c->method <= RESTRIDE_METHOD_ALLTOALLW,
           "options.method is no restride_method");
-  require(c->reserved == 0, "options.reserved is not 0: initialise the structure with RESTRIDE_EXCHANGE_OPTIONS_INIT");
   out.deadline = milliseconds_of(c->deadline_ms);
   out.method = static_cast<dist::Method>(c->method);
   out.check_runs = c->check_runs != 0;
+  out.check_pairs = c->check_pairs != 0;
+  out.most_workspace_bytes = c->most_workspace_bytes;
   out.threads = c->threads;
   return out;
 }

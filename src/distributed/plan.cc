@@ -1,14 +1,12 @@
-// Plan: agree, make the steps, run them.
+// Plan: agree with the other ranks, make the steps. run.cc runs them.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <map>
 
-#include <restride/detail/ranks.hpp>
-
-#include "src/distributed/agreement.h"
-#include "src/distributed/fused.h"
-#include "src/distributed/program.h"
+#include "src/distributed/plan.h"
 
 namespace restride::distributed {
 
@@ -16,73 +14,11 @@ std::string_view name(Method method) noexcept {
   switch (method) {
     case Method::kDirect: return "direct";
     case Method::kMessages: return "messages";
+    case Method::kAlltoallv: return "alltoallv";
+    case Method::kAlltoallw: return "alltoallw";
     default: return "auto";
   }
 }
-
-struct Plan::Impl {
-  explicit Impl(Comm& c, const ExchangeOptions& o) : comm(c), options(o), plans(o.threads) {}
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-  ~Impl() {
-    if (in_flight) comm.abort(fmt::format("rank {} destroyed a plan between start and wait", comm.rank()));
-  }
-
-  /// What one rank has of a tensor's sides: layouts, and whether there is anything in them.
-  struct Local {
-    std::vector<Layout> src, dst;
-    bool has_src = false, has_dst = false;
-  };
-  Comm& comm;
-  ExchangeOptions options;
-  Method method = Method::kMessages;
-  std::vector<Exchange> exchanges;
-  std::vector<Local> local;
-  PlanStore plans;
-  Fingerprint fingerprint;
-  std::int64_t sequence = 0, runs = 0;
-  std::vector<CopyStep> kept;
-  std::vector<PeerCopies> direct;          ///< kDirect: out of peers' memory; with `fused` into it
-  std::unique_ptr<Fused> fused;            ///< of plans for GPUs
-  std::vector<PeerSteps> sends, receives;  ///< kMessages
-  std::vector<std::byte> workspace;
-  std::int64_t sent_bytes = 0, received_bytes = 0;
-
-  // Of the run that is on its way.
-  bool in_flight = false;
-  std::vector<void*> dst;
-  std::vector<const void*> src;
-  std::vector<const void*> everyones;  ///< kDirect: a rank's sources, with `fused` its targets, one behind the other
-  void* stream = nullptr;
-  std::unique_ptr<Posted> posted;
-
-  /// In `everyones`.
-  std::size_t at(int rank, int tensor) const {
-    return static_cast<std::size_t>(rank) * exchanges.size() + static_cast<std::size_t>(tensor);
-  }
-  Deadline deadline() const { return std::chrono::steady_clock::now() + options.deadline; }
-  std::byte* to(int tensor) const { return static_cast<std::byte*>(dst[static_cast<std::size_t>(tensor)]); }
-  const std::byte* from(int tensor) const {
-    return static_cast<const std::byte*>(src[static_cast<std::size_t>(tensor)]);
-  }
-  std::byte* message(PeerSteps& p, bool received) {
-    if (p.in_place < 0) return workspace.data() + p.offset;
-    const void* base = received ? to(p.in_place) : from(p.in_place);
-    return moved(const_cast<std::byte*>(static_cast<const std::byte*>(base)), p.in_place_offset);
-  }
-
-  void make_local(std::span<const Transfer> transfers);
-  void make_direct(const std::vector<std::vector<std::vector<Layout>>>& theirs);
-  void connect();
-  void make_messages();
-  void check_pointers() const;
-  void check_places() const;
-  void agree_on_run();
-  void start_messages();
-  void run_kept() const;
-  void pull();
-  void push();
-};
 
 namespace {
 
@@ -175,11 +111,54 @@ Fingerprint fingerprint_of(std::span<const Transfer> transfers, const ExchangeOp
   f.elements = hash_of(elements);
   f.sources = hash_of(sources);
   f.targets = hash_of(targets);
-  f.options = hash_of(fmt::format("{} {} {}", name(method), options.check_runs, options.device == DeviceKind::kCuda));
+  f.options = hash_of(fmt::format("{} {} {} {} {}", name(method), options.check_runs, options.check_pairs,
+                                  options.most_workspace_bytes, options.device == DeviceKind::kCuda));
   return f;
 }
 
-/// All ranks' fingerprints. `failed` is what this rank cannot take part for: thrown here, once the others know.
+/// The shortest run, in bytes and on both sides at once, of what the first rank with anything to send sends to others;
+/// 0: it keeps all.
+std::int64_t shortest_run(const Exchange& x) {
+  const Exchange::Impl& p = x.impl();
+  const auto long_axes = [&](std::vector<int> order) {
+    std::erase_if(order, [&](int axis) { return x.src().shape[static_cast<std::size_t>(axis)] == 1; });
+    return order;
+  };
+  std::vector<int> shared = long_axes(p.src_order);
+  const std::vector<int> other = long_axes(p.dst_order);
+  const auto first = std::mismatch(shared.rbegin(), shared.rend(), other.rbegin()).first;
+  shared.erase(shared.begin(), first.base());
+  for (int rank = 0; rank < x.ranks(); ++rank) {
+    std::int64_t shortest = 0;
+    bool any = false;
+    p.visit_sends(rank, [&](const PartView& v) {
+      any = true;
+      if (v.peer == rank) return;
+      const std::int64_t run = std::min(runs_of(v.axes, shared, &AxisMeeting::src).shortest,
+                                        runs_of(v.axes, shared, &AxisMeeting::dst).shortest);
+      shortest = shortest == 0 ? run : std::min(shortest, run);
+    });
+    if (any) return shortest * p.wire.size_bytes;
+  }
+  return 0;
+}
+
+/// What kAuto comes to: of the arguments that all ranks share.
+Method preferred(const std::vector<Exchange>& exchanges, const Comm& comm) {
+  if (comm.shares_memory()) return comm.preferred(0, 0);
+  std::int64_t bytes = 0;
+  for (const Exchange& x : exchanges) {
+    std::int64_t of_one = x.wire_element().size_bytes;
+    for (const std::int64_t n : x.src().shape)
+      if (__builtin_mul_overflow(of_one, n, &of_one)) return Method::kMessages;
+    if (__builtin_add_overflow(bytes, of_one, &bytes)) return Method::kMessages;
+  }
+  const bool strided = exchanges.size() == 1 && exchanges[0].src_element() == exchanges[0].dst_element();
+  return comm.preferred(bytes, strided ? shortest_run(exchanges[0]) : 0);
+}
+
+}  // namespace
+
 void agree(Comm& comm, Fingerprint mine, std::exception_ptr failed, std::string_view what, Deadline deadline) {
   if (failed) mine.status = static_cast<std::uint16_t>(ErrorCode::kInternal);
   std::vector<Fingerprint> all(static_cast<std::size_t>(comm.size()));
@@ -188,14 +167,17 @@ void agree(Comm& comm, Fingerprint mine, std::exception_ptr failed, std::string_
   require_agreement(all);
 }
 
-}  // namespace
-
 void Plan::Impl::make_local(std::span<const Transfer> transfers) {
   if (transfers.empty()) throw ArgumentError("no tensors to exchange; give one transfer at least");
   if (options.threads < 0)
     throw ArgumentError(fmt::format("threads = {}; use 0 for the default or a positive count", options.threads));
   if (options.deadline.count() <= 0)
     throw ArgumentError(fmt::format("a deadline of {} ms; use a positive one", options.deadline.count()));
+  if (options.most_workspace_bytes < 0)
+    throw ArgumentError(fmt::format("a workspace of at most {} bytes; use a positive number, or 0 for no bound",
+                                    options.most_workspace_bytes));
+  if (options.most_workspace_bytes > 0 && method == Method::kAlltoallv)
+    throw ArgumentError("alltoallv packs all messages at once; use Method::kMessages, whose workspace can be bounded");
   for (const Transfer& t : transfers) {
     const Exchange& x = exchanges.emplace_back(t.src.distribution, t.src.element, t.dst.distribution, t.dst.element);
     if (x.ranks() > comm.size())
@@ -233,9 +215,8 @@ void Plan::Impl::make_direct(const std::vector<std::vector<std::vector<Layout>>>
 }
 
 void Plan::Impl::connect() {
-  const auto distance = [&](const PeerCopies& p) { return (p.peer - comm.rank() + comm.size()) % comm.size(); };
   std::stable_sort(direct.begin(), direct.end(),
-                   [&](const PeerCopies& a, const PeerCopies& b) { return distance(a) < distance(b); });
+                   [&](const PeerCopies& a, const PeerCopies& b) { return steps_to(a.peer) < steps_to(b.peer); });
   std::vector<int> targets, writers;
   for (const PeerCopies& p : direct)
     if (targets.empty() || targets.back() != p.peer) targets.push_back(p.peer);
@@ -254,9 +235,13 @@ void Plan::Impl::make_messages() {
     all.emplace_back().peer = peer;
     return all.back();
   };
+  const bool bounded = method == Method::kMessages && options.most_workspace_bytes > 0;
   for (std::size_t t = 0; t < exchanges.size(); ++t) {
     const Exchange::Impl& x = exchanges[t].impl();
-    StepMaker make(x, static_cast<int>(t), plans);
+    if (bounded && parcel_bytes() < x.wire.size_bytes)
+      throw ArgumentError(fmt::format("a workspace of {} bytes has no room for four elements of {}; give it more",
+                                      options.most_workspace_bytes, to_string(x.wire)));
+    StepMaker make(x, static_cast<int>(t), plans, bounded ? parcel_bytes() : std::numeric_limits<std::int64_t>::max());
     for (const PairParts& pair : x.sends(comm.rank())) {
       if (pair.peer == comm.rank())
         make.straight(pair, local[t].src, local[t].dst, kept);
@@ -267,194 +252,101 @@ void Plan::Impl::make_messages() {
       if (pair.peer != comm.rank()) make.unpack(pair, local[t].dst, of(receives, pair.peer));
   }
   // Each rank begins with another peer, so that not all send to one at once.
-  const auto distance = [&](const PeerSteps& p) { return (p.peer - comm.rank() + comm.size()) % comm.size(); };
-  const auto nearer = [&](const PeerSteps& a, const PeerSteps& b) { return distance(a) < distance(b); };
-  std::sort(sends.begin(), sends.end(), nearer);
-  std::sort(receives.begin(), receives.end(), nearer);
+  std::sort(sends.begin(), sends.end(),
+            [&](const PeerSteps& a, const PeerSteps& b) { return steps_to(a.peer) < steps_to(b.peer); });
+  std::sort(receives.begin(), receives.end(),
+            [&](const PeerSteps& a, const PeerSteps& b) { return steps_from(a.peer) < steps_from(b.peer); });
+  for (const PeerSteps& p : sends) sent_bytes += p.bytes;
+  for (const PeerSteps& p : receives) received_bytes += p.bytes;
+  if (method == Method::kAlltoallw) return prepare_alltoallw();
+  if (method == Method::kAlltoallv)  // one base a side: the workspace, unless all are runs of one tensor's memory
+    for (std::vector<PeerSteps>* side : {&sends, &receives})
+      if (std::any_of(side->begin(), side->end(),
+                      [&](const PeerSteps& p) { return p.in_place != (*side)[0].in_place; }))
+        for (PeerSteps& p : *side) p.in_place = -1;
+  if (bounded) return cut_into_rounds();
+  place_in_workspace();
+  if (method == Method::kAlltoallv) prepare_alltoallv();
+}
+
+/// Round (d, c) takes parcel c to the rank d further on, and parcel c from the rank d before. A rank waits for others
+/// in their earlier rounds alone, so no ranks wait for each other.
+void Plan::Impl::cut_into_rounds() {
+  std::map<std::pair<int, int>, Round> by_key;
+  const auto cut = [&](std::vector<PeerSteps>& messages, bool sent) {
+    std::vector<PeerSteps> parcels;
+    for (const PeerSteps& m : messages) {
+      int c = 0;
+      for (PeerSteps& p : parcels_of(m, sent, parcel_bytes())) {
+        Round& round = by_key[{sent ? steps_to(p.peer) : steps_from(p.peer), c++}];
+        (sent ? round.send : round.receive) = static_cast<int>(parcels.size());
+        parcels.push_back(std::move(p));
+      }
+    }
+    messages = std::move(parcels);
+  };
+  cut(sends, true);
+  cut(receives, false);
+  // Buffers 0 and 1 are for sending, 2 and 3 for receiving: rounds take turns.
+  std::int64_t most = 0;
+  for (const auto* side : {&sends, &receives})
+    for (const PeerSteps& p : *side)
+      if (p.in_place < 0) most = std::max(most, p.bytes);
+  for (const auto& [key, round] : by_key) {
+    const auto turn = static_cast<std::int64_t>(rounds.size() % 2);
+    if (round.send >= 0) sends[static_cast<std::size_t>(round.send)].offset = turn * most;
+    if (round.receive >= 0) receives[static_cast<std::size_t>(round.receive)].offset = (2 + turn) * most;
+    rounds.push_back(round);
+  }
+  workspace.resize(static_cast<std::size_t>(4 * most));
+}
+
+void Plan::Impl::place_in_workspace() {
   std::int64_t end = 0;
   constexpr std::int64_t kLine = 64;
-  const auto place = [&](PeerSteps& p) {
-    if (p.in_place >= 0) return;
-    p.offset = end;
-    end += ceil_div(p.bytes, kLine) * kLine;
-  };
-  for (PeerSteps& p : sends) {
-    place(p);
-    sent_bytes += p.bytes;
-  }
-  for (PeerSteps& p : receives) {
-    place(p);
-    received_bytes += p.bytes;
-  }
+  for (std::vector<PeerSteps>* side : {&sends, &receives})
+    for (PeerSteps& p : *side) {
+      if (p.in_place >= 0) continue;
+      p.offset = end;
+      end += ceil_div(p.bytes, kLine) * kLine;
+    }
   workspace.resize(static_cast<std::size_t>(end));
 }
 
-/// Of first elements: a data pointer itself may lie outside its allocation.
-void Plan::Impl::check_places() const {
-  if (!fused && stream != nullptr)
-    throw ArgumentError("a stream for an exchange of memory of the host; plan with device = kCuda, or give none");
-  const DeviceKind device = fused ? DeviceKind::kCuda : DeviceKind::kCpu;
-  const auto check = [&](const char* which, std::size_t t, const void* data, const std::vector<Layout>& layouts) {
-    for (const Layout& l : layouts) {
-      if (l.elements() == 0) continue;
-      const std::string why = detail::why_not_on(device, fused ? fused->device() : -1, moved(data, l.offset_bytes));
-      if (!why.empty()) throw DeviceError(fmt::format("{} of tensor {} on rank {} {}", which, t, comm.rank(), why));
-    }
-  };
-  for (std::size_t t = 0; t < exchanges.size(); ++t) {
-    check("dst", t, dst[t], local[t].dst);
-    check("src", t, src[t], local[t].src);
-  }
+void Plan::Impl::prepare_alltoallv() {
+  std::vector<PlacedMessage> out, in;
+  for (const PeerSteps& p : sends) out.push_back({p.peer, p.in_place < 0 ? p.offset : p.in_place_offset, p.bytes});
+  for (const PeerSteps& p : receives) in.push_back({p.peer, p.in_place < 0 ? p.offset : p.in_place_offset, p.bytes});
+  prepared = comm.alltoallv(out, in);
 }
 
-void Plan::Impl::check_pointers() const {
-  if (dst.size() != exchanges.size() || src.size() != exchanges.size())
-    throw ArgumentError(
-        fmt::format("{} destinations and {} sources for a plan of {} tensors; give one pointer a tensor", dst.size(),
-                    src.size(), exchanges.size()));
-  for (std::size_t t = 0; t < exchanges.size(); ++t) {
-    const bool no_dst = local[t].has_dst && dst[t] == nullptr, no_src = local[t].has_src && src[t] == nullptr;
-    if (no_dst || no_src)
-      throw ArgumentError(fmt::format("{} of tensor {} is null on rank {}, which has elements of it; give it memory",
-                                      no_dst ? "dst" : "src", t, comm.rank()));
-  }
-  check_places();
-  struct Range {
-    const std::byte *lo, *hi;
-  };
-  const auto range = [](const void* data, const Layout& l) {
-    const auto [lo, hi] = byte_range(l);
-    const auto* base = static_cast<const std::byte*>(data);
-    return Range{moved(base, lo), moved(base, hi)};
-  };
-  for (std::size_t i = 0; i < exchanges.size(); ++i)
-    for (const Layout& to : local[i].dst) {
-      if (to.elements() == 0) continue;
-      const Range d = range(dst[i], to);
-      for (std::size_t j = 0; j < exchanges.size(); ++j)
-        for (const Layout& out : local[j].src) {
-          if (out.elements() == 0) continue;
-          const Range s = range(src[j], out);
-          if (s.lo < d.hi && d.lo < s.hi)
-            throw OverlapError(
-                fmt::format("dst of tensor {} lies in the same memory as src of tensor {} on rank {}; "
-                            "exchange into other memory",
-                            i, j, comm.rank()));
-        }
-    }
+void Plan::Impl::prepare_alltoallw() {
+  if (exchanges.size() != 1 || exchanges[0].src_element() != exchanges[0].dst_element())
+    throw ArgumentError("datatypes of MPI move one tensor a run, without a cast; use Method::kMessages");
+  std::vector<StridedMessage> out, in;
+  for (const PeerSteps& p : sends) out.push_back({p.peer, p.pieces});
+  for (const PeerSteps& p : receives) in.push_back({p.peer, p.pieces});
+  prepared = comm.alltoallw(out, in);
+  for (std::vector<PeerSteps>* side : {&sends, &receives})
+    for (PeerSteps& p : *side) p.in_place = 0;  // all of them, by their datatypes
 }
 
-void Plan::Impl::agree_on_run() {
-  std::exception_ptr failed;
-  try {
-    check_pointers();
-    if (fused) fused->enter(stream);
-  } catch (const Error&) {
-    failed = std::current_exception();
-  }
-  if (method != Method::kDirect && !options.check_runs) {
-    if (failed) std::rethrow_exception(failed);
-    return;
-  }
-  Fingerprint f = fingerprint;
-  f.kind = CallKind::kRun;
-  f.sequence = static_cast<std::uint32_t>(sequence);
-  f.run = static_cast<std::uint32_t>(runs);
-  agree(comm, f, failed, "run", deadline());
-  if (method == Method::kDirect) {
-    everyones.resize(exchanges.size() * static_cast<std::size_t>(comm.size()));
-    comm.allgather(fused ? static_cast<const void*>(dst.data()) : src.data(), everyones.data(),
-                   static_cast<std::int64_t>(src.size() * sizeof(void*)), "run", deadline());
-  }
+/// Every rank's bytes to and from every other, compared by every rank alike.
+void Plan::Impl::check_pairs() {
+  const auto n = static_cast<std::size_t>(comm.size());
+  std::vector<std::int64_t> mine(2 * n), all(2 * n * n);
+  for (const PeerSteps& p : sends) mine[static_cast<std::size_t>(p.peer)] += p.bytes;
+  for (const PeerSteps& p : receives) mine[n + static_cast<std::size_t>(p.peer)] += p.bytes;
+  comm.allgather(mine.data(), all.data(), static_cast<std::int64_t>(mine.size() * sizeof(std::int64_t)), "plan",
+                 deadline());
+  for (std::size_t from = 0; from < n; ++from)
+    for (std::size_t to = 0; to < n; ++to)
+      if (const std::int64_t sent = all[from * 2 * n + to], expected = all[to * 2 * n + n + from]; sent != expected)
+        throw AgreementError(
+            fmt::format("rank {} would send {} bytes to rank {}, which expects {}: they have different plans; "
+                        "nothing was sent",
+                        from, sent, to, expected));
 }
-
-void Plan::Impl::run_kept() const {
-  for (const CopyStep& s : kept)
-    plans.run(s.plan, moved(to(s.tensor), s.dst_offset), moved(from(s.tensor), s.src_offset));
-}
-
-void Plan::Impl::pull() {
-  for (const PeerCopies& from_peer : direct)
-    for (const CopyStep& s : from_peer.steps)
-      plans.run(s.plan, moved(to(s.tensor), s.dst_offset),
-                moved(static_cast<const std::byte*>(everyones[at(from_peer.peer, s.tensor)]), s.src_offset));
-}
-
-void Plan::Impl::push() {
-  std::exception_ptr failed;
-  try {
-    for (const CopyStep& s : kept)
-      plans.enqueue(s.plan, moved(to(s.tensor), s.dst_offset), moved(from(s.tensor), s.src_offset), stream);
-    for (const PeerCopies& to_peer : direct) {
-      fused->wait_until_ready(to_peer.peer);
-      for (const CopyStep& s : to_peer.steps) {
-        auto* theirs = static_cast<std::byte*>(const_cast<void*>(everyones[at(to_peer.peer, s.tensor)]));
-        plans.enqueue(s.plan, moved(theirs, s.dst_offset), moved(from(s.tensor), s.src_offset), stream);
-      }
-    }
-  } catch (const std::exception&) {
-    failed = std::current_exception();
-  }
-  fused->leave(failed);
-}
-
-void Plan::Impl::start_messages() {
-  std::vector<Message> messages;
-  messages.reserve(receives.size());
-  for (PeerSteps& p : receives) messages.push_back({p.peer, message(p, true), p.bytes});
-  posted = comm.post(messages, sequence, "run");
-  for (PeerSteps& p : sends) {
-    std::byte* data = message(p, false);
-    if (p.in_place < 0)
-      for (const CopyStep& s : p.steps) plans.run(s.plan, data + s.dst_offset, moved(from(s.tensor), s.src_offset));
-    posted->send({p.peer, data, p.bytes});
-  }
-}
-
-void Plan::start_all(std::span<void* const> dst, std::span<const void* const> src, void* stream) {
-  Impl& p = *impl_;
-  if (p.in_flight) throw ArgumentError("the plan is on its way already; call wait() before it starts again");
-  p.dst.assign(dst.begin(), dst.end());
-  p.src.assign(src.begin(), src.end());
-  p.stream = stream;
-  p.agree_on_run();
-  ++p.runs;
-  if (p.method == Method::kMessages) p.start_messages();
-  p.in_flight = true;
-  if (p.fused) return p.push();
-  p.run_kept();
-  if (p.method == Method::kDirect) p.pull();
-}
-
-void Plan::wait() {
-  Impl& p = *impl_;
-  if (!p.in_flight) throw ArgumentError("nothing is on its way; call start() before wait()");
-  struct Ends {
-    Impl& impl;
-    ~Ends() {
-      impl.posted.reset();
-      impl.in_flight = false;
-    }
-  } ends{p};
-  if (p.fused) return p.fused->end(p.deadline());
-  if (p.method == Method::kDirect) return p.comm.allgather(nullptr, nullptr, 0, "the end of run", p.deadline());
-  const Deadline deadline = p.deadline();
-  for (int i = p.posted->received(deadline); i >= 0; i = p.posted->received(deadline)) {
-    PeerSteps& from = p.receives[static_cast<std::size_t>(i)];
-    if (from.in_place >= 0) continue;
-    const std::byte* data = p.message(from, true);
-    for (const CopyStep& s : from.steps) p.plans.run(s.plan, moved(p.to(s.tensor), s.dst_offset), data + s.src_offset);
-  }
-  p.posted->finish(deadline);
-}
-
-void Plan::run_all(std::span<void* const> dst, std::span<const void* const> src, void* stream) {
-  start_all(dst, src, stream);
-  wait();
-}
-
-void Plan::start(void* dst, const void* src, void* stream) { start_all({&dst, 1}, {&src, 1}, stream); }
-void Plan::run(void* dst, const void* src, void* stream) { run_all({&dst, 1}, {&src, 1}, stream); }
 
 Method Plan::method() const noexcept { return impl_->method; }
 std::int64_t Plan::workspace_bytes() const noexcept { return static_cast<std::int64_t>(impl_->workspace.size()); }
@@ -480,7 +372,7 @@ std::string Plan::explain() const {
   };
   out += fmt::format("{:<11}rank {} sends {} bytes, gets {}, has {} bytes of workspace and {} copy plans", "here",
                      p.comm.rank(), p.sent_bytes, p.received_bytes, p.workspace.size(), p.plans.size());
-  if (p.method == Method::kMessages)
+  if (p.method != Method::kDirect)
     out += fmt::format("; {} of {} messages leave and {} of {} arrive where they lie", in_place(p.sends),
                        p.sends.size(), in_place(p.receives), p.receives.size());
   return out + '\n';
@@ -490,8 +382,7 @@ Plan plan(std::span<const Transfer> transfers, Comm& comm, const ExchangeOptions
   auto p = std::make_shared<Plan::Impl>(comm, options);
   p->sequence = comm.next_sequence();
   const bool on_gpus = options.device == DeviceKind::kCuda;
-  p->method = options.method == Method::kAuto ? (comm.shares_memory() || on_gpus ? Method::kDirect : Method::kMessages)
-                                              : options.method;
+  p->method = options.method == Method::kAuto && on_gpus ? Method::kDirect : options.method;
   std::exception_ptr failed;
   try {
     if (on_gpus) {
@@ -501,9 +392,12 @@ Plan plan(std::span<const Transfer> transfers, Comm& comm, const ExchangeOptions
     if (p->method == Method::kDirect && !comm.shares_memory())
       throw ArgumentError(
           fmt::format("ranks of {} do not read each other's memory; use Method::kMessages", comm.engine()));
+    if (p->method != Method::kAuto && !comm.offers(p->method))
+      throw ArgumentError(fmt::format("{} has no method {}; use Method::kMessages", comm.engine(), name(p->method)));
     p->make_local(transfers);
+    if (p->method == Method::kAuto) p->method = preferred(p->exchanges, comm);
     p->fingerprint = fingerprint_of(transfers, options, p->method);
-    if (p->method == Method::kMessages) p->make_messages();
+    if (p->method != Method::kDirect) p->make_messages();
   } catch (const std::exception&) {
     failed = std::current_exception();
   }
@@ -511,6 +405,7 @@ Plan plan(std::span<const Transfer> transfers, Comm& comm, const ExchangeOptions
   p->fingerprint.sequence = static_cast<std::uint32_t>(p->sequence);
   const Deadline deadline = p->deadline();
   agree(comm, p->fingerprint, failed, "plan", deadline);
+  if (options.check_pairs && p->method != Method::kDirect) p->check_pairs();
   if (p->method == Method::kDirect && !on_gpus)
     p->make_direct(everyones_layouts(&Transfer::src, transfers, comm, deadline));
   if (on_gpus) {

@@ -1,6 +1,7 @@
 // From parts to layouts of their pieces, to restride plans.
 #include "src/distributed/program.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <restride/detail/ranks.hpp>
@@ -68,7 +69,43 @@ Layout dense(Element element, const Layout& like) {
   return out;
 }
 
+/// Calls f(part) for parts of `piece` of at most `most` elements, in order: slices of its outermost modes.
+template <class F>
+void for_each_slice(Layout piece, std::int64_t most, const F& f) {
+  const std::int64_t elements = piece.elements();
+  if (elements <= most || piece.modes.empty()) return f(piece);
+  const Mode outer = piece.modes.front();
+  const std::int64_t at_once = std::max<std::int64_t>(1, most / (elements / outer.extent));
+  const std::int64_t offset = piece.offset_bytes;
+  if (at_once == 1) piece.modes.erase(0);
+  for (std::int64_t i = 0; i < outer.extent; i += at_once) {
+    piece.offset_bytes = offset + i * outer.stride_bytes;
+    if (at_once > 1) piece.modes.front().extent = std::min(at_once, outer.extent - i);
+    for_each_slice(piece, most, f);
+  }
+}
+
 }  // namespace
+
+std::vector<PeerSteps> parcels_of(const PeerSteps& message, bool sent, std::int64_t most_bytes) {
+  std::vector<PeerSteps> out;
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < message.steps.size(); ++i) {
+    CopyStep step = message.steps[i];
+    std::int64_t& at = sent ? step.dst_offset : step.src_offset;
+    if (out.empty() || out.back().bytes + step.message_bytes > most_bytes) {
+      begin = at;
+      PeerSteps& parcel = out.emplace_back();
+      parcel.peer = message.peer;
+      parcel.in_place = message.in_place;
+      parcel.in_place_offset = message.in_place_offset + begin;
+    }
+    at -= begin;
+    out.back().bytes += step.message_bytes;
+    out.back().steps.push_back(step);
+  }
+  return out;
+}
 
 int PlanStore::add(const Layout& dst, const Layout& src) {
   std::vector<std::int64_t> key{static_cast<std::int64_t>(dst.element.dtype), dst.element.size_bytes,
@@ -118,7 +155,7 @@ void StepMaker::straight(const PairParts& pair, const std::vector<Layout>& src, 
     for_each_piece(part, [&](const Chosen& pieces) {
       const Layout from = src_view(src[static_cast<std::size_t>(part.src_region)], pieces, x_.dst_order);
       const Layout to = dst_view(dst[static_cast<std::size_t>(part.dst_region)], pieces, x_.dst_order);
-      out.push_back({plans_.add(to, from), tensor_, to.offset_bytes, from.offset_bytes});
+      out.push_back({plans_.add(to, from), tensor_, to.offset_bytes, from.offset_bytes, 0});
     });
 }
 
@@ -127,14 +164,17 @@ void StepMaker::pack(const PairParts& pair, const std::vector<Layout>& src, Peer
   const bool alone = out.bytes == 0 && out.steps.empty() && pair.parts.size() == 1;
   for (const Part& part : pair.parts)
     for_each_piece(part, [&](const Chosen& pieces) {
-      const Layout from = src_view(src[static_cast<std::size_t>(part.src_region)], pieces, x_.dst_order);
-      const Layout to = dense(x_.wire, from);
-      if (alone && from.elements() == part.elements && from.element == x_.wire && is_contiguous(from)) {
+      const Layout all = src_view(src[static_cast<std::size_t>(part.src_region)], pieces, x_.dst_order);
+      if (alone && all.elements() == part.elements && all.element == x_.wire && is_contiguous(all)) {
         out.in_place = tensor_;
-        out.in_place_offset = from.offset_bytes;
+        out.in_place_offset = all.offset_bytes;
       }
-      out.steps.push_back({plans_.add(to, from), tensor_, out.bytes, from.offset_bytes});
-      out.bytes += to.bytes();
+      for_each_slice(all, most_bytes_ / x_.wire.size_bytes, [&](const Layout& from) {
+        const Layout to = dense(x_.wire, from);
+        out.steps.push_back({plans_.add(to, from), tensor_, out.bytes, from.offset_bytes, to.bytes()});
+        out.bytes += to.bytes();
+      });
+      out.pieces.push_back(all);
     });
 }
 
@@ -143,14 +183,17 @@ void StepMaker::unpack(const PairParts& pair, const std::vector<Layout>& dst, Pe
   const bool alone = out.bytes == 0 && out.steps.empty() && pair.parts.size() == 1;
   for (const Part& part : pair.parts)
     for_each_piece(part, [&](const Chosen& pieces) {
-      const Layout to = dst_view(dst[static_cast<std::size_t>(part.dst_region)], pieces, x_.dst_order);
-      const Layout from = dense(x_.wire, to);
-      if (alone && to.elements() == part.elements && to.element == x_.wire && is_contiguous(to)) {
+      const Layout all = dst_view(dst[static_cast<std::size_t>(part.dst_region)], pieces, x_.dst_order);
+      if (alone && all.elements() == part.elements && all.element == x_.wire && is_contiguous(all)) {
         out.in_place = tensor_;
-        out.in_place_offset = to.offset_bytes;
+        out.in_place_offset = all.offset_bytes;
       }
-      out.steps.push_back({plans_.add(to, from), tensor_, to.offset_bytes, out.bytes});
-      out.bytes += from.bytes();
+      for_each_slice(all, most_bytes_ / x_.wire.size_bytes, [&](const Layout& to) {
+        const Layout from = dense(x_.wire, to);
+        out.steps.push_back({plans_.add(to, from), tensor_, to.offset_bytes, out.bytes, from.bytes()});
+        out.bytes += from.bytes();
+      });
+      out.pieces.push_back(all);
     });
 }
 

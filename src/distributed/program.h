@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -50,6 +51,7 @@ struct CopyStep {
   int tensor = 0;
   std::int64_t dst_offset = 0;  ///< bytes, from the data pointer or the start of the message
   std::int64_t src_offset = 0;
+  std::int64_t message_bytes = 0;  ///< that it takes of a message; 0 without one
 };
 
 /// Copies between this rank's memory and a peer's.
@@ -58,7 +60,7 @@ struct PeerCopies {
   std::vector<CopyStep> steps;
 };
 
-/// All that goes to or comes from a peer.
+/// All that goes to or comes from a peer, or as much of it as a workspace of bounded size holds.
 struct PeerSteps {
   int peer = 0;
   std::int64_t bytes = 0;   ///< of the message
@@ -67,14 +69,20 @@ struct PeerSteps {
   int in_place = -1;
   std::int64_t in_place_offset = 0;
   std::vector<CopyStep> steps;
+  std::vector<Layout> pieces;  ///< of the tensor's own memory, in the order of `steps`, which may cut them
 };
+
+/// A message cut into parcels of at most `most_bytes` of whole steps, in order. Both ranks cut alike.
+std::vector<PeerSteps> parcels_of(const PeerSteps& message, bool sent, std::int64_t most_bytes);
 
 /// Makes the steps of one pair of ranks. Messages hold the pieces one behind the other, each dense in the memory order
 /// of the target's distribution, which both ranks know.
 class StepMaker {
  public:
-  StepMaker(const Exchange::Impl& exchange, int tensor, PlanStore& plans)
-      : x_(exchange), tensor_(tensor), plans_(plans) {}
+  /// `most_bytes`: of a message that a step may take, an element at least.
+  StepMaker(const Exchange::Impl& exchange, int tensor, PlanStore& plans,
+            std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max())
+      : x_(exchange), tensor_(tensor), plans_(plans), most_bytes_(most_bytes) {}
 
   /// From the source's memory into that of the target, both by their layouts.
   void straight(const PairParts& pair, const std::vector<Layout>& src, const std::vector<Layout>& dst,
@@ -87,6 +95,7 @@ class StepMaker {
   const Exchange::Impl& x_;
   int tensor_;
   PlanStore& plans_;
+  std::int64_t most_bytes_;
 };
 
 }  // namespace restride::distributed

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 
+#include "tests/distributed/lying_comm.h"
 #include "tests/distributed/thread_ranks.h"
 
 namespace restride::distributed {
@@ -89,6 +90,28 @@ TEST(Agreement, ARankThatCannotPlanSaysWhyAndTheOthersLearnOfIt) {
       said[1],
       "ArgumentError: the distributions name rank 3, but the communicator has ranks 0 to 2; use a larger one, or other "
       "ranks; works");
+}
+
+TEST(Agreement, CheckedModeComparesTheBytesOfEveryPairBeforeAnythingIsSent) {
+  for (const bool lies : {false, true}) {
+    Threads world(3);
+    const Said said = on_threads(world, [&](Comm& comm) -> std::string {
+      test::LyingComm lying(comm);
+      ExchangeOptions options;
+      options.method = Method::kMessages;
+      options.check_pairs = true;
+      try {
+        plan(side(kRows), side(kColumns), lies && comm.rank() == 1 ? static_cast<Comm&>(lying) : comm, options);
+      } catch (const AgreementError& e) {
+        return e.what();
+      }
+      return "agreed; " + works(comm);
+    });
+    EXPECT_EQ(said, lies ? Said(3,
+                                "rank 1 would send 17 bytes to rank 0, which expects 16: they have different plans; "
+                                "nothing was sent")
+                         : all_say("agreed"));
+  }
 }
 
 TEST(Agreement, PlansInAnotherOrderAreNoticedBeforeARun) {

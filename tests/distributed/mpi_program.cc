@@ -3,14 +3,17 @@
 #include <mpi.h>
 
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <thread>
 
+#include "tests/distributed/lying_comm.h"
 #include "tests/distributed/random_exchange.h"
 
 namespace {
@@ -31,13 +34,21 @@ ExchangeOptions soon(bool check_runs = true) {
   return options;
 }
 
+/// "pairs_alltoallv": alltoallv.
+Method method_of(const std::string& kind) {
+  for (const Method m : {Method::kMessages, Method::kAlltoallv, Method::kAlltoallw})
+    if (kind.ends_with(name(m))) return m;
+  return Method::kAuto;
+}
+
 std::string rows_over(int n) { return "(12,12) as (block[0],*) over (" + std::to_string(n) + ")"; }
 std::string columns_over(int n) { return "(12,12) as (*,block[0]) over (" + std::to_string(n) + ")"; }
 
 int cases(Comm& comm, int count, std::uint64_t seed) {
   for (int i = 0; i < count; ++i)
     if (const std::string wrong =
-            test::run_case(comm, seed + static_cast<std::uint64_t>(i), {Method::kAuto, Method::kMessages});
+            test::run_case(comm, seed + static_cast<std::uint64_t>(i),
+                           {Method::kAuto, Method::kMessages, Method::kAlltoallv, Method::kAlltoallw});
         !wrong.empty()) {
       std::fprintf(stderr, "%s\n", wrong.c_str());
       comm.abort(wrong);
@@ -45,6 +56,32 @@ int cases(Comm& comm, int count, std::uint64_t seed) {
     }
   if (comm.rank() == 0)
     std::printf("%d cases on %d ranks of %s\n", count, comm.size(), std::string(comm.engine()).c_str());
+  return 0;
+}
+
+/// A message of more bytes than an int counts, from memory of zeros with marks where integers would wrap.
+int large(Comm& comm) {
+  constexpr std::int64_t kBytes = (std::int64_t{1} << 31) + 4099;
+  constexpr std::int64_t kMarks[] = {0, 4098, (1 << 30) - 1, 1 << 30, INT32_MAX, kBytes - 4099, kBytes - 1};
+  const std::string n = std::to_string(kBytes), shape = "(" + n + ") boxes ";
+  auto* memory = static_cast<std::uint8_t*>(
+      mmap(nullptr, static_cast<std::size_t>(kBytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  if (memory == MAP_FAILED) return 1;
+  std::uint8_t mark = 1;
+  if (comm.rank() == 0)
+    for (const std::int64_t at : kMarks) memory[at] = mark++;
+  ExchangeOptions options;
+  options.deadline = std::chrono::seconds(60);
+  Plan p = plan(side((shape + "0[0:" + n + "]").c_str(), DType::kU8),
+                side((shape + "1[0:" + n + "]").c_str(), DType::kU8), comm, options);
+  p.run(memory, memory);
+  mark = 1;
+  for (const std::int64_t at : kMarks)
+    if (memory[at] != mark++) {
+      std::fprintf(stderr, "byte %lld is %d\n", static_cast<long long>(at), memory[at]);
+      return 1;
+    }
+  munmap(memory, static_cast<std::size_t>(kBytes));
   return 0;
 }
 
@@ -84,7 +121,48 @@ std::string fault(Comm& comm, const std::string& kind) {
       }
       posted->finish(deadline);
       if (!odd) return "AgreementError: is rank 1's to say";
-    } else if (kind == "killed") {
+    } else if (kind.starts_with("pairs_")) {  // checked mode: rank 1 would send a byte more than rank 0 expects
+      test::LyingComm lying(comm);
+      ExchangeOptions options = soon();
+      options.method = method_of(kind);
+      options.check_pairs = true;
+      plan(side(rows.c_str()), side(columns.c_str()), odd ? static_cast<Comm&>(lying) : comm, options);
+    } else if (kind.starts_with("limit_")) {  // a message of 6 GB; nothing is run
+      const Side whole = side("(6442450944) boxes 0[0:6442450944]", DType::kU8);
+      const Side wanted = side("(6442450944) boxes 1[0:6442450944]", DType::kU8);
+      ExchangeOptions options = soon();
+      const Plan automatic = plan(whole, wanted, comm, options);  // takes a method that has no limit
+      options.method = method_of(kind);
+      plan(whole, wanted, comm, options);
+    } else if (kind.starts_with("nothing_")) {
+      ExchangeOptions options = soon();
+      options.method = method_of(kind);
+      for (const char* text : {"(0,5) as (block[0],*) over (3)", "(0,5) as (*,cyclic[0]) over (3)", "(0,5) boxes"})
+        plan(side(text), side("(0,5) as (*,block[0]) over (2)@1"), comm, options).run(nullptr, nullptr);
+      return "works";
+    } else if (kind.starts_with("destroyed_")) {  // a plan is destroyed while another runs
+      ExchangeOptions options = soon();
+      options.method = method_of(kind);
+      auto gone = std::make_unique<Plan>(plan(side(columns.c_str()), side(rows.c_str()), comm, options));
+      Plan a = plan(side(rows.c_str()), side(columns.c_str()), comm, options);
+      from.assign(from.size(), comm.rank());
+      a.start(to.data(), from.data());
+      gone.reset();
+      a.wait();
+      const std::int32_t size = comm.size(), each = 144 / size / size;  // of its columns, from every rank
+      for (std::int32_t i = 0; i < 144 / size; ++i)
+        if (to[static_cast<std::size_t>(i)] != i / each) return "wrong elements";
+      return "works";
+    } else if (kind == "killed_before") {
+      if (odd) kill(getpid(), SIGKILL);
+      plan(side(rows.c_str()), side(columns.c_str()), comm, soon());
+    } else if (kind == "killed_during") {
+      Plan a = plan(side(rows.c_str()), side(columns.c_str()), comm, soon());
+      a.start(to.data(), from.data());
+      if (odd) kill(getpid(), SIGKILL);
+      a.wait();
+      a.run(to.data(), from.data());
+    } else if (kind == "killed") {  // between plan and run
       Plan a = plan(side(rows.c_str()), side(columns.c_str()), comm, soon());
       if (odd) kill(getpid(), SIGKILL);
       a.run(to.data(), from.data());
@@ -109,6 +187,8 @@ int main(int argc, char** argv) {
     auto comm = mpi(&world, std::chrono::seconds(30));
     if (argc == 4 && std::strcmp(argv[1], "cases") == 0) {
       status = cases(*comm, std::atoi(argv[2]), std::strtoull(argv[3], nullptr, 10));
+    } else if (argc == 2 && std::strcmp(argv[1], "large") == 0) {
+      status = large(*comm);
     } else if (argc == 3 && std::strcmp(argv[1], "fault") == 0) {
       const std::string said = fault(*comm, argv[2]);
       std::printf("rank %d: %s\n", comm->rank(), said.c_str());
@@ -116,7 +196,7 @@ int main(int argc, char** argv) {
       std::this_thread::sleep_for(std::chrono::seconds(3));  // so that every live rank has said its own
       MPI_Abort(MPI_COMM_WORLD, 7);
     } else {
-      std::fprintf(stderr, "mpi_program cases COUNT SEED | fault KIND\n");
+      std::fprintf(stderr, "mpi_program cases COUNT SEED | large | fault KIND\n");
       status = 2;
     }
   } catch (const std::exception& e) {

@@ -97,6 +97,15 @@ TEST(ExchangePlan, RefusesWhatDoesNotFitBeforeAnythingIsSent) {
   options = {};
   options.threads = -1;
   EXPECT_NE(refused(side(whole), side(whole), options).find("threads"), std::string::npos);
+  options = {};
+  options.most_workspace_bytes = -1;
+  EXPECT_NE(refused(side(whole), side(whole), options).find("or 0 for no bound"), std::string::npos);
+  options.most_workspace_bytes = 15;
+  options.method = Method::kMessages;
+  EXPECT_NE(refused(side(whole), side(whole), options).find("no room for four elements of i32"), std::string::npos);
+  options = {};
+  options.method = Method::kAlltoallv;
+  EXPECT_NE(refused(side(whole), side(whole), options).find("threads has no method alltoallv"), std::string::npos);
   Threads world(1);
   EXPECT_THROW(plan(std::vector<Transfer>{}, world.comm(0)), ArgumentError);
   Plan p = plan(side(whole), side(whole), world.comm(0));

@@ -1,5 +1,6 @@
 #include "tests/distributed/random_exchange.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
@@ -144,7 +145,13 @@ std::string run_case(Comm& comm, std::uint64_t seed, const std::vector<Method>& 
   for (std::int64_t i = 0; i < count; ++i) tensors.push_back(random_tensor(rng, comm.size()));
   ExchangeOptions options;
   options.method = methods[static_cast<std::size_t>(pick(rng, 0, static_cast<std::int64_t>(methods.size()) - 1))];
+  const bool cast =
+      std::any_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return t.src_element != t.dst_element; });
+  if (options.method == Method::kAlltoallw && (count > 1 || cast)) options.method = Method::kAlltoallv;
   options.check_runs = pick(rng, 0, 1) == 0;
+  options.check_pairs = pick(rng, 0, 3) == 0;
+  if (options.method == Method::kMessages && pick(rng, 0, 1) == 0)
+    options.most_workspace_bytes = pick(rng, 0, 1) == 0 ? pick(rng, 80, 400) : pick(rng, 400, 20000);
   options.deadline = std::chrono::seconds(60);
   runner.choose(options);
   const std::int64_t lay = pick(rng, 0, 3);  // who says how its memory lies: nobody, all, or some
@@ -182,6 +189,9 @@ std::string run_case(Comm& comm, std::uint64_t seed, const std::vector<Method>& 
       }
     }
     Plan forth = plan(transfers, comm, options);
+    if (options.most_workspace_bytes > 0 && forth.workspace_bytes() > options.most_workspace_bytes)
+      return where + "\n  the workspace has " + std::to_string(forth.workspace_bytes()) + " bytes, not at most " +
+             std::to_string(options.most_workspace_bytes);
     for (int again = 0; again < (pick(rng, 0, 4) == 0 ? 2 : 1); ++again) {
       runner.run(forth, dst, src);
       for (std::size_t i = 0; i < tensors.size(); ++i) {

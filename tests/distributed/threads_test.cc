@@ -77,6 +77,34 @@ TEST(Threads, BigMessagesAreTheirOwnMemoryWhereTheyAreRuns) {
     EXPECT_EQ(wrong, "");
 }
 
+TEST(Threads, AWorkspaceMayBeBounded) {
+  Threads world(3);
+  for (const std::int64_t most : {16, 100, 1000, 1'000'000})
+    for (const std::string& wrong : on_threads(world, [most](Comm& comm) -> std::string {
+           ExchangeOptions options;
+           options.method = Method::kMessages;
+           options.most_workspace_bytes = most;
+           options.check_pairs = true;
+           // Nothing lies as it travels: rank r has rows of its own, and wants columns, cast.
+           Plan p = plan(side("(30,33) as (cyclic[0],*) over (3)"),
+                         side("(30,33) as (*,cyclic:2[0]) over (3)", DType::kI16), comm, options);
+           if (p.workspace_bytes() > most || p.workspace_bytes() == 0) return std::to_string(p.workspace_bytes());
+           std::vector<std::int32_t> rows(10 * 33);
+           for (int i = 0; i < 10 * 33; ++i)
+             rows[static_cast<std::size_t>(i)] = (i / 33 * 3 + comm.rank()) * 33 + i % 33;
+           std::vector<std::int16_t> columns(30 * 12, -1);
+           p.run(columns.data(), rows.data());
+           const std::vector<Layout> mine = local_layouts(p.exchange(0).dst(), comm.rank(), DType::kI16);
+           const std::int64_t wide = mine[0].modes[1].extent;
+           for (std::int64_t i = 0; i < 30 * wide; ++i)
+             if (columns[static_cast<std::size_t>(i)] !=
+                 i / wide * 33 + i % wide / 2 * 6 + comm.rank() * 2 + i % wide % 2)
+               return "wrong element " + std::to_string(i);
+           return "";
+         }))
+      EXPECT_EQ(wrong, "") << most;
+}
+
 TEST(Threads, StartLeavesTheCallerFreeUntilWait) {
   Threads world(4);
   for (Method method : {Method::kDirect, Method::kMessages})

@@ -1,0 +1,104 @@
+// What a plan of this rank is made of, and what a run of it goes through: made by plan.cc, run by run.cc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "src/distributed/agreement.h"
+#include "src/distributed/fused.h"
+#include "src/distributed/program.h"
+
+namespace restride::distributed {
+
+/// All ranks' fingerprints. `failed` is what this rank cannot take part for: thrown here, once the others know.
+void agree(Comm& comm, Fingerprint mine, std::exception_ptr failed, std::string_view what, Deadline deadline);
+
+struct Plan::Impl {
+  explicit Impl(Comm& c, const ExchangeOptions& o) : comm(c), options(o), plans(o.threads) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    if (in_flight) comm.abort(fmt::format("rank {} destroyed a plan between start and wait", comm.rank()));
+  }
+
+  /// What one rank has of a tensor's sides: layouts, and whether there is anything in them.
+  struct Local {
+    std::vector<Layout> src, dst;
+    bool has_src = false, has_dst = false;
+  };
+  /// At most one parcel to a peer, and at most one from another; -1: none.
+  struct Round {
+    int send = -1, receive = -1;
+  };
+
+  Comm& comm;
+  ExchangeOptions options;
+  Method method = Method::kMessages;
+  std::vector<Exchange> exchanges;
+  std::vector<Local> local;
+  PlanStore plans;
+  Fingerprint fingerprint;
+  std::int64_t sequence = 0, runs = 0;
+  std::vector<CopyStep> kept;
+  std::vector<PeerCopies> direct;          ///< kDirect: out of peers' memory; with `fused` into it
+  std::unique_ptr<Fused> fused;            ///< of plans for GPUs
+  std::vector<PeerSteps> sends, receives;  ///< all others
+  std::vector<Round> rounds;               ///< with a bounded workspace: `sends` and `receives` are parcels
+  std::unique_ptr<Prepared> prepared;      ///< kAlltoallv, kAlltoallw
+  std::vector<std::byte> workspace;
+  std::int64_t sent_bytes = 0, received_bytes = 0;
+
+  // Of the run that is on its way.
+  bool in_flight = false;
+  std::vector<void*> dst;
+  std::vector<const void*> src;
+  std::vector<const void*> everyones;  ///< kDirect: a rank's sources, with `fused` its targets, one behind the other
+  void* stream = nullptr;
+  std::unique_ptr<Posted> posted;
+
+  /// In `everyones`.
+  std::size_t at(int rank, int tensor) const {
+    return static_cast<std::size_t>(rank) * exchanges.size() + static_cast<std::size_t>(tensor);
+  }
+  std::int64_t parcel_bytes() const { return options.most_workspace_bytes / 4; }
+  int steps_to(int peer) const { return (peer - comm.rank() + comm.size()) % comm.size(); }
+  int steps_from(int peer) const { return (comm.rank() - peer + comm.size()) % comm.size(); }
+  Deadline deadline() const { return std::chrono::steady_clock::now() + options.deadline; }
+  std::byte* to(int tensor) const { return static_cast<std::byte*>(dst[static_cast<std::size_t>(tensor)]); }
+  const std::byte* from(int tensor) const {
+    return static_cast<const std::byte*>(src[static_cast<std::size_t>(tensor)]);
+  }
+  std::byte* message(PeerSteps& p, bool received) {
+    if (p.in_place < 0) return workspace.data() + p.offset;
+    const void* base = received ? to(p.in_place) : from(p.in_place);
+    return moved(const_cast<std::byte*>(static_cast<const std::byte*>(base)), p.in_place_offset);
+  }
+
+  void make_local(std::span<const Transfer> transfers);
+  void make_direct(const std::vector<std::vector<std::vector<Layout>>>& theirs);
+  void connect();
+  void make_messages();
+  void prepare_alltoallv();
+  void prepare_alltoallw();
+  void place_in_workspace();
+  void cut_into_rounds();
+  void check_pairs();
+  void check_pointers() const;
+  void check_places() const;
+  void agree_on_run();
+  void pack(PeerSteps& p);
+  void unpack(PeerSteps& p);
+  void start_messages();
+  void begin_round(std::size_t i);
+  void end_rounds();
+  void run_kept() const;
+  void pull();
+  void push();
+};
+
+}  // namespace restride::distributed
