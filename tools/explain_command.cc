@@ -67,6 +67,7 @@ struct ExplainArguments {
   std::string what;
   bool json = false;
   int rank = -1;
+  distributed::LinkCosts link;
   std::string svg, html;
   std::int64_t piece = 0;
   bool run_it = false;
@@ -237,11 +238,16 @@ void run_explain(ExplainArguments& a) {
                            !a.run.measurements.empty();
     const bool draws = !a.svg.empty() || !a.html.empty() || a.piece != 0 || a.run_it;
     if (any(a.view) || any(a.input) || of_a_copy || draws)
-      throw UsageError("two distributions say it all; of the options only --rank and --json go with them");
-    return explain_exchange(a.what, a.rank, a.json);
+      throw UsageError(
+          "two distributions say it all; of the options only --rank and --json, --link-gbps and --message-us go with "
+          "them");
+    return explain_exchange(a.what, a.rank, a.json, a.link);
   }
   if (a.rank >= 0)
     throw UsageError("--rank goes with two distributions, as in 'f32 (8) as (block[0]) over (2) -> ...'");
+  if (a.link.link_gbps != distributed::LinkCosts{}.link_gbps ||
+      a.link.message_us != distributed::LinkCosts{}.message_us)
+    throw UsageError("--link-gbps and --message-us go with two distributions");
   if (!a.svg.empty()) io::require_drawing(a.svg, "<svg");
   if (!a.html.empty()) io::require_drawing(a.html, "<!doctype html>");
   const Sides sides = sides_of(a);
@@ -284,6 +290,10 @@ void add_explain_command(CLI::App& app) {
   sub->add_option("--rank", a->rank, "With two distributions: list this rank's messages")
       ->type_name("N")
       ->check(CLI::Range(0, distributed::kMaxRanks - 1));
+  sub->add_option("--link-gbps", a->link.link_gbps, "With two distributions: what a rank sends in 10^9 bytes a second")
+      ->type_name("G");
+  sub->add_option("--message-us", a->link.message_us, "With two distributions: what a message costs in microseconds")
+      ->type_name("US");
   sub->add_flag("--json", a->json, "As JSON, with the plan that Plan::deserialize replays");
   sub->add_option("--svg", a->svg, "Write a drawing: both layouts, a tile's way, the order of tiles")
       ->check(result_file())

@@ -47,8 +47,8 @@ ordered_json pairs_json(const std::vector<Pair>& pairs) {
   return out;
 }
 
-void print_json(const Exchange& x, int rank) {
-  const Summary s = x.summary();
+void print_json(const Exchange& x, int rank, const LinkCosts& costs) {
+  const Summary s = x.summary(costs);
   ordered_json out;
   out["src"] = to_string(x.src_element()) + ' ' + to_string(x.src());
   out["dst"] = to_string(x.dst_element()) + ' ' + to_string(x.dst());
@@ -66,6 +66,7 @@ void print_json(const Exchange& x, int rank) {
   out["most_staged"] = s.most_staged;
   out["senders"] = s.senders;
   out["receivers"] = s.receivers;
+  out["predicted_us"] = s.predicted_us;
   if (rank >= 0) {
     out["sends"] = pairs_json(x.sends(rank));
     out["receives"] = pairs_json(x.receives(rank));
@@ -82,14 +83,16 @@ bool names_exchange(std::string_view what) {
          (left.find(") as (") != std::string_view::npos || left.find(") boxes") != std::string_view::npos);
 }
 
-void explain_exchange(const std::string& what, int rank, bool json) {
+void explain_exchange(const std::string& what, int rank, bool json, const LinkCosts& costs) {
   const std::size_t arrow = what.find("->");
   const Side src = side_of(what, io::trimmed(std::string_view(what).substr(0, arrow)), nullptr);
   const Side dst = side_of(what, io::trimmed(std::string_view(what).substr(arrow + 2)), &src.element);
   const Exchange x(src.distribution, src.element, dst.distribution, dst.element);
   if (rank >= x.ranks()) throw UsageError(fmt::format("--rank {}: there are ranks 0 to {}", rank, x.ranks() - 1));
-  if (json) return print_json(x, rank);
-  fmt::print("{}", x.explain(rank));
+  if (!(costs.message_us >= 0) || !(costs.link_gbps > 0))
+    throw UsageError("--message-us and --link-gbps are positive numbers");
+  if (json) return print_json(x, rank, costs);
+  fmt::print("{}", x.explain(rank, 16, costs));
 }
 
 }  // namespace restride::tools

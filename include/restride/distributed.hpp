@@ -120,6 +120,14 @@ struct Pair {
   friend bool operator==(const Pair&, const Pair&) = default;
 };
 
+/// What a prediction counts with. The defaults are of ranks that are processes of one host, as measured
+/// (bench/results/exchange-mpi); give those of your network.
+struct LinkCosts {
+  double message_us = 3;  ///< of a message
+  double link_gbps = 6;   ///< of a rank, each way, in 10^9 bytes a second
+  double copy_gbps = 8;   ///< what a rank packs, unpacks, or keeps
+};
+
 /// The figures of a whole exchange, over all ranks.
 struct Summary {
   std::int64_t minimum_bytes = 0;  ///< of elements whose target rank does not have them in the source
@@ -132,6 +140,7 @@ struct Summary {
   std::int64_t longest_write_run = 0, shortest_write_run = 0;      ///< and in the receivers'
   std::int64_t most_sent = 0, most_received = 0, most_staged = 0;  ///< bytes of one rank; staged: sent and received
   int senders = 0, receivers = 0;                                  ///< ranks that send, that receive
+  double predicted_us = 0;  ///< of the rank that is slowest when messages are packed, one step after the other
 };
 
 /// Everything that must move for a tensor in one distribution to lie in another. Pure: needs no ranks, no memory, no
@@ -162,10 +171,10 @@ class Exchange {
   /// The pairs that a rank receives, by ascending sender, itself included. The same pairs as the senders' say.
   std::vector<Pair> receives(int rank) const;
   /// Cost: that of every rank's pairs.
-  Summary summary() const;
+  Summary summary(const LinkCosts& costs = {}) const;
 
   /// The figures in words; `rank` >= 0 adds that rank's pairs, at most `most` of them.
-  std::string explain(int rank = -1, int most = 16) const;
+  std::string explain(int rank = -1, int most = 16, const LinkCosts& costs = {}) const;
   /// One JSON object; `deserialize` makes the same exchange from it.
   /// Errors of `deserialize`: ParseError when the text is no exchange, has more than 16 MiB, or was made by another
   /// planner's rules; and as the constructor.

@@ -60,11 +60,12 @@ std::string line(std::string_view label, const std::string& text) { return fmt::
 std::vector<Pair> Exchange::sends(int rank) const { return pairs_of(*this, rank, true); }
 std::vector<Pair> Exchange::receives(int rank) const { return pairs_of(*this, rank, false); }
 
-Summary Exchange::summary() const {
+Summary Exchange::summary(const LinkCosts& costs) const {
   const Impl& p = *impl_;
   Summary out;
   const auto ranks = static_cast<std::size_t>(p.ranks);
-  std::vector<std::int64_t> sent(ranks, 0), received(ranks, 0), to(ranks, 0), messages_in(ranks, 0);
+  std::vector<std::int64_t> sent(ranks, 0), received(ranks, 0), kept(ranks, 0), to(ranks, 0), messages_in(ranks, 0),
+      messages_out(ranks, 0);
   std::vector<int> touched;
   for (int rank = 0; rank < p.ranks; ++rank) {
     out.minimum_bytes += (p.target_elements(rank) - p.kept_elements(rank)) * p.wire.size_bytes;
@@ -83,6 +84,7 @@ Summary Exchange::summary() const {
       const std::int64_t bytes = std::exchange(to[static_cast<std::size_t>(peer)], 0) * p.wire.size_bytes;
       if (peer == rank) {
         out.kept_bytes += bytes;
+        kept[static_cast<std::size_t>(rank)] = bytes;
         continue;
       }
       ++messages;
@@ -92,6 +94,7 @@ Summary Exchange::summary() const {
       widen(bytes, bytes, out.shortest_message, out.longest_message);
     }
     out.messages += messages;
+    messages_out[static_cast<std::size_t>(rank)] = messages;
     out.most_messages = std::max(out.most_messages, messages);
   }
   for (std::size_t r = 0; r < ranks; ++r) {
@@ -102,6 +105,11 @@ Summary Exchange::summary() const {
     out.most_messages = std::max(out.most_messages, messages_in[r]);
     out.senders += sent[r] > 0 ? 1 : 0;
     out.receivers += received[r] > 0 ? 1 : 0;
+    const double bytes_us = 1e-3;  // a byte at 1 GB/s
+    out.predicted_us = std::max(out.predicted_us,
+                                static_cast<double>(std::max(messages_in[r], messages_out[r])) * costs.message_us +
+                                    static_cast<double>(std::max(sent[r], received[r])) * bytes_us / costs.link_gbps +
+                                    static_cast<double>(sent[r] + received[r] + kept[r]) * bytes_us / costs.copy_gbps);
   }
   out.shortest_read_run *= p.src_element.size_bytes;
   out.longest_read_run *= p.src_element.size_bytes;
@@ -110,9 +118,9 @@ Summary Exchange::summary() const {
   return out;
 }
 
-std::string Exchange::explain(int rank, int most) const {
+std::string Exchange::explain(int rank, int most, const LinkCosts& costs) const {
   const Impl& p = *impl_;
-  const Summary s = summary();
+  const Summary s = summary(costs);
   std::string out = line("src", restride::to_string(p.src_element) + ' ' + to_string(p.src));
   out += line("dst", restride::to_string(p.dst_element) + ' ' + to_string(p.dst));
   out += line("ranks", fmt::format("{}: {} send, {} receive", p.ranks, s.senders, s.receivers));
@@ -134,6 +142,10 @@ std::string Exchange::explain(int rank, int most) const {
   };
   out += line("balance", fmt::format("the busiest sender has {:.2f} of the senders' mean, the busiest receiver {:.2f}",
                                      over_mean(s.most_sent, s.senders), over_mean(s.most_received, s.receivers)));
+  out +=
+      line("time", fmt::format("predicted {:.4g} us of the slowest rank: {:g} us a message, {:g} GB/s between ranks, "
+                               "{:g} GB/s packing",
+                               s.predicted_us, costs.message_us, costs.link_gbps, costs.copy_gbps));
   if (rank < 0) return out;
   const auto list = [&](const char* label, const std::vector<Pair>& pairs, int Pair::*peer) {
     std::string text;

@@ -41,5 +41,7 @@ def test_explain_says_what_is_wrong_with_distributions(restride, what, code, wor
 def test_options_of_a_copy_do_not_go_with_distributions(restride):
     assert "only --rank and --json" in restride("explain", f"f32 {ROWS} -> {COLUMNS}", "--axes", "1,0", code=2).err
     assert "only --rank and --json" in restride("explain", f"f32 {ROWS} -> {COLUMNS}", "--threads", "2", code=2).err
+    assert "two distributions" in restride("explain", "f32 (4,4) -> (1,0)", "--link-gbps", "9", code=2).err
+    assert "positive" in restride("explain", f"f32 {ROWS} -> {COLUMNS}", "--link-gbps", "0", code=2).err
     assert "ranks 0 to 3" in restride("explain", f"f32 {ROWS} -> {COLUMNS}", "--rank", "4", code=2).err
     assert "two distributions" in restride("explain", "f32 (4,4) -> (1,0)", "--rank", "1", code=2).err
