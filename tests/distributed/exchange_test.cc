@@ -149,6 +149,68 @@ void check_virtually(const char* src, const char* dst, int sampled) {
   }
 }
 
+/// The part of `extent` that index `i` is in, as cuDecomp deals them: the first parts have one index more.
+std::int64_t part_of(std::int64_t i, std::int64_t extent, std::int64_t parts) {
+  const std::int64_t small = extent / parts, larger = extent % parts;
+  return i < larger * (small + 1) ? i / (small + 1) : (i - larger) / small;
+}
+
+TEST(Exchange, MovesThePencilsThatCuDecompIsTestedWith) {
+  // Its grids of 9 x 10 x 11 and 128 x 124 x 132 on 4 ranks, its moves X to Y, Y to Z and back, memory in any order.
+  const std::string axes[] = {"(*,block[0],block[1])", "(block[0],*,block[1])", "(block[0],block[1],*)"};
+  const char* orders[] = {"", " order (1,2,0)", " order (2,0,1)"};
+  for (const Shape& n : {Shape{9, 10, 11}, Shape{128, 124, 132}})
+    for (const auto& [rows, columns] : {std::pair(1, 4), std::pair(2, 2), std::pair(4, 1)})
+      for (const auto& [from, to] : {std::pair(0, 1), std::pair(1, 2), std::pair(2, 1), std::pair(1, 0)})
+        for (const bool by_columns : {false, true}) {
+          const auto text = [&](int axis, const char* order) {
+            return "(" + std::to_string(n[0]) + "," + std::to_string(n[1]) + "," + std::to_string(n[2]) + ") as " +
+                   axes[axis] + " over (" + std::to_string(rows) + "," + std::to_string(columns) + ")" +
+                   (by_columns ? ":(1," + std::to_string(rows) + ")" : "") + order;
+          };
+          const auto owner = [&](int axis, const std::int64_t* i) {
+            const int over_rows = axis == 0 ? 1 : 0, over_columns = axis == 2 ? 1 : 2;
+            const std::int64_t r = part_of(i[over_rows], n[static_cast<std::size_t>(over_rows)], rows);
+            const std::int64_t c = part_of(i[over_columns], n[static_cast<std::size_t>(over_columns)], columns);
+            return by_columns ? r + c * rows : r * columns + c;
+          };
+          std::int64_t moved = 0;
+          for (std::int64_t i[3] = {0, 0, 0}; i[0] < n[0]; ++i[0])
+            for (i[1] = 0; i[1] < n[1]; ++i[1])
+              for (i[2] = 0; i[2] < n[2]; ++i[2]) moved += owner(from, i) != owner(to, i) ? 1 : 0;
+          const Summary s = exchange(text(from, "").c_str(), text(to, orders[to]).c_str()).summary();
+          EXPECT_EQ(s.moved_bytes, 4 * moved) << text(from, "") << " -> " << text(to, orders[to]);
+          EXPECT_EQ(s.moved_bytes, s.minimum_bytes);
+        }
+}
+
+TEST(Exchange, MovesTheMatricesThatCostaIsMeasuredWith) {
+  // Blocks of 36 into 128, equal blocks, and 2 x 4 ranks into 4 x 2 with blocks of 100.
+  struct Costa {
+    std::int64_t n, from_block, from_rows, from_columns, to_block, to_rows, to_columns;
+  };
+  for (const Costa& c : {Costa{2000, 36, 4, 4, 128, 4, 4}, Costa{2000, 128, 4, 4, 128, 4, 4},
+                         Costa{1000, 100, 2, 4, 100, 4, 2}, Costa{1000, 7, 1, 8, 64, 8, 1}}) {
+    const auto text = [&](std::int64_t block, std::int64_t rows, std::int64_t columns) {
+      const std::string n = std::to_string(c.n), b = "cyclic:" + std::to_string(block);
+      return "(" + n + "," + n + ") as (" + b + "[0]," + b + "[1]) over (" + std::to_string(rows) + "," +
+             std::to_string(columns) + ") order (1,0)";
+    };
+    std::int64_t moved = 0;
+    for (std::int64_t i = 0; i < c.n; ++i)
+      for (std::int64_t j = 0; j < c.n; ++j)
+        moved += i / c.from_block % c.from_rows * c.from_columns + j / c.from_block % c.from_columns !=
+                         i / c.to_block % c.to_rows * c.to_columns + j / c.to_block % c.to_columns
+                     ? 1
+                     : 0;
+    const std::string from = text(c.from_block, c.from_rows, c.from_columns),
+                      to = text(c.to_block, c.to_rows, c.to_columns);
+    const Summary s = exchange(from.c_str(), to.c_str(), DType::kF64, DType::kF64).summary();
+    EXPECT_EQ(s.moved_bytes, 8 * moved) << from << " -> " << to;
+    EXPECT_EQ(s.moved_bytes, s.minimum_bytes);
+  }
+}
+
 TEST(Exchange, HoldsForThousandsOfRanks) {
   check_virtually("(65536,65536) as (block[0],*) over (4096)", "(65536,65536) as (*,block[0]) over (4096)", 2);
   check_virtually("(4099,4111,17) as (block[0],block[1],*) over (64,64)",
