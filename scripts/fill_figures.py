@@ -10,6 +10,7 @@ A marked block names what it shows and where that comes from; its content is rep
 headline, numbers, classes, cases, lost, peers
           from result files of `restride bench`, as scripts/bench_figures.py says
 rows      a table of single cases: the files, a colon, the names
+exchange  the table of exchanges between ranks of MPI: the folder of the result files (scripts/exchange_figures.py)
 lab_*     the tables of docs/lab.md (scripts/lab_figures.py): a file and what of it to show
 drop_in_* those of docs/torch.md and docs/python.md (scripts/drop_in_figures.py): files
 program   an example, examples/NAME.cc, and what it prints, run now: `<!-- figures: program quickstart -->`
@@ -29,6 +30,7 @@ import sys
 
 import bench_figures
 import drop_in_figures
+import exchange_figures
 import lab_figures
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -98,6 +100,8 @@ def block(kind: str, argument: str, old: str, check: bool) -> str:
         return drop_in_block(kind, argument)
     if kind == "rows":
         return rows_block(argument)
+    if kind == "exchange":
+        return exchange_figures.table(ROOT / argument)
     return lab_block(kind, argument) if kind in lab_figures.KINDS else bench_block(kind, argument)
 
 

@@ -1,0 +1,27 @@
+"""The table of docs/distributed.md: exchanges of MPI beside what people write by hand, from committed result files."""
+import json
+import pathlib
+import statistics
+
+
+def by_hand(us: dict) -> float:
+    return min(us["hand alltoallv"], us["hand alltoallw"])
+
+
+def table(folder: pathlib.Path) -> str:
+    runs = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"), key=lambda p: (p.stem[-1], p.stem))]
+    names = [f"{run['ranks']} ranks, {run['mpi'].replace(' Version:', '').replace(' v', ' ')}" for run in runs]
+    rows = [["by hand / ours", *names], ["---"] * (len(runs) + 1)]
+    for layout in runs[0]["us"]:
+        cells = []
+        for run in runs:
+            us = run["us"][layout]
+            cells.append(f"{by_hand(us) / us['auto']:.2f}, {by_hand(us) / us['auto unchecked']:.2f} by {us['auto takes']}")
+        rows.append([layout, *cells])
+    for word, of in (("geometric mean", statistics.geometric_mean), ("worst", min)):
+        cells = []
+        for run in runs:
+            ways = [[by_hand(us) / us[way] for us in run["us"].values()] for way in ("auto", "auto unchecked")]
+            cells.append(", ".join(f"{of(way):.2f}" for way in ways))
+        rows.append([word, *cells])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
