@@ -125,17 +125,31 @@ std::string axes_to(const Layout& dst, const Layout& src) {
   return join(axes);
 }
 
+/// True where some order of src's modes has dst's shape; modes of extent 1 may go anywhere.
+bool permutes_to(const Layout& dst, const Layout& src) {
+  const auto sorted = [](const Layout& l) {
+    std::vector<std::int64_t> extents;
+    for (const Mode& m : l.modes)
+      if (m.extent != 1) extents.push_back(m.extent);
+    std::sort(extents.begin(), extents.end());
+    return extents;
+  };
+  return sorted(dst) == sorted(src);
+}
+
 void require_paired(const Layout& dst, const Layout& src, Shapes shapes) {
   if (dst.elements() != src.elements())
     throw ShapeError(fmt::format("dst {} holds {} elements but src {} has {}; make the counts equal or broadcast src",
                                  to_string(dst), dst.elements(), to_string(src), src.elements()));
   if (shapes == Shapes::kOfOneCount || equal_shapes(dst, src)) return;
   const std::string axes = axes_to(dst, src);
+  std::string permute;
+  if (permutes_to(dst, src))
+    permute = fmt::format("permute src into dst's order{}, or ", axes.empty() ? "" : ", by axes " + axes);
   throw ShapeError(fmt::format(
-      "dst {} and src {} differ in shape, {} and {}; permute src into dst's order{}, or set reshape (Options::reshape, "
-      "--reshape) where elements are meant to pair in C order",
-      to_string(dst), to_string(src), join_extents(dst.modes), join_extents(src.modes),
-      axes.empty() ? "" : fmt::format(", by axes {}", axes)));
+      "dst {} and src {} differ in shape, {} and {}; {}set reshape (Options::reshape, --reshape) where elements are "
+      "meant to pair in C order",
+      to_string(dst), to_string(src), join_extents(dst.modes), join_extents(src.modes), permute));
 }
 
 /// What a layout says, innermost first, before anything is done to it.

@@ -211,7 +211,8 @@ TEST(Canonicalize, NamesBothShapesAndBothRemedies) {
   EXPECT_TRUE(holds(message("f32 (2,3,4,5)", "u8 (2,4,5,3)"), "dst f32 (2,3,4,5)", "src u8 (2,4,5,3)",
                     "(2,3,4,5) and (2,4,5,3)", "permute src into dst's order, by axes (0,3,1,2)", "set reshape"));
   EXPECT_FALSE(holds(message("f32 (2,2,3)", "f32 (3,2,2)"), "by axes")) << "two sets of axes would do";
-  EXPECT_FALSE(holds(message("f32 (6)", "f32 (3,2)"), "by axes"));
+  EXPECT_TRUE(holds(message("f32 (2,2,3)", "f32 (3,2,2)"), "permute src into dst's order, or set reshape"));
+  EXPECT_FALSE(holds(message("f32 (2,6)", "f32 (3,4)"), "permute")) << "no order of (3,4) is (2,6)";
   EXPECT_TRUE(holds(message("f32 (6)", "f32 (5)"), "holds 6 elements", "has 5", "broadcast src"));
 }
 
