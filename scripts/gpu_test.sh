@@ -27,6 +27,7 @@ if [ "$part" != sanitizers ]; then
   # By itself first: in a fresh process no kernel is loaded yet when the capture begins.
   "$bin/gpu_test" --gtest_filter='GpuStream.ACold*' || failed=1
   RESTRIDE_CASES=${RESTRIDE_CASES:-20000} "$bin/gpu_test" --gtest_output="json:$work/tests.json" 2>&1 | tee "$work/log" || failed=1
+  "$bin/exchange_processes" 400 || failed=1
   [ ! -x "$bin/restride" ] || "$bin/restride" lab --check || failed=1
 fi
 

@@ -333,8 +333,8 @@ struct ExchangeOptions {
   /// one is packed and one unpacked while one of each is on its way. Ranks then wait for several plans in one order.
   std::int64_t most_workspace_bytes = 0;
   int threads = 1;  ///< for the copies of one rank; 0: as restride::Options::threads says
-  /// Where all ranks' memory lies: kCuda on GPUs, with kDirect and ranks that are threads of one process; else the
-  /// host. Each rank's kernels store straight into the others' memory.
+  /// Where all ranks' memory lies: kCuda on GPUs of one host, with kDirect; else in memory of the host. Each rank's
+  /// kernels store straight into the others' memory.
   DeviceKind device = DeviceKind::kAuto;
   /// kCuda: this rank's GPU. Ranks may share one, or have GPUs that reach each other. With kModelDevice a plan is made
   /// without a GPU, to be explained; it runs nothing.
@@ -365,6 +365,8 @@ class Plan {
   /// Stream: of a plan for GPUs `stream` is a cudaStream_t of this rank's, null the legacy default stream. The call
   /// returns when all ranks have enqueued their copies, and synchronises with no GPU: dst is written behind what this
   /// rank enqueued on its stream before, and what it enqueues afterwards finds all of dst, and may change src.
+  /// Where ranks are processes, the call also waits for this rank's stream, before the exchange and for its own copies;
+  /// a dst is freed after all ranks' plans have ended.
   /// Memory: on GPUs that of cudaMalloc, or other memory that the GPUs of all ranks reach. After a DeadlineError copies
   /// of other ranks may still be on their way into dst: keep it until all GPUs are synchronised.
   /// Errors: ArgumentError (null, another number of pointers, a stream for memory of the host), OverlapError,

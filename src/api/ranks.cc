@@ -63,6 +63,30 @@ void StreamEvent::make_wait(int device, void* stream) const {
   check(cuda::wait_for_event(device, event_, stream), device, "waiting for another rank's event");
 }
 
+bool is_finished(int device, void* stream) {
+  bool finished = false;
+  check(cuda::is_finished(device, stream, &finished), device, "work that was enqueued before");
+  return finished;
+}
+
+SharedMemory share_memory(int device, const void* inside, const void* pointer) {
+  static_assert(sizeof(SharedMemory::handle) == cuda::kSharedHandleBytes);
+  SharedMemory out;
+  void* base = nullptr;
+  check(cuda::share_memory(device, inside, out.handle.data(), &base), device,
+        "sharing memory with other processes, which takes memory of cudaMalloc");
+  out.offset = static_cast<const std::byte*>(pointer) - static_cast<std::byte*>(base);
+  return out;
+}
+
+MappedMemory::MappedMemory(int device, const SharedMemory& memory) : device_(device) {
+  void* base = nullptr;
+  check(cuda::map_memory(device, memory.handle.data(), &base), device,
+        "mapping memory of another process, which takes GPUs that reach each other");
+  base_ = static_cast<std::byte*>(base);
+}
+MappedMemory::~MappedMemory() { cuda::unmap_memory(device_, base_); }
+
 void require_launched(int status, int device) { check(status, device, "a copy"); }
 
 }  // namespace restride::detail

@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <map>
+#include <fstream>
 #include <mutex>
-#include <utility>
+#include <thread>
 
-#include <restride/detail/ranks.hpp>
-
-#include "src/distributed/named_ranks.h"
+#include "src/base/checked.h"
+#include "src/distributed/agreement.h"
 
 namespace restride::distributed {
 
@@ -51,12 +52,15 @@ restride::Options on_gpu(int device) {
   return out;
 }
 
-int checked_device(const Comm& comm, const ExchangeOptions& options) {
-  if (!comm.shares_memory())
-    throw UnsupportedError(
-        fmt::format("ranks of {} exchange memory of the host only; let ranks that have GPUs be threads of one process, "
-                    "or bring the memory to the host",
-                    comm.engine()));
+/// The same in all processes of a host until it starts again.
+std::uint64_t this_host() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return hash_of(id);
+}
+
+int checked_device(const ExchangeOptions& options) {
   if (options.method != Method::kAuto && options.method != Method::kDirect)
     throw ArgumentError(
         fmt::format("Method {} moves memory of the host; leave it at kAuto for memory of GPUs", name(options.method)));
@@ -65,16 +69,16 @@ int checked_device(const Comm& comm, const ExchangeOptions& options) {
 
 }  // namespace
 
-Fused::Fused(Comm& comm, const ExchangeOptions& options) : comm_(comm), device_(checked_device(comm, options)) {
+Fused::Fused(Comm& comm, const ExchangeOptions& options) : comm_(comm), device_(checked_device(options)) {
   if (device_ >= 0) mine_ = std::make_shared<Events>(device_);
 }
 
 restride::Options Fused::plan_options() const { return on_gpu(device_); }
 
 void Fused::greet(Deadline deadline) {
-  const Greeting mine{device_, mine_ != nullptr ? Registry::of_process().add(mine_) : 0};
+  greeting_ = {device_, mine_ != nullptr ? Registry::of_process().add(mine_) : 0, this_host(), getpid()};
   greetings_.resize(static_cast<std::size_t>(comm_.size()));
-  comm_.allgather(&mine, greetings_.data(), sizeof mine, "plan", deadline);
+  comm_.allgather(&greeting_, greetings_.data(), sizeof greeting_, "plan", deadline);
 }
 
 void Fused::connect(std::vector<int> targets, std::vector<int> writers) {
@@ -88,26 +92,68 @@ void Fused::connect(std::vector<int> targets, std::vector<int> writers) {
         throw DeviceError(fmt::format("rank {} plans for a model of a GPU, rank {} for a GPU; plan for one kind",
                                       device_ < 0 ? comm_.rank() : rank, device_ < 0 ? rank : comm_.rank()));
       if (device_ < 0) continue;
+      if (theirs.host != greeting_.host)
+        throw UnsupportedError(fmt::format(
+            "rank {} is on another host, whose GPUs are not reached; bring the memory to the hosts first", rank));
+      if (!is_thread(rank)) {
+        blocks_ = true;
+        continue;
+      }
       std::shared_ptr<Events>& events = theirs_[static_cast<std::size_t>(rank)];
       events = Registry::of_process().find(theirs.events);
       if (events == nullptr)
-        throw UnsupportedError(fmt::format(
-            "rank {} is no thread of this process; ranks that exchange memory of GPUs are threads of one", rank));
+        throw InternalError(fmt::format("rank {} has no events for this one; report it, please", rank));
     }
   if (device_ < 0) return;
-  for (int rank : targets_)
-    detail::enable_peer_access(device_, static_cast<int>(greetings_[static_cast<std::size_t>(rank)].device));
+  for (int rank : targets_)  // of another process: when its memory is mapped
+    if (is_thread(rank))
+      detail::enable_peer_access(device_, static_cast<int>(greetings_[static_cast<std::size_t>(rank)].device));
 }
 
-void Fused::enter(void* stream) {
+void Fused::wait_for_stream(Deadline deadline) const {
+  for (int pause_us = 1; !detail::is_finished(device_, stream_); pause_us = std::min(2 * pause_us, 100)) {
+    if (std::chrono::steady_clock::now() > deadline)
+      throw DeadlineError(
+          fmt::format("the stream of rank {} did not end its work before the deadline; "
+                      "ExchangeOptions::deadline must be longer",
+                      comm_.rank()));
+    std::this_thread::sleep_for(std::chrono::microseconds(pause_us));
+  }
+}
+
+void Fused::enter(void* stream, std::span<const Target> dst, Deadline deadline) {
   if (device_ < 0)
     throw DeviceError("the plan is for a model of a GPU, which runs nothing; plan with the number of one");
   detail::require_stream_of(device_, stream);
-  mine_->ready.record(stream);
   stream_ = stream;
+  addresses_.assign(dst.size(), {});
+  const bool shares = std::any_of(writers_.begin(), writers_.end(), [this](int rank) { return !is_thread(rank); });
+  for (std::size_t t = 0; t < dst.size(); ++t) {
+    addresses_[t].data = dst[t].data;
+    if (shares && dst[t].element != nullptr)
+      addresses_[t].shared = detail::share_memory(device_, dst[t].element, dst[t].data);
+  }
+  mine_->ready.record(stream);
+  if (blocks_) wait_for_stream(deadline);
 }
 
-void Fused::wait_until_ready(int peer) { theirs_[static_cast<std::size_t>(peer)]->ready.make_wait(device_, stream_); }
+void Fused::tell_addresses(Deadline deadline) {
+  everyones_.resize(addresses_.size() * static_cast<std::size_t>(comm_.size()));
+  comm_.allgather(addresses_.data(), everyones_.data(), static_cast<std::int64_t>(addresses_.size() * sizeof(Address)),
+                  "run", deadline);
+}
+
+std::byte* Fused::address(int peer, int tensor) {
+  const Address& theirs =
+      everyones_[static_cast<std::size_t>(peer) * addresses_.size() + static_cast<std::size_t>(tensor)];
+  if (is_thread(peer)) return static_cast<std::byte*>(theirs.data);
+  const auto at = mapped_.try_emplace({peer, theirs.shared.handle}, device_, theirs.shared).first;
+  return moved(at->second.base(), theirs.shared.offset);
+}
+
+void Fused::wait_until_ready(int peer) {
+  if (is_thread(peer)) theirs_[static_cast<std::size_t>(peer)]->ready.make_wait(device_, stream_);
+}
 
 void Fused::leave(std::exception_ptr failed) {
   failed_ = std::move(failed);
@@ -119,11 +165,17 @@ void Fused::leave(std::exception_ptr failed) {
 }
 
 void Fused::end(Deadline deadline) {
+  try {
+    if (blocks_ && !failed_) wait_for_stream(deadline);
+  } catch (const Error&) {
+    failed_ = std::current_exception();
+  }
   std::vector<std::uint8_t> all(static_cast<std::size_t>(comm_.size()));
   const std::uint8_t mine = failed_ ? 1 : 0;
   comm_.allgather(&mine, all.data(), sizeof mine, "the end of run", deadline);
   // Also when a rank has failed: what the others store comes, and the caller's stream is to be behind it.
-  for (int rank : writers_) theirs_[static_cast<std::size_t>(rank)]->done.make_wait(device_, stream_);
+  for (int rank : writers_)
+    if (is_thread(rank)) theirs_[static_cast<std::size_t>(rank)]->done.make_wait(device_, stream_);
   if (failed_) std::rethrow_exception(std::exchange(failed_, nullptr));
   std::vector<int> wrong;
   for (std::size_t r = 0; r < all.size(); ++r)
@@ -135,12 +187,16 @@ void Fused::end(Deadline deadline) {
 
 std::string Fused::in_words() const {
   if (device_ < 0) return fmt::format("fused of {} by {}: planned for a model of a GPU", comm_.size(), comm_.engine());
-  const auto near = std::count_if(targets_.begin(), targets_.end(), [this](int rank) {
-    return greetings_[static_cast<std::size_t>(rank)].device == device_;
-  });
-  return fmt::format("fused of {} by {}: cuda:{} stores into the memory of {} other ranks, {} of them on other GPUs",
-                     comm_.size(), comm_.engine(), device_, targets_.size(),
-                     targets_.size() - static_cast<std::size_t>(near));
+  std::int64_t others = 0, processes = 0;
+  for (int rank : targets_) {
+    const bool thread = is_thread(rank);
+    processes += thread ? 0 : 1;
+    others += thread && greetings_[static_cast<std::size_t>(rank)].device != device_ ? 1 : 0;
+  }
+  return fmt::format(
+      "fused of {} by {}: cuda:{} stores into the memory of {} other ranks, {} of them on other GPUs, {} in other "
+      "processes",
+      comm_.size(), comm_.engine(), device_, targets_.size(), others, processes);
 }
 
 }  // namespace restride::distributed

@@ -389,10 +389,10 @@ Plan plan(std::span<const Transfer> transfers, Comm& comm, const ExchangeOptions
       p->fused = std::make_unique<Fused>(comm, options);
       p->plans = PlanStore(p->fused->plan_options());
     }
-    if (p->method == Method::kDirect && !comm.shares_memory())
+    if (p->method == Method::kDirect && !on_gpus && !comm.shares_memory())
       throw ArgumentError(
           fmt::format("ranks of {} do not read each other's memory; use Method::kMessages", comm.engine()));
-    if (p->method != Method::kAuto && !comm.offers(p->method))
+    if (p->method != Method::kAuto && !on_gpus && !comm.offers(p->method))
       throw ArgumentError(fmt::format("{} has no method {}; use Method::kMessages", comm.engine(), name(p->method)));
     p->make_local(transfers);
     if (p->method == Method::kAuto) p->method = preferred(p->exchanges, comm);

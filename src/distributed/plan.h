@@ -57,7 +57,7 @@ struct Plan::Impl {
   bool in_flight = false;
   std::vector<void*> dst;
   std::vector<const void*> src;
-  std::vector<const void*> everyones;  ///< kDirect: a rank's sources, with `fused` its targets, one behind the other
+  std::vector<const void*> everyones;  ///< kDirect of the host: a rank's sources, one behind the other
   void* stream = nullptr;
   std::unique_ptr<Posted> posted;
 
@@ -99,6 +99,7 @@ struct Plan::Impl {
   void run_kept() const;
   void pull();
   void push();
+  std::vector<Fused::Target> targets() const;
 };
 
 }  // namespace restride::distributed

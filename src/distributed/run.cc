@@ -66,7 +66,7 @@ void Plan::Impl::agree_on_run() {
   std::exception_ptr failed;
   try {
     check_pointers();
-    if (fused) fused->enter(stream);
+    if (fused) fused->enter(stream, targets(), deadline());
   } catch (const Error&) {
     failed = std::current_exception();
   }
@@ -79,10 +79,11 @@ void Plan::Impl::agree_on_run() {
   f.sequence = static_cast<std::uint32_t>(sequence);
   f.run = static_cast<std::uint32_t>(runs);
   agree(comm, f, failed, "run", deadline());
+  if (fused) return fused->tell_addresses(deadline());
   if (method == Method::kDirect) {
     everyones.resize(exchanges.size() * static_cast<std::size_t>(comm.size()));
-    comm.allgather(fused ? static_cast<const void*>(dst.data()) : src.data(), everyones.data(),
-                   static_cast<std::int64_t>(src.size() * sizeof(void*)), "run", deadline());
+    comm.allgather(src.data(), everyones.data(), static_cast<std::int64_t>(src.size() * sizeof(void*)), "run",
+                   deadline());
   }
 }
 
@@ -98,6 +99,16 @@ void Plan::Impl::pull() {
                 moved(static_cast<const std::byte*>(everyones[at(from_peer.peer, s.tensor)]), s.src_offset));
 }
 
+std::vector<Fused::Target> Plan::Impl::targets() const {
+  std::vector<Fused::Target> out;
+  for (std::size_t t = 0; t < dst.size(); ++t) {
+    Fused::Target& target = out.emplace_back(Fused::Target{dst[t], nullptr});
+    for (const Layout& l : local[t].dst)
+      if (l.elements() > 0) target.element = moved(static_cast<const void*>(dst[t]), l.offset_bytes);
+  }
+  return out;
+}
+
 void Plan::Impl::push() {
   std::exception_ptr failed;
   try {
@@ -106,7 +117,7 @@ void Plan::Impl::push() {
     for (const PeerCopies& to_peer : direct) {
       fused->wait_until_ready(to_peer.peer);
       for (const CopyStep& s : to_peer.steps) {
-        auto* theirs = static_cast<std::byte*>(const_cast<void*>(everyones[at(to_peer.peer, s.tensor)]));
+        std::byte* theirs = fused->address(to_peer.peer, s.tensor);
         plans.enqueue(s.plan, moved(theirs, s.dst_offset), moved(from(s.tensor), s.src_offset), stream);
       }
     }

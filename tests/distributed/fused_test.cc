@@ -149,13 +149,13 @@ struct Alone final : Comm {
   void abort(const std::string&) override {}
 };
 
-TEST(Fused, NeedsRanksThatReachEachOthersMemory) {
+TEST(Fused, TakesAnyCommAndNoOtherMethod) {
   Alone comm;
-  EXPECT_THROW(plan(side("(2) as (*) over (1)"), side("(2) as (*) over (1)"), comm, on_model()), UnsupportedError);
-  Threads world(1);
   ExchangeOptions options = on_model();
+  Plan p = plan(side("(2) as (*) over (1)"), side("(2) as (*) over (1)"), comm, options);
+  EXPECT_NE(p.explain().find("engine     fused of 1 by alone"), std::string::npos) << p.explain();
   options.method = Method::kMessages;
-  EXPECT_THROW(plan(side("(2) as (*) over (1)"), side("(2) as (*) over (1)"), world.comm(0), options), ArgumentError);
+  EXPECT_THROW(plan(side("(2) as (*) over (1)"), side("(2) as (*) over (1)"), comm, options), ArgumentError);
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 // version.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include <restride/copy.hpp>
@@ -40,6 +43,32 @@ class StreamEvent {
  private:
   int device_;
   void* event_ = nullptr;
+};
+
+/// Whether all that was enqueued on `stream`, one of `device`, is done. Errors: DeviceError.
+bool is_finished(int device, void* stream);
+
+/// Memory of a GPU as other processes of the host find it: an allocation, and a place from its base.
+struct SharedMemory {
+  std::array<std::byte, 64> handle{};
+  std::int64_t offset = 0;  ///< of a pointer, in bytes
+};
+/// `inside` lies in the allocation, `pointer` need not. Errors: DeviceError.
+SharedMemory share_memory(int device, const void* inside, const void* pointer);
+
+/// An allocation of another process, mapped for kernels of `device`.
+class MappedMemory {
+ public:
+  /// Errors: DeviceError.
+  MappedMemory(int device, const SharedMemory& memory);
+  ~MappedMemory();
+  MappedMemory(const MappedMemory&) = delete;
+  MappedMemory& operator=(const MappedMemory&) = delete;
+  std::byte* base() const noexcept { return base_; }
+
+ private:
+  int device_;
+  std::byte* base_ = nullptr;
 };
 
 /// Throws DeviceError for what Plan::run returned, unless that is 0.

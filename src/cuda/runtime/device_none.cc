@@ -37,6 +37,10 @@ void destroy_event(void*) noexcept {}
 int record_event(int, void*, void*) noexcept { return kNoDeviceError; }
 int wait_for_event(int, void*, void*) noexcept { return kNoDeviceError; }
 int enable_peer_access(int, int) noexcept { return kNoDeviceError; }
+int is_finished(int, void*, bool*) noexcept { return kNoDeviceError; }
+int share_memory(int, const void*, void*, void**) noexcept { return kNoDeviceError; }
+int map_memory(int, const void*, void**) noexcept { return kNoDeviceError; }
+void unmap_memory(int, void*) noexcept {}
 int is_capturing(int, void*, bool*) noexcept { return kNoDeviceError; }
 
 }  // namespace cuda

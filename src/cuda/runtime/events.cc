@@ -2,6 +2,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstring>
+
 #include "src/cuda/runtime/scopes.h"
 
 namespace restride::cuda {
@@ -51,6 +53,42 @@ int enable_peer_access(int device, int peer) noexcept {
     const cudaError_t rc = cudaDeviceEnablePeerAccess(peer, 0);
     return rc == cudaErrorPeerAccessAlreadyEnabled ? cudaSuccess : rc;
   });
+}
+
+int is_finished(int device, void* stream, bool* finished) noexcept {
+  return on_device(device, [&] {
+    const cudaError_t rc = cudaStreamQuery(static_cast<cudaStream_t>(stream));
+    *finished = rc == cudaSuccess;
+    return rc == cudaErrorNotReady ? cudaSuccess : rc;
+  });
+}
+
+static_assert(sizeof(cudaIpcMemHandle_t) == kSharedHandleBytes);
+
+int share_memory(int device, const void* pointer, void* handle, void** base) noexcept {
+  return on_device(device, [&]() -> int {
+    CUdeviceptr start = 0;
+    CUpointer_attribute which = CU_POINTER_ATTRIBUTE_RANGE_START_ADDR;
+    void* data = &start;
+    if (driver().pointer_attributes == nullptr) return cudaErrorNoDevice;
+    if (const CUresult rc = driver().pointer_attributes(1, &which, &data, reinterpret_cast<CUdeviceptr>(pointer));
+        rc != CUDA_SUCCESS)
+      return static_cast<int>(rc);  // cudaError_t shares its values
+    *base = reinterpret_cast<void*>(start);
+    return cudaIpcGetMemHandle(static_cast<cudaIpcMemHandle_t*>(handle), *base);
+  });
+}
+
+int map_memory(int device, const void* handle, void** base) noexcept {
+  return on_device(device, [&] {
+    cudaIpcMemHandle_t theirs;
+    std::memcpy(&theirs, handle, sizeof theirs);
+    return cudaIpcOpenMemHandle(base, theirs, cudaIpcMemLazyEnablePeerAccess);
+  });
+}
+
+void unmap_memory(int device, void* base) noexcept {
+  (void)on_device(device, [&] { return cudaIpcCloseMemHandle(base); });
 }
 
 int is_capturing(int device, void* stream, bool* capturing) noexcept {

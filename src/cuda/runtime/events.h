@@ -1,7 +1,9 @@
-// Streams of several devices that wait for each other, and devices that reach each other's memory. No CUDA headers;
-// events.cc implements it, device_none.cc answers for a library built without CUDA. All return a cudaError_t and leave
-// the caller's device and last error as they were.
+// Streams of several devices that wait for each other, and devices and processes that reach each other's memory. No
+// CUDA headers; events.cc implements it, device_none.cc answers for a library built without CUDA. All return a
+// cudaError_t and leave the caller's device and last error as they were.
 #pragma once
+
+#include <cstddef>
 
 namespace restride::cuda {
 
@@ -15,6 +17,17 @@ int wait_for_event(int device, void* event, void* stream) noexcept;
 
 /// Lets kernels of `device` reach the memory of `peer`; not an error when they do already.
 int enable_peer_access(int device, int peer) noexcept;
+
+/// Whether all that was enqueued on a stream of `device` is done. Does not wait.
+int is_finished(int device, void* stream, bool* finished) noexcept;
+
+inline constexpr std::size_t kSharedHandleBytes = 64;
+
+/// A handle by which other processes of the host map the allocation that `pointer` lies in, and its base.
+int share_memory(int device, const void* pointer, void* handle, void** base) noexcept;
+/// Maps it for `device`; a handle may be mapped several times.
+int map_memory(int device, const void* handle, void** base) noexcept;
+void unmap_memory(int device, void* base) noexcept;
 
 /// Whether the stream is being captured into a graph.
 int is_capturing(int device, void* stream, bool* capturing) noexcept;
