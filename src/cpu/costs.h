@@ -43,8 +43,9 @@ struct CpuMachine {
   /// Without tile_near: the next tile is prefetched a line of each row in turn, also where rows are staged.
   bool tile_side_by_side = false;
   /// Columns of bytes and halves an even number of lines apart leave every other one a line late
-  /// (tile/late_lines-inl.h). Else two lines of a column leave in turn where a tile has them. (Zen 4, one thread, with
-  /// 128 rows of bytes: aligned bytes 0.43 -> 0.51 of a copy, odd ones 0.34 -> 0.42, aligned halves 0.52 -> 0.64.)
+  /// (tile/late_lines-inl.h). Else only where a tile does not have two lines of a column, which leave in turn. (Zen 4,
+  /// one thread, with 128 rows of bytes: aligned bytes 0.43 -> 0.51 of a copy, odd ones 0.34 -> 0.42, aligned halves
+  /// 0.52 -> 0.64.)
   bool tile_late = true;
 
   // Units.

@@ -199,6 +199,9 @@ TEST(PlanCpu, ReadsTilesInPlaceWhereAPrefetcherFollowsALineOfEachRow) {
   EXPECT_EQ(bytes.get(ParamId::kSource), 1);
   EXPECT_EQ(bytes.get(ParamId::kTileRows), 128) << "two lines of a column leave in turn";
   EXPECT_EQ(bytes.get(ParamId::kLate), 0);
+  const Candidate narrowed = decide("u8 (2048,2048)", "f32 (2048,2048):(1,2048)", "tile/units", kZen4Machine).chosen;
+  EXPECT_EQ(narrowed.get(ParamId::kTileRows), 64) << "what is converted is staged whole";
+  EXPECT_EQ(narrowed.get(ParamId::kLate), 1) << "a tile has one line of a column";
   const Candidate crowded = decide("u8 (4096,4096)", "u8 (4096,4096):(1,4096)", "tile/units", kZen4Machine).chosen;
   EXPECT_EQ(crowded.get(ParamId::kSource), 0) << "rows share sets of the first cache";
   EXPECT_EQ(crowded.get(ParamId::kSideBySide), 0);

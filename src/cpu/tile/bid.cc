@@ -153,10 +153,11 @@ Source source_of(const Canonical& c, const CpuMachine& m, Sink sink, bool spread
 
 /// True where columns lie an even number of lines apart, about: see late_lines-inl.h. Blocks of wider units, and those
 /// of narrower vectors, write a few lines of a column before the next column's.
-bool is_late(const Canonical& c, const TileSets& sets, const CpuMachine& m, Sink sink) {
+bool is_late(const Canonical& c, const TileSets& sets, const CpuMachine& m, Sink sink, std::int64_t tile_rows) {
   constexpr std::uint64_t kTwoLines = 128;
   constexpr std::uint64_t kNear = 32;
-  if (!m.tile_late || sink == Sink::kCaches || c.dst_unit > 2 || m.least_shuffled_unit > 2) return false;
+  if (sink == Sink::kCaches || c.dst_unit > 2 || m.least_shuffled_unit > 2) return false;
+  if (!m.tile_late && static_cast<std::uint64_t>(tile_rows * c.dst_unit) >= kTwoLines) return false;
   const auto apart = static_cast<std::uint64_t>(c.modes[sets.cols.modes[0]].dst_stride) % kTwoLines;
   return apart < kNear || apart > kTwoLines - kNear;
 }
@@ -252,7 +253,7 @@ void bid_units(const Canonical& c, const TileSets& sets, const CpuMachine& m, Bi
       (near || c.dst_unit >= m.tile_least_in_place_bytes) && rows_spread(c, sets, k->get(ParamId::kTileRows));
   k->params.push_back({ParamId::kSink, static_cast<std::int64_t>(sink)});
   k->params.push_back({ParamId::kSource, static_cast<std::int64_t>(source_of(c, m, sink, spread))});
-  k->params.push_back({ParamId::kLate, is_late(c, sets, m, sink) ? 1 : 0});
+  k->params.push_back({ParamId::kLate, is_late(c, sets, m, sink, k->get(ParamId::kTileRows)) ? 1 : 0});
   push_prefetch(c, sets, m, near, spread, k);
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
   const double unit = c.dst_unit;

@@ -29,8 +29,9 @@ struct Columns {
                                     ///< whole lines high
   std::int64_t first_row = 0;       ///< of the task
 
+  /// Once a band, so not inlined.
   template <class Place>
-  void open(const TileArgs& a, const Place& t, bool by_line) {
+  HWY_NOINLINE void open(const TileArgs& a, const Place& t, bool by_line) {
     std::int64_t offsets[kMaxBandCols];
     fill_offsets(a.col_set, Side::kDst, t.band_first_col, t.band_cols, offsets);
     first_row = t.first_row;
