@@ -26,8 +26,9 @@ TEST(Explain, ShowsTheCanonicalFormTheChoiceAndWhatLost) {
 }
 
 TEST(Explain, SaysHowMuchMemoryMovesForElementsThatLieApart) {
-  EXPECT_TRUE(holds(made("f32 (1000000,3)", "f32 (1000000,3):(16,1)").explain(),
-                    "traffic    reads 12000000 bytes in 1000001 lines (5.3 times the bytes), writes 12000000 bytes in\n"));
+  EXPECT_TRUE(
+      holds(made("f32 (1000000,3)", "f32 (1000000,3):(16,1)").explain(),
+            "traffic    reads 12000000 bytes in 1000001 lines (5.3 times the bytes), writes 12000000 bytes in\n"));
 }
 
 /// Why a family lost, on the machine that CpuMachine's defaults describe.

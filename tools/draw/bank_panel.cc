@@ -23,8 +23,8 @@ Drawing banks_drawing(const plan::Trace& t, const Instruction& i, const BankFigu
                           store ? "written" : "read", i.warp, one.cycles, one.least);
   Markup m;
   m.leaf("text", {{"class", "head"}, {"x", 0}, {"y", 14}},
-         fmt::format("shared memory, 32 banks of 4 bytes: what {} once {}",
-                     i.warp < 0 ? "the copy engine" : fmt::format("warp {}", i.warp), store ? "writes" : "reads"));
+         fmt::format("shared memory, 32 banks of 4 bytes: one {} of {}", store ? "write" : "read",
+                     i.warp < 0 ? "the copy engine" : fmt::format("warp {}", i.warp)));
   m.open("text", {{"class", "note"}, {"x", 0}, {"y", 31}});
   m.text(fmt::format("{} cycle{}, {} without conflicts. All of the {}: ", one.cycles, one.cycles == 1 ? "" : "s",
                      one.least, t.piece_is));

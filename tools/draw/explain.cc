@@ -140,8 +140,9 @@ std::string way_words(const plan::Candidate& k, const plan::Trace& t, const Figu
   const auto part = [](std::int64_t used, std::int64_t all) {
     return 100.0 * static_cast<double>(used) / static_cast<double>(std::max<std::int64_t>(all, 1));
   };
-  out = fmt::format("This copy is cut into {} {}{}; drawn is number {}, of {} units. ", t.pieces, t.piece_is,
-                    t.piece_is.ends_with('s') || t.pieces == 1 ? "" : "s", t.piece, t.units_of_piece);
+  out = fmt::format("This copy is cut into {} {}{}. Number {} is drawn; it has {}. ", t.pieces, t.piece_is,
+                    t.piece_is.ends_with('s') || t.pieces == 1 ? "" : "s", t.piece,
+                    layout::counted(static_cast<std::size_t>(t.units_of_piece), "unit"));
   if (grain.gpu) {
     out += fmt::format("{} threads move it. ", t.threads);
     if (f.first_load.warp >= 0)
@@ -153,14 +154,15 @@ std::string way_words(const plan::Candidate& k, const plan::Trace& t, const Figu
                        f.first_store_is.sectors);
     if (f.taken.least > 0)
       out += f.taken.cycles == f.taken.least
-                 ? "In between, lanes that read shared memory together always want different banks, or the same word: "
-                   "no read waits. "
+                 ? "In between, lanes that read shared memory together want different banks or the same word, so no "
+                   "read waits. "
                  : fmt::format(
                        "In between, reads of shared memory take {:.2f} times the cycles that they would take without "
                        "bank conflicts. ",
                        static_cast<double>(f.taken.cycles) / static_cast<double>(f.taken.least));
     else if (f.stage_bytes == 0)
-      out += "Nothing is staged: what a thread loads it stores. ";
+      out += "Nothing is staged: a thread stores what it loaded. ";
+    out += t.stage_is;
   } else {
     out += f.stage_bytes > 0
                ? fmt::format("It is put together by way of {} bytes that stay in the caches. ", f.stage_bytes)
@@ -175,8 +177,8 @@ std::string way_words(const plan::Candidate& k, const plan::Trace& t, const Figu
     else if (k.get(plan::ParamId::kNear) == 1)
       out += "What comes next of src is prefetched into the first cache, a few KiB ahead (near=1). ";
   }
-  out += fmt::format("Of the memory that is touched {:.0f} % are used on src's side and {:.0f} % on dst's.",
-                     part(f.src.used, f.src.sectors * grain.sector_bytes),
+  out += fmt::format("Of the {}s that the piece touches it uses {:.0f} % of the bytes in src and {:.0f} % in dst.",
+                     grain.gpu ? "sector" : "line", part(f.src.used, f.src.sectors * grain.sector_bytes),
                      part(f.dst.used, f.dst.sectors * grain.sector_bytes));
   return out;
 }
@@ -308,12 +310,13 @@ std::string page(const Explained& e, const nlohmann::ordered_json& json) {
   if (t.pieces > 0) {
     const Grain grain = grain_of(e.plan);
     const Figures f = figures_of(t, grain);
-    m.leaf("h2", {{"id", "way"}}, fmt::format("The way of {}", p.decision.chosen.kernel.text));
+    m.leaf("h2", {{"id", "way"}}, fmt::format("How {} moves it", p.decision.chosen.kernel.text));
     m.leaf("p", {{"id", "way-words"}}, way_words(p.decision.chosen, t, f, grain));
-    m.leaf("p", {{"class", "soft"}},
-           "All boxes follow from the functions that the kernel itself computes its addresses with; data pointers are "
-           "taken "
-           "to lie on whole lines. A stroke across a box marks bytes that are touched and not used.");
+    m.leaf(
+        "p", {{"class", "soft"}},
+        "The boxes are drawn by the functions from which the kernel takes its addresses, for data pointers that lie on "
+        "whole lines. A row begins at the byte beside it, counted from the data pointer or in the stage. A stroke "
+        "across a box marks bytes that are touched and not used.");
     for (std::size_t i = 1; i < all.size(); ++i) figure(m, all[i], "");
   }
   bids(m, p);

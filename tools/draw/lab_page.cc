@@ -120,8 +120,10 @@ void draw_rung(Markup& m, const std::string& name) {
   m.text(fmt::format(" of 4-byte elements: a load of a warp touches {} sectors, a store {}{}", f.first_load_is.sectors,
                      f.first_store_is.sectors,
                      f.taken.least > 0
-                         ? fmt::format(", a read of shared memory takes {:.3g} cycles for one",
-                                       static_cast<double>(f.taken.cycles) / static_cast<double>(f.taken.least))
+                         ? f.taken.cycles == f.taken.least
+                               ? ", reads of shared memory meet no conflict"
+                               : fmt::format(", reads of shared memory take {:.3g} times as long by bank conflicts",
+                                             static_cast<double>(f.taken.cycles) / static_cast<double>(f.taken.least))
                          : ""));
   m.close();
   for (Drawing& d : parts) {

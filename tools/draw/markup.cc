@@ -52,7 +52,7 @@ namespace {
 
 /// Tags whose ends stand inside a line of text, where a line break would be a blank.
 bool is_inline(std::string_view tag) {
-  constexpr std::string_view kInline[] = {"a", "b", "code", "span", "tspan", "small"};
+  constexpr std::string_view kInline[] = {"a", "b", "code", "em", "span", "tspan", "small"};
   return std::find(std::begin(kInline), std::end(kInline), tag) != std::end(kInline);
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using io::trimmed;
 
-/// Code, bold and links inside a line.
+/// Code, bold, emphasis and links inside a line.
 void line_of(std::string_view text, Markup& m) {
   while (!text.empty()) {
     const std::size_t at = text.find_first_of("`*[");
@@ -29,6 +29,11 @@ void line_of(std::string_view text, Markup& m) {
       line_of(text.substr(2, end - 2), m);
       m.close();
       text.remove_prefix(end + 2);
+    } else if (text[0] == '*' && text.size() > 1 && std::isalpha(static_cast<unsigned char>(text[1])) != 0 &&
+               text.find('*', 1) != std::string_view::npos) {
+      const std::size_t end = text.find('*', 1);
+      m.leaf("em", {}, text.substr(1, end - 1));
+      text.remove_prefix(end + 1);
     } else if (text[0] == '[' && text.find("](") != std::string_view::npos &&
                text.find(')', text.find("](")) != std::string_view::npos) {
       const std::size_t end = text.find("](");

@@ -45,6 +45,14 @@ template <class RowOf, class StageByte>
 void store_lines(const Here& h, plan::Trace& t, RowOf row_of, StageByte stage_byte) {
   const int units = h.units, across = h.across, groups = h.a.tile_d / units;
   const int log = tile_store_log(groups, (h.a.d_extent - h.place.d + units - 1) / units);
+  t.stage_is =
+      "A word of 16 bytes has one of 8 places in its line of 128 bytes: its own, XORed with a number that changes "
+      "from line to line. So lanes that take a row of dst out of lines below each other find it in up to 8 different "
+      "places; without the XOR it would lie in the same banks of every line. ";
+  if (log == 4)
+    t.stage_is +=
+        "Here 16 lanes take one row of dst, so two of them share each place. That is on purpose: they write 256 bytes "
+        "of the row at once, and memory gains more by that than the second cycle costs. ";
   for (std::int32_t step = 0; step < groups * h.a.tile_s / across / t.threads; ++step)
     for (std::int32_t thread = 0; thread < t.threads; ++thread) {
       const TileStore at = tile_line_store(step, thread, t.threads, log, h.a.tile_s / across);
@@ -89,6 +97,10 @@ void load_rows(const Here& h, plan::Trace& t) {
 
 /// tile/unaligned: words of dst collected unit by unit; tile/registers: `across` rows of them at once, by 4 bytes.
 void store_collected(const Here& h, plan::Trace& t, int across) {
+  t.stage_is =
+      "Rows of src that fill one word of dst are an odd number of 16-byte words away from those of the next, so that "
+      "lanes that write one row of dst begin in different banks. Where rows of dst start differently in their sectors, "
+      "lanes of different rows may meet all the same. ";
   const int units = h.units, words = h.a.tile_d / units;
   const std::int64_t low = (h.src - h.a.halo * h.a.src_pitch) & 15;
   for (std::int32_t item = 0; item < words * h.a.tile_s / across; ++item) {

@@ -50,7 +50,7 @@ TEST(Story, TellsTheMarkdownOfTheLab) {
   std::string handed;
   int sections = 0;
   tell_story(
-      "# T\n\nA `b<c` **d** [e](f.md)\ng.\n\n- one\n  more\n- two\n\n## S\n\n```\nx < y\n```\n"
+      "# T\n\nA `b<c` **d** *i* 2 * 3 [e](f.md)\ng.\n\n- one\n  more\n- two\n\n## S\n\n```\nx < y\n```\n"
       "<!-- figures: kind a b -->\n| h | i |\n|---|---:|\n| 1 | 2 |\n<!-- /figures -->\n| h |\n|---|\n| 3 |\n",
       [&](Markup& to, std::string_view words) {
         handed = words;
@@ -60,7 +60,7 @@ TEST(Story, TellsTheMarkdownOfTheLab) {
       [&](Markup&) { ++sections; }, m);
   EXPECT_EQ(handed, "kind a b");
   EXPECT_EQ(sections, 2);
-  EXPECT_NE(m.str().find("<p>A <code>b&lt;c</code> <b>d</b> e g.</p>"), std::string::npos) << m.str();
+  EXPECT_NE(m.str().find("<p>A <code>b&lt;c</code> <b>d</b> <em>i</em> 2 * 3 e g.</p>"), std::string::npos) << m.str();
   EXPECT_NE(m.str().find("<li>one more</li>"), std::string::npos);
   EXPECT_NE(m.str().find("x &lt; y"), std::string::npos);
   EXPECT_EQ(m.str().find(">2<"), std::string::npos) << "the block's own lines";
