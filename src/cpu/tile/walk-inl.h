@@ -106,8 +106,9 @@ class TileWalk {
 /// The tiles of a TileWalk in turn, and the two that follow each.
 class TileQueue {
  public:
-  TileQueue(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin,
-            std::int64_t end) noexcept
+  /// Once a call, so not inlined.
+  HWY_NOINLINE TileQueue(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin,
+                         std::int64_t end) noexcept
       : walk_(a, dst, src, begin, end) {
     fill();
   }
