@@ -16,14 +16,16 @@ PyTypeObject* layout_type = nullptr;
 
 std::vector<std::int64_t> integers_of(PyObject* sequence, const char* what) {
   if (PyIndex_Check(sequence) != 0) return {integer_of(sequence, what)};
-  const Ref tuple(PySequence_Tuple(sequence));
+  const Ref tuple(PyUnicode_Check(sequence) != 0 ? nullptr : PySequence_Tuple(sequence));
   if (!tuple) {
     PyErr_Clear();
     raise(PyExc_TypeError, std::string(what) + " is a " + type_name(sequence) + "; give a tuple of ints");
   }
   std::vector<std::int64_t> out;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(tuple.get()); ++i)
-    out.push_back(integer_of(PyTuple_GetItem(tuple.get(), i), what));
+  for (Py_ssize_t i = 0; i < PyTuple_Size(tuple.get()); ++i) {
+    const std::string element = std::string(what) + "[" + std::to_string(i) + "]";
+    out.push_back(integer_of(PyTuple_GetItem(tuple.get(), i), element.c_str()));
+  }
   return out;
 }
 

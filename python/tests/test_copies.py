@@ -74,6 +74,10 @@ def test_permute_copy():
         restride.permute_copy(X, (0, 1))
     with pytest.raises(ValueError, match="twice"):
         restride.permute_copy(X, (0, 1, 1))
+    with pytest.raises(TypeError, match="axes is a str; give a tuple of ints"):
+        restride.permute_copy(X, "201")
+    with pytest.raises(TypeError, match=r"axes\[1\] is a float; give an int"):
+        restride.permute_copy(X, (2, 0.5, 1))
 
 
 @pytest.mark.parametrize("axes", [0, -1, (0, 2), ()])
