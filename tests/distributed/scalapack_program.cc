@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -40,11 +41,11 @@ Matrix matrix(test::Rng& rng, int m, int n, int ranks, int rank) {
   Matrix out;
   Cblacs_get(-1, 0, &out.context);
   Cblacs_gridinit(&out.context, by_rows ? "R" : "C", rows, columns);
-  const auto text = [](int x) { return std::to_string(x); };
-  out.distribution =
-      parse_distribution("(" + text(m) + "," + text(n) + ") as (cyclic:" + text(mb) + "[0]@" + text(first_row) +
-                         ",cyclic:" + text(nb) + "[1]@" + text(first_column) + ") over (" + text(rows) + "," +
-                         text(columns) + ")" + (by_rows ? "" : ":(1," + text(rows) + ")") + " order (1,0)");
+  std::ostringstream text;
+  text << '(' << m << ',' << n << ") as (cyclic:" << mb << "[0]@" << first_row << ",cyclic:" << nb << "[1]@"
+       << first_column << ") over (" << rows << ',' << columns << ')';
+  if (!by_rows) text << ":(1," << rows << ')';
+  out.distribution = parse_distribution(text.str() + " order (1,0)");
   const std::vector<Layout> dense = local_layouts(out.distribution, rank, DType::kF64);
   const std::int64_t local_rows = dense.empty() ? 0 : dense[0].modes[0].extent;
   std::int64_t elements = 0;
