@@ -247,7 +247,8 @@ void trace_unaligned_chains(const UnalignedChainArgs& c, plan::Trace& t) {
   std::vector<std::int64_t> starts;
   for (std::int32_t row = 0; row < unaligned_rows(c); ++row) {
     const UnalignedRow at = unaligned_row(c, window, h.place, row);
-    starts.push_back(at.inside ? base_of(at.line) + at.row * c.row_bytes + at.behind * unit : -kLineBytes * kLineBytes);
+    // Rows outside are read where the stage begins, as the kernel does, and stored nowhere.
+    starts.push_back(at.inside ? base_of(at.line) + at.row * c.row_bytes + at.behind * unit : 0);
   }
   if (unit == 1) transpose_patches(c, h.place, window, starts, t);
   const auto place_of = [&](std::int32_t s, std::int64_t ahead) {
