@@ -4,8 +4,10 @@ row by row.
 
 Usage: scripts/bench_targets.py RESULT.json [RESULT.json ...] [--worst N]
 
-Several files of runs are read as one result; of a case that appears twice the last one counts. Exit code 1
-when a row falls short, a case failed or a GPU's test did, 2 when a file cannot be read.
+Several files of runs are read as one result; of a case that appears twice under the same conditions the last one
+counts. Conditions are what a run was told about memory and load (`--fresh`, `--load`, `--huge-pages`); fresh memory and
+load have rows of their own, the ordinary ones hold for small and for huge pages. Exit code 1 when a row falls short, a
+case failed or a GPU's test did, 2 when a file cannot be read.
 """
 
 import argparse
@@ -17,6 +19,7 @@ import sys
 
 import result_file
 
+CONDITIONS = ("fresh", "fresh_destination", "load", "huge_pages")  # of a run's options; the others choose cases
 TARGETS = pathlib.Path(__file__).resolve().parent.parent / "bench" / "targets.json"
 
 
@@ -28,8 +31,10 @@ def load(paths):
         if "sanitizers" in result:
             gpu_tests.append(result)
             continue
-        for case in result_file.cases(result_file.load(path)):
-            cases[case["device"], case["threads"], case["name"]] = case
+        for run in result_file.load(path)["runs"]:
+            under = {key: run["options"][key] for key in CONDITIONS if run.get("options", {}).get(key)}
+            for case in result_file.cases({"runs": [run]}):
+                cases[case["device"], case["threads"], str(under), case["name"]] = case | {"under": under}
     return list(cases.values()), gpu_tests
 
 
@@ -65,17 +70,18 @@ def check_ratio(row, cases, worst_count):
 
 
 def check_fixed(row, cases):
-    """One row about a fixed cost in nanoseconds."""
-    values = [(c[row["field"]] - c.get(row["minus"], 0) if "minus" in row else c[row["field"]], c["name"])
+    """One row about a time in nanoseconds, or about how often it contains another."""
+    values = [(c[row["field"]] / c[row["over"]] if "over" in row else c[row["field"]] - c.get(row.get("minus"), 0), c["name"])
               for c in selected(row, cases) if c.get(row["field"])]
     if not values:
         return "none", "not measured"
     value, name = max(values)
-    return "pass" if value <= row["at_most"] else "short", f"{value:.0f} ns (wanted {row['at_most']}), {name}"
+    shown = f"{value:.2f}" if "over" in row else f"{value:.0f} ns"
+    return "pass" if value <= row["at_most"] else "short", f"{shown} (wanted {row['at_most']}), {name}"
 
 
 def check_peers(row, cases, worst_count):
-    """Every case against the best peer that was measured beside it."""
+    """Every case against the best peer that was measured beside it: `lost_at_most` cases may be lost, by `lost_by`."""
     lost = []
     compared = 0
     for case in selected(row, cases):
@@ -90,7 +96,13 @@ def check_peers(row, cases, worst_count):
     text = f"{compared - len(lost)} of {compared} cases"
     if lost:
         text += "; lost: " + ", ".join(words for _, words in sorted(lost)[:worst_count])
-    return "short" if lost else "pass", text
+    short = len(lost) > row.get("lost_at_most", 0) or any(share < 1 - row.get("lost_by", 0) for share, _ in lost)
+    return "short" if short else "pass", text
+
+
+def title(device, threads, under):
+    words = [device, f"{threads} thread{'s' if threads != 1 else ''}"]
+    return ", ".join(words + [key.replace("_", " ") + ("" if value is True else f" {value}") for key, value in under.items()])
 
 
 def report(cases, targets, worst_count):
@@ -98,14 +110,25 @@ def report(cases, targets, worst_count):
     short = 0
     for device, wanted in targets["devices"].items():
         on_device = [c for c in cases if c["device"] == device]
-        large = [c for c in on_device if c.get("useful_bytes", c["bytes"]) / 2 >= wanted["min_side_mib"] * 2**20]
-        for threads in sorted({c["threads"] for c in on_device}):
-            here = [c for c in on_device if c["threads"] == threads]
-            rows = [(r["row"], check_ratio(r, [c for c in large if c["threads"] == threads], worst_count))
-                    for r in wanted["threads"].get(str(threads), [])]
-            rows += [(r["row"], check_fixed(r, here)) for r in wanted.get("fixed", [])]
-            rows += [(r["row"], check_peers(r, here, worst_count)) for r in wanted.get("peers", [])]
-            print(f"{device}, {threads} thread{'s' if threads != 1 else ''}")
+        groups = []
+        for case in sorted(on_device, key=lambda c: (c["threads"], len(c["under"]), str(c["under"]))):
+            if (case["threads"], case["under"]) not in groups:
+                groups.append((case["threads"], case["under"]))
+        for threads, under in groups:
+            here = [c for c in on_device if (c["threads"], c["under"]) == (threads, under)]
+            large = [c for c in here if c.get("useful_bytes", c["bytes"]) / 2 >= wanted["min_side_mib"] * 2**20]
+            special = [rows for rows in wanted.get("under", []) if rows["condition"] in under]
+            ratios = [(r, here) for rows in special for r in rows.get("ratios", [])]
+            fixed = [r for rows in special for r in rows.get("fixed", [])]
+            peers = []
+            if not special:
+                ratios = [(r, large) for r in wanted["threads"].get(str(threads), [])]
+                ratios += [(r, here) for r in wanted.get("any_size", [])]
+                fixed, peers = wanted.get("fixed", []), wanted.get("peers", [])
+            rows = [(r["row"], check_ratio(r, of, worst_count)) for r, of in ratios]
+            rows += [(r["row"], check_fixed(r, here)) for r in fixed]
+            rows += [(r["row"], check_peers(r, here, worst_count)) for r in peers]
+            print(title(device, threads, under))
             for name, (verdict, text) in rows:
                 short += verdict == "short"
                 print(f"  {verdict:<5} {name:<44} {text}")
