@@ -7,6 +7,9 @@ install(TARGETS restride restride_distributed EXPORT restride_targets)
 foreach(name IN LISTS RESTRIDE_MPIS)
   install(TARGETS restride_mpi_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/restride)
 endforeach()
+if(RESTRIDE_HAS_NCCL AND RESTRIDE_HAS_CUDA)  # without CUDA it serves tests alone
+  install(TARGETS restride_nccl LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/restride)
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/restride DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT restride_targets FILE restrideTargets.cmake NAMESPACE restride:: DESTINATION ${restride_config_dir})
 

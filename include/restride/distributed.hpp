@@ -241,6 +241,8 @@ class Prepared {
   virtual std::unique_ptr<Posted> start(void* to, const void* from, std::string_view what) = 0;
 };
 
+class GpuLink;
+
 /// The ranks of an exchange, as one of them sees them: the interface of an engine. `Threads` and `mpi` make some; a
 /// program may bring its own. Used by one thread at a time.
 class Comm {
@@ -279,6 +281,8 @@ class Comm {
     static_cast<void>(sends), static_cast<void>(receives);
     throw UnsupportedError("this engine has no alltoallw; use Method::kMessages");
   }
+  /// Of engines that move memory of GPUs themselves, as NCCL; for those of this library.
+  virtual GpuLink* gpu_link() noexcept { return nullptr; }
   /// Makes every call of every rank fail from now on, with this reason. For a rank that cannot go on.
   virtual void abort(const std::string& reason) = 0;
   /// A number that counts the collective plans made with this communicator.
@@ -317,6 +321,18 @@ class Threads {
 /// Example: examples/exchange_mpi.cc
 std::unique_ptr<Comm> mpi(const void* mpi_comm, std::chrono::milliseconds deadline = std::chrono::minutes(10));
 
+/// Ranks of NCCL: a communicator of the caller's, `nccl_comm` an ncclComm_t, which lives as long as the result. It is
+/// split into two of ours, so that no message of ours meets one of the caller's; both have the caller's ranks and GPUs.
+/// All exchanges are of memory of GPUs. Collective over it, one thread a rank. The process has loaded NCCL 2.18 or
+/// newer; a module of ours (librestride_nccl.so) is found as those for MPI are. NCCL must not run the caller's groups
+/// beside ours in another order on another rank: order both by streams.
+/// A rank that stops is noticed when a deadline passes: our communicators are then aborted, which ends what streams
+/// wait for, and the result is unusable; the caller's own communicator stays as it was.
+/// Errors: UnsupportedError (no NCCL in the process, no module for it, built without CUDA), ArgumentError, DeviceError,
+/// DeadlineError.
+/// Example: examples/exchange_nccl.cc
+std::unique_ptr<Comm> nccl(void* nccl_comm, std::chrono::milliseconds deadline = std::chrono::minutes(10));
+
 /// How to plan and run an exchange; the default is right for most. Equal on all ranks, but for `threads` and
 /// `cuda_device`.
 struct ExchangeOptions {
@@ -333,8 +349,8 @@ struct ExchangeOptions {
   /// one is packed and one unpacked while one of each is on its way. Ranks then wait for several plans in one order.
   std::int64_t most_workspace_bytes = 0;
   int threads = 1;  ///< for the copies of one rank; 0: as restride::Options::threads says
-  /// Where all ranks' memory lies: kCuda on GPUs of one host, with kDirect; else in memory of the host. Each rank's
-  /// kernels store straight into the others' memory.
+  /// Where all ranks' memory lies: on GPUs with kCuda, and with a Comm of NCCL always; else in memory of the host. On
+  /// GPUs of one host kDirect's kernels store straight into the others' memory. NCCL has kMessages, too.
   DeviceKind device = DeviceKind::kAuto;
   /// kCuda: this rank's GPU. Ranks may share one, or have GPUs that reach each other. With kModelDevice a plan is made
   /// without a GPU, to be explained; it runs nothing.
@@ -351,6 +367,11 @@ struct Side {
 
 struct Transfer {
   Side src, dst;
+};
+
+enum class RunStatus : std::uint8_t {
+  kIdle,     ///< nothing is on its way, or has not come to its turn on the stream
+  kRunning,  ///< the stream is in the run
 };
 
 /// One rank's part of an exchange of one tensor or several, made once by all ranks together.
@@ -385,6 +406,10 @@ class Plan {
   void start(void* dst, const void* src, void* stream = nullptr);
   void start_all(std::span<void* const> dst, std::span<const void* const> src, void* stream = nullptr);
   void wait();
+
+  /// How the last run of a plan for NCCL goes on, or a replay of a graph that has captured one. Does not wait. Errors:
+  /// DeadlineError once it was broken off, because it was not done before the deadline or NCCL has reported an error.
+  RunStatus status() const;
 
   Method method() const noexcept;
   /// Bytes of the buffers for packed messages: 0 with kDirect and kAlltoallw, and where messages are runs of the

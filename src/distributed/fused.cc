@@ -69,14 +69,48 @@ int checked_device(const ExchangeOptions& options) {
 
 }  // namespace
 
-Fused::Fused(Comm& comm, const ExchangeOptions& options) : comm_(comm), device_(checked_device(options)) {
-  if (device_ >= 0) mine_ = std::make_shared<Events>(device_);
+Fused::Fused(Comm& comm, const ExchangeOptions& options, GpuLink* link)
+    : comm_(comm),
+      link_(link),
+      device_(link != nullptr ? link->device().number() : checked_device(options)),
+      most_(options.deadline) {
+  if (link_ == nullptr && device_ >= 0) mine_ = std::make_shared<Events>(device_);
+}
+
+Fused::~Fused() {
+  if (word_ != nullptr) {
+    link_->forget(word_);
+    link_->device().free_shared(reinterpret_cast<std::byte*>(word_));
+  }
+  if (notes_ != nullptr) link_->device().free(notes_);
+}
+
+std::string Fused::why_not_into(int rank) const {
+  const Greeting& theirs = greetings_[static_cast<std::size_t>(rank)];
+  if (theirs.host != greeting_.host) return fmt::format("rank {} is on another host", rank);
+  const std::string why = link_->device().why_not_into(theirs.gpu);
+  return why.empty() ? "" : fmt::format("the GPU of rank {} {}", rank, why);
+}
+
+/// One byte from each to each, as one group on the stream.
+void Fused::tell(const std::vector<int>& to, const std::vector<int>& from, Deadline deadline) {
+  std::vector<Message> sends, receives;
+  for (int rank : to) sends.push_back({rank, notes_, 1});
+  for (std::size_t i = 0; i < from.size(); ++i) receives.push_back({from[i], notes_ + 1 + i, 1});
+  if (!sends.empty() || !receives.empty()) link_->exchange(sends, receives, stream_, deadline);
+}
+
+void Fused::open(Deadline deadline) {
+  if (link_ == nullptr) return;
+  link_->device().set_word(word_, GpuLink::kBegun, stream_);
+  tell(writers_, targets_, deadline);
 }
 
 restride::Options Fused::plan_options() const { return on_gpu(device_); }
 
 void Fused::greet(Deadline deadline) {
-  greeting_ = {device_, mine_ != nullptr ? Registry::of_process().add(mine_) : 0, this_host(), getpid()};
+  greeting_ = {device_, mine_ != nullptr ? Registry::of_process().add(mine_) : 0, this_host(), getpid(),
+               link_ != nullptr ? link_->device().identity() : 0};
   greetings_.resize(static_cast<std::size_t>(comm_.size()));
   comm_.allgather(&greeting_, greetings_.data(), sizeof greeting_, "plan", deadline);
 }
@@ -88,13 +122,14 @@ void Fused::connect(std::vector<int> targets, std::vector<int> writers) {
   for (const std::vector<int>* some : {&targets_, &writers_})
     for (int rank : *some) {
       const Greeting& theirs = greetings_[static_cast<std::size_t>(rank)];
-      if ((theirs.device < 0) != (device_ < 0))
+      if (link_ == nullptr && (theirs.device < 0) != (device_ < 0))
         throw DeviceError(fmt::format("rank {} plans for a model of a GPU, rank {} for a GPU; plan for one kind",
                                       device_ < 0 ? comm_.rank() : rank, device_ < 0 ? rank : comm_.rank()));
-      if (device_ < 0) continue;
+      if (is_model()) continue;
       if (theirs.host != greeting_.host)
         throw UnsupportedError(fmt::format(
             "rank {} is on another host, whose GPUs are not reached; bring the memory to the hosts first", rank));
+      if (link_ != nullptr) continue;
       if (!is_thread(rank)) {
         blocks_ = true;
         continue;
@@ -104,9 +139,15 @@ void Fused::connect(std::vector<int> targets, std::vector<int> writers) {
       if (events == nullptr)
         throw InternalError(fmt::format("rank {} has no events for this one; report it, please", rank));
     }
+  if (link_ != nullptr) {
+    Device& device = link_->device();
+    notes_ = device.allocate(static_cast<std::int64_t>(1 + targets_.size() + writers_.size()));
+    word_ = reinterpret_cast<std::uint32_t*>(device.allocate_shared(sizeof *word_));
+    link_->watch(word_, most_);
+  }
   if (device_ < 0) return;
   for (int rank : targets_)  // of another process: when its memory is mapped
-    if (is_thread(rank))
+    if (is_thread(rank) && !is_host())
       detail::enable_peer_access(device_, static_cast<int>(greetings_[static_cast<std::size_t>(rank)].device));
 }
 
@@ -122,9 +163,10 @@ void Fused::wait_for_stream(Deadline deadline) const {
 }
 
 void Fused::enter(void* stream, std::span<const Target> dst, Deadline deadline) {
-  if (device_ < 0)
+  if (is_model())
     throw DeviceError("the plan is for a model of a GPU, which runs nothing; plan with the number of one");
-  detail::require_stream_of(device_, stream);
+  if (link_ == nullptr || (!is_host() && !link_->device().is_capturing(stream)))
+    detail::require_stream_of(device_, stream);
   stream_ = stream;
   addresses_.assign(dst.size(), {});
   const bool shares = std::any_of(writers_.begin(), writers_.end(), [this](int rank) { return !is_thread(rank); });
@@ -133,6 +175,7 @@ void Fused::enter(void* stream, std::span<const Target> dst, Deadline deadline) 
     if (shares && dst[t].element != nullptr)
       addresses_[t].shared = detail::share_memory(device_, dst[t].element, dst[t].data);
   }
+  if (link_ != nullptr) return;
   mine_->ready.record(stream);
   if (blocks_) wait_for_stream(deadline);
 }
@@ -152,12 +195,17 @@ std::byte* Fused::address(int peer, int tensor) {
 }
 
 void Fused::wait_until_ready(int peer) {
-  if (is_thread(peer)) theirs_[static_cast<std::size_t>(peer)]->ready.make_wait(device_, stream_);
+  if (link_ == nullptr && is_thread(peer)) theirs_[static_cast<std::size_t>(peer)]->ready.make_wait(device_, stream_);
 }
 
-void Fused::leave(std::exception_ptr failed) {
+void Fused::leave(std::exception_ptr failed, Deadline deadline) {
   failed_ = std::move(failed);
   try {
+    if (link_ != nullptr) {
+      if (failed_) return;
+      tell(targets_, writers_, deadline);
+      return link_->device().set_word(word_, GpuLink::kEnded, stream_);
+    }
     mine_->done.record(stream_);
   } catch (const Error&) {
     if (!failed_) failed_ = std::current_exception();
@@ -165,6 +213,10 @@ void Fused::leave(std::exception_ptr failed) {
 }
 
 void Fused::end(Deadline deadline) {
+  if (link_ != nullptr) {
+    if (failed_) std::rethrow_exception(std::exchange(failed_, nullptr));
+    return;
+  }
   try {
     if (blocks_ && !failed_) wait_for_stream(deadline);
   } catch (const Error&) {
@@ -186,7 +238,7 @@ void Fused::end(Deadline deadline) {
 }
 
 std::string Fused::in_words() const {
-  if (device_ < 0) return fmt::format("fused of {} by {}: planned for a model of a GPU", comm_.size(), comm_.engine());
+  if (is_model()) return fmt::format("fused of {} by {}: planned for a model of a GPU", comm_.size(), comm_.engine());
   std::int64_t others = 0, processes = 0;
   for (int rank : targets_) {
     const bool thread = is_thread(rank);
@@ -194,9 +246,10 @@ std::string Fused::in_words() const {
     others += thread && greetings_[static_cast<std::size_t>(rank)].device != device_ ? 1 : 0;
   }
   return fmt::format(
-      "fused of {} by {}: cuda:{} stores into the memory of {} other ranks, {} of them on other GPUs, {} in other "
+      "fused of {} by {}: {} stores into the memory of {} other ranks, {} of them on other GPUs, {} in other "
       "processes",
-      comm_.size(), comm_.engine(), device_, targets_.size(), others, processes);
+      comm_.size(), comm_.engine(), is_host() ? "the host" : fmt::format("cuda:{}", device_), targets_.size(), others,
+      processes);
 }
 
 }  // namespace restride::distributed

@@ -5,12 +5,19 @@
 // writes to, and copies -> record `done` -> the end of run -> its stream waits for the `done` of each rank that writes
 // to it. No stream is made to wait for an event before that is recorded, so none waits for ever when a rank fails.
 //
-// Of ranks in other processes of the host the memory is mapped by CUDA IPC. Their streams are not waited for by events,
-// which would have to outlive their process's use of them: a rank waits for its own stream before it agrees, and again
-// before the end of run. Mappings last as long as the plan.
+// With a link of the engine, NCCL's, streams wait for small messages instead of events, so a run is asynchronous also
+// between processes, and a graph captures it: `ready` goes from a rank to its writers before they copy, `done` from
+// the writers behind their copies, each a group on the rank's own stream.
+//
+// Without one, of ranks in other processes of the host the memory is mapped by CUDA IPC. Their streams are not waited
+// for by events, which would have to outlive their process's use of them: a rank waits for its own stream before it
+// agrees, and again before the end of run. Mappings last as long as the plan.
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <exception>
 #include <map>
 #include <memory>
@@ -22,12 +29,18 @@
 #include <restride/detail/ranks.hpp>
 #include <restride/distributed.hpp>
 
+#include "src/distributed/gpu_link.h"
+
 namespace restride::distributed {
 
 class Fused {
  public:
-  /// Errors: ArgumentError for another method, DeviceError where there is no such GPU.
-  Fused(Comm& comm, const ExchangeOptions& options);
+  /// `link`: of the engine, if it has one. Errors: ArgumentError for another method, DeviceError where there is no such
+  /// GPU.
+  Fused(Comm& comm, const ExchangeOptions& options, GpuLink* link = nullptr);
+  ~Fused();
+  Fused(const Fused&) = delete;
+  Fused& operator=(const Fused&) = delete;
 
   int device() const noexcept { return device_; }
   /// With `device` and no stream: for the plans.
@@ -35,6 +48,8 @@ class Fused {
 
   /// Tells the ranks of each other's GPUs and events. Collective.
   void greet(Deadline deadline);
+  /// With a link, after `greet`: why this rank should not store into the memory of a target. Empty: it should.
+  std::string why_not_into(int rank) const;
   /// This rank writes to `targets` and is written to by `writers`. The caller agrees on its success, and until then no
   /// rank ends its plan. Errors: DeviceError where the GPU does not reach another's; UnsupportedError.
   void connect(std::vector<int> targets, std::vector<int> writers);
@@ -48,28 +63,40 @@ class Fused {
   void enter(void* stream, std::span<const Target> dst, Deadline deadline);
   /// Behind it: tells the ranks of each other's dst. Collective.
   void tell_addresses(Deadline deadline);
+  /// With a link: tells the writers that this rank's memory may be written, by its stream.
+  void open(Deadline deadline);
   /// What is enqueued from now on waits until the memory of a rank may be written. Errors: DeviceError.
   void wait_until_ready(int peer);
   /// A peer's dst as this rank's kernels reach it. Errors: DeviceError.
   std::byte* address(int peer, int tensor);
   /// All is enqueued, or as much as there was until `failed`.
-  void leave(std::exception_ptr failed);
+  void leave(std::exception_ptr failed, Deadline deadline);
   /// Collective. What is enqueued behind it finds all that was to come. Errors: `failed`; AgreementError on the others.
   void end(Deadline deadline);
 
   std::string in_words() const;
+  /// With a link: whether the stream is in a run, or in a replay of one.
+  bool is_running() const noexcept { return word_ != nullptr && std::atomic_ref<std::uint32_t>(*word_).load() != 0; }
 
  private:
+  bool is_model() const noexcept { return link_ == nullptr && device_ < 0; }
+  bool is_host() const noexcept { return link_ != nullptr && link_->device().is_host(); }
+  void tell(const std::vector<int>& to, const std::vector<int>& from, Deadline deadline);
   struct Events;
   struct Registry;
 
   Comm& comm_;
+  GpuLink* link_;
   int device_;
+  std::byte* notes_ = nullptr;  ///< of a link: a place for each target and each writer
+  std::uint32_t* word_ = nullptr;
+  std::chrono::milliseconds most_;
   struct Greeting {
     std::int64_t device = 0;
     std::uint64_t events = 0;  ///< their number; 0: none
     std::uint64_t host = 0;
     std::int64_t process = 0;
+    std::uint64_t gpu = 0;  ///< with a link
   };
   struct Address {
     void* data = nullptr;

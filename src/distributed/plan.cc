@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "src/distributed/plan.h"
 
@@ -157,6 +158,21 @@ Method preferred(const std::vector<Exchange>& exchanges, const Comm& comm) {
   return comm.preferred(bytes, strided ? shortest_run(exchanges[0]) : 0);
 }
 
+/// For the plans of the copies.
+restride::Options link_options(GpuLink& link, const ExchangeOptions& options) {
+  restride::Options out;
+  const int device = link.device().number();
+  if (options.cuda_device != kCurrentDevice && options.cuda_device != device)
+    throw ArgumentError(
+        fmt::format("the plan is for cuda:{}, but the NCCL communicator has cuda:{} for this rank; "
+                    "leave ExchangeOptions::cuda_device at kCurrentDevice",
+                    options.cuda_device, device));
+  out.device = link.device().is_host() ? DeviceKind::kCpu : DeviceKind::kCuda;
+  out.threads = link.device().is_host() ? options.threads : 1;
+  if (!link.device().is_host()) out.cuda_device = device;
+  return out;
+}
+
 }  // namespace
 
 void agree(Comm& comm, Fingerprint mine, std::exception_ptr failed, std::string_view what, Deadline deadline) {
@@ -228,28 +244,105 @@ void Plan::Impl::connect() {
   fused->connect(std::move(targets), std::move(writers));
 }
 
-void Plan::Impl::make_messages() {
+/// Stores into peers' memory when every rank may and should; else messages. All ranks come to the same.
+void Plan::Impl::choose_on_gpus() {
+  constexpr std::int64_t kShortestRun = 32;  // bytes: a sector of a GPU's memory
+  std::string why;
+  for (const Exchange& x : exchanges)
+    for (const Pair& pair : x.sends(comm.rank())) {
+      if (pair.to == comm.rank() || !why.empty()) continue;
+      why = fused->why_not_into(pair.to);
+      if (why.empty() && pair.write_run < kShortestRun)
+        why = fmt::format("rank {} would store runs of {} bytes into rank {}", comm.rank(), pair.write_run, pair.to);
+    }
+  constexpr std::size_t kText = 200;
+  why.resize(kText);
+  std::string all(kText * static_cast<std::size_t>(comm.size()), ' ');
+  comm.allgather(why.data(), all.data(), kText, "plan", deadline());
+  method = Method::kDirect;
+  for (std::size_t at = 0; at < all.size() && method == Method::kDirect; at += kText) {
+    why_staged = all.c_str() + at;
+    if (!why_staged.empty()) method = Method::kMessages;
+  }
+  if (method == Method::kMessages) fused.reset();
+}
+
+void Plan::Impl::plan_on_gpus(std::span<const Transfer> transfers) {
+  if (fused) fused->greet(deadline());
+  if (method == Method::kAuto) choose_on_gpus();
+  std::exception_ptr failed;
+  std::vector<std::vector<std::vector<Layout>>> targets;
+  std::int64_t most_peers = 0;
+  if (fused) {
+    targets = everyones_layouts(&Transfer::dst, transfers, comm, deadline());
+  } else {
+    const std::int64_t mine = peers();
+    std::vector<std::int64_t> all(static_cast<std::size_t>(comm.size()));
+    comm.allgather(&mine, all.data(), sizeof mine, "plan", deadline());
+    most_peers = *std::max_element(all.begin(), all.end());
+  }
+  try {
+    if (fused) {
+      make_direct(targets);
+      connect();
+    } else {
+      make_staged(most_peers);
+    }
+  } catch (const std::exception&) {
+    failed = std::current_exception();
+  }
+  agree(comm, fingerprint, failed, "plan", deadline());
+}
+
+void Plan::Impl::require_room(std::int64_t bytes, const char* what) const {
+  for (const Exchange& x : exchanges)
+    if (const Element wire = x.wire_element(); bytes < wire.size_bytes)
+      throw ArgumentError(fmt::format("a workspace of {} bytes has no room for {} of {}; give it more",
+                                      options.most_workspace_bytes, what, to_string(wire)));
+}
+
+/// Ranks that this one sends to or receives from, whichever are more.
+std::int64_t Plan::Impl::peers() const {
+  std::set<int> to, from;
+  for (const Exchange& x : exchanges) {
+    for (const PairParts& pair : x.impl().sends(comm.rank())) to.insert(pair.peer);
+    for (const PairParts& pair : x.impl().receives(comm.rank())) from.insert(pair.peer);
+  }
+  return static_cast<std::int64_t>(std::max(to.size(), from.size()));
+}
+
+/// All ranks have as many rounds as the longest message takes, with a share of a chunk for each of `most_peers`.
+void Plan::Impl::make_staged(std::int64_t most_peers) {
+  const std::int64_t share = chunk_bytes() / std::max<std::int64_t>(1, most_peers);
+  const std::int64_t parcel = share / kParcelAlignment * kParcelAlignment;
+  require_room(parcel, "a parcel for every peer");
+  make_steps(parcel);
+  staged = std::make_unique<Staged>(*link, staged_schedule(sends, receives, parcel, plans), std::move(kept),
+                                    options.deadline);
+}
+
+/// All messages, of steps of at most `most_bytes`.
+void Plan::Impl::make_steps(std::int64_t most_bytes) {
   const auto of = [](std::vector<PeerSteps>& all, int peer) -> PeerSteps& {
     for (PeerSteps& p : all)
       if (p.peer == peer) return p;
     all.emplace_back().peer = peer;
     return all.back();
   };
-  const bool bounded = method == Method::kMessages && options.most_workspace_bytes > 0;
+  const auto stays = [&](const PairParts& pair) {
+    return pair.peer == comm.rank() && (link == nullptr || !link->sends_to_itself());
+  };
   for (std::size_t t = 0; t < exchanges.size(); ++t) {
     const Exchange::Impl& x = exchanges[t].impl();
-    if (bounded && parcel_bytes() < x.wire.size_bytes)
-      throw ArgumentError(fmt::format("a workspace of {} bytes has no room for four elements of {}; give it more",
-                                      options.most_workspace_bytes, to_string(x.wire)));
-    StepMaker make(x, static_cast<int>(t), plans, bounded ? parcel_bytes() : std::numeric_limits<std::int64_t>::max());
+    StepMaker make(x, static_cast<int>(t), plans, most_bytes);
     for (const PairParts& pair : x.sends(comm.rank())) {
-      if (pair.peer == comm.rank())
+      if (stays(pair))
         make.straight(pair, local[t].src, local[t].dst, kept);
       else
         make.pack(pair, local[t].src, of(sends, pair.peer));
     }
     for (const PairParts& pair : x.receives(comm.rank()))
-      if (pair.peer != comm.rank()) make.unpack(pair, local[t].dst, of(receives, pair.peer));
+      if (!stays(pair)) make.unpack(pair, local[t].dst, of(receives, pair.peer));
   }
   // Each rank begins with another peer, so that not all send to one at once.
   std::sort(sends.begin(), sends.end(),
@@ -258,6 +351,12 @@ void Plan::Impl::make_messages() {
             [&](const PeerSteps& a, const PeerSteps& b) { return steps_from(a.peer) < steps_from(b.peer); });
   for (const PeerSteps& p : sends) sent_bytes += p.bytes;
   for (const PeerSteps& p : receives) received_bytes += p.bytes;
+}
+
+void Plan::Impl::make_messages() {
+  const bool bounded = method == Method::kMessages && options.most_workspace_bytes > 0;
+  if (bounded) require_room(parcel_bytes(), "four elements");
+  make_steps(bounded ? parcel_bytes() : std::numeric_limits<std::int64_t>::max());
   if (method == Method::kAlltoallw) return prepare_alltoallw();
   if (method == Method::kAlltoallv)  // one base a side: the workspace, unless all are runs of one tensor's memory
     for (std::vector<PeerSteps>* side : {&sends, &receives})
@@ -349,7 +448,9 @@ void Plan::Impl::check_pairs() {
 }
 
 Method Plan::method() const noexcept { return impl_->method; }
-std::int64_t Plan::workspace_bytes() const noexcept { return static_cast<std::int64_t>(impl_->workspace.size()); }
+std::int64_t Plan::workspace_bytes() const noexcept {
+  return impl_->staged ? impl_->staged->workspace_bytes() : static_cast<std::int64_t>(impl_->workspace.size());
+}
 std::int64_t Plan::sent_bytes() const noexcept { return impl_->sent_bytes; }
 std::int64_t Plan::received_bytes() const noexcept { return impl_->received_bytes; }
 int Plan::tensors() const noexcept { return static_cast<int>(impl_->exchanges.size()); }
@@ -364,14 +465,19 @@ std::string Plan::explain() const {
   const Impl& p = *impl_;
   std::string out;
   for (const Exchange& x : p.exchanges) out += x.explain(p.comm.rank());
-  out += fmt::format(
-      "{:<11}{}\n", "engine",
-      p.fused ? p.fused->in_words() : fmt::format("{} of {} by {}", name(p.method), p.comm.size(), p.comm.engine()));
+  const auto engine = [&] {
+    if (p.fused) return p.fused->in_words();
+    if (p.staged)
+      return fmt::format("staged of {} by {}: {} rounds, because {}", p.comm.size(), p.comm.engine(),
+                         p.staged->schedule().rounds.size(), p.why_staged.empty() ? "it was asked for" : p.why_staged);
+    return fmt::format("{} of {} by {}", name(p.method), p.comm.size(), p.comm.engine());
+  };
+  out += fmt::format("{:<11}{}\n", "engine", engine());
   const auto in_place = [](const std::vector<PeerSteps>& all) {
     return std::count_if(all.begin(), all.end(), [](const PeerSteps& s) { return s.in_place >= 0; });
   };
   out += fmt::format("{:<11}rank {} sends {} bytes, gets {}, has {} bytes of workspace and {} copy plans", "here",
-                     p.comm.rank(), p.sent_bytes, p.received_bytes, p.workspace.size(), p.plans.size());
+                     p.comm.rank(), p.sent_bytes, p.received_bytes, workspace_bytes(), p.plans.size());
   if (p.method != Method::kDirect)
     out += fmt::format("; {} of {} messages leave and {} of {} arrive where they lie", in_place(p.sends),
                        p.sends.size(), in_place(p.receives), p.receives.size());
@@ -381,44 +487,39 @@ std::string Plan::explain() const {
 Plan plan(std::span<const Transfer> transfers, Comm& comm, const ExchangeOptions& options) {
   auto p = std::make_shared<Plan::Impl>(comm, options);
   p->sequence = comm.next_sequence();
-  const bool on_gpus = options.device == DeviceKind::kCuda;
-  p->method = options.method == Method::kAuto && on_gpus ? Method::kDirect : options.method;
+  if (options.device != DeviceKind::kCpu) p->link = comm.gpu_link();
+  const bool on_gpus = options.device == DeviceKind::kCuda || p->link != nullptr;
+  p->method = options.method;
+  if (p->method == Method::kAuto && on_gpus && p->link == nullptr) p->method = Method::kDirect;
   std::exception_ptr failed;
   try {
+    if (comm.gpu_link() != nullptr && p->link == nullptr)
+      throw ArgumentError("NCCL moves memory of GPUs; set ExchangeOptions::device to kCuda");
     if (on_gpus) {
-      p->fused = std::make_unique<Fused>(comm, options);
-      p->plans = PlanStore(p->fused->plan_options());
+      if (p->link != nullptr) p->plans = PlanStore(link_options(*p->link, options));
+      if (p->link == nullptr || options.method != Method::kMessages)
+        p->fused = std::make_unique<Fused>(comm, options, p->link);
+      if (p->link == nullptr) p->plans = PlanStore(p->fused->plan_options());
     }
     if (p->method == Method::kDirect && !on_gpus && !comm.shares_memory())
       throw ArgumentError(
           fmt::format("ranks of {} do not read each other's memory; use Method::kMessages", comm.engine()));
-    if (p->method != Method::kAuto && !on_gpus && !comm.offers(p->method))
+    if (p->method != Method::kAuto && (!on_gpus || p->link != nullptr) && !comm.offers(p->method))
       throw ArgumentError(fmt::format("{} has no method {}; use Method::kMessages", comm.engine(), name(p->method)));
     p->make_local(transfers);
-    if (p->method == Method::kAuto) p->method = preferred(p->exchanges, comm);
+    if (p->method == Method::kAuto && !on_gpus) p->method = preferred(p->exchanges, comm);
     p->fingerprint = fingerprint_of(transfers, options, p->method);
-    if (p->method != Method::kDirect) p->make_messages();
+    if (!on_gpus && p->method != Method::kDirect) p->make_messages();
   } catch (const std::exception&) {
     failed = std::current_exception();
   }
   p->fingerprint.version = hash_of(version());
   p->fingerprint.sequence = static_cast<std::uint32_t>(p->sequence);
-  const Deadline deadline = p->deadline();
-  agree(comm, p->fingerprint, failed, "plan", deadline);
+  agree(comm, p->fingerprint, failed, "plan", p->deadline());
+  if (on_gpus) p->plan_on_gpus(transfers);
   if (options.check_pairs && p->method != Method::kDirect) p->check_pairs();
   if (p->method == Method::kDirect && !on_gpus)
-    p->make_direct(everyones_layouts(&Transfer::src, transfers, comm, deadline));
-  if (on_gpus) {
-    const auto targets = everyones_layouts(&Transfer::dst, transfers, comm, deadline);
-    p->fused->greet(deadline);
-    try {
-      p->make_direct(targets);
-      p->connect();
-    } catch (const std::exception&) {
-      failed = std::current_exception();
-    }
-    agree(comm, p->fingerprint, failed, "plan", deadline);
-  }
+    p->make_direct(everyones_layouts(&Transfer::src, transfers, comm, p->deadline()));
   return Plan(std::move(p));
 }
 

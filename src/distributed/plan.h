@@ -12,6 +12,7 @@
 #include "src/distributed/agreement.h"
 #include "src/distributed/fused.h"
 #include "src/distributed/program.h"
+#include "src/distributed/staged.h"
 
 namespace restride::distributed {
 
@@ -23,7 +24,8 @@ struct Plan::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() {
-    if (in_flight) comm.abort(fmt::format("rank {} destroyed a plan between start and wait", comm.rank()));
+    if (in_flight && link == nullptr)
+      comm.abort(fmt::format("rank {} destroyed a plan between start and wait", comm.rank()));
   }
 
   /// What one rank has of a tensor's sides: layouts, and whether there is anything in them.
@@ -47,7 +49,10 @@ struct Plan::Impl {
   std::vector<CopyStep> kept;
   std::vector<PeerCopies> direct;          ///< kDirect: out of peers' memory; with `fused` into it
   std::unique_ptr<Fused> fused;            ///< of plans for GPUs
+  GpuLink* link = nullptr;                 ///< the engine's own, of plans for GPUs
   std::vector<PeerSteps> sends, receives;  ///< all others
+  std::unique_ptr<Staged> staged;          ///< kMessages on GPUs
+  std::string why_staged;                  ///< what speaks against `fused`
   std::vector<Round> rounds;               ///< with a bounded workspace: `sends` and `receives` are parcels
   std::unique_ptr<Prepared> prepared;      ///< kAlltoallv, kAlltoallw
   std::vector<std::byte> workspace;
@@ -65,6 +70,17 @@ struct Plan::Impl {
   std::size_t at(int rank, int tensor) const {
     return static_cast<std::size_t>(rank) * exchanges.size() + static_cast<std::size_t>(tensor);
   }
+  /// What a round of a staged run sends to all peers, and what it gets from them.
+  std::int64_t chunk_bytes() const {
+    constexpr std::int64_t kUsual = std::int64_t{64} << 20;
+    return options.most_workspace_bytes > 0 ? options.most_workspace_bytes / 4 : kUsual;
+  }
+  /// Where the memory of the tensors must lie.
+  DeviceKind memory_kind() const {
+    if (link != nullptr && link->device().is_host()) return DeviceKind::kCpu;
+    return fused || link != nullptr ? DeviceKind::kCuda : DeviceKind::kCpu;
+  }
+  int memory_device() const { return fused ? fused->device() : link != nullptr ? link->device().number() : -1; }
   std::int64_t parcel_bytes() const { return options.most_workspace_bytes / 4; }
   int steps_to(int peer) const { return (peer - comm.rank() + comm.size()) % comm.size(); }
   int steps_from(int peer) const { return (comm.rank() - peer + comm.size()) % comm.size(); }
@@ -83,6 +99,12 @@ struct Plan::Impl {
   void make_direct(const std::vector<std::vector<std::vector<Layout>>>& theirs);
   void connect();
   void make_messages();
+  void make_steps(std::int64_t most_bytes);
+  void make_staged(std::int64_t most_peers);
+  void plan_on_gpus(std::span<const Transfer> transfers);
+  void choose_on_gpus();
+  std::int64_t peers() const;
+  void require_room(std::int64_t bytes, const char* what) const;
   void prepare_alltoallv();
   void prepare_alltoallw();
   void place_in_workspace();
@@ -93,12 +115,14 @@ struct Plan::Impl {
   void agree_on_run();
   void pack(PeerSteps& p);
   void unpack(PeerSteps& p);
+  void enqueue_staged();
   void start_messages();
   void begin_round(std::size_t i);
   void end_rounds();
   void run_kept() const;
   void pull();
   void push();
+  void copy_on_stream(int plan, std::byte* to, const std::byte* from);
   std::vector<Fused::Target> targets() const;
 };
 

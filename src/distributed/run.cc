@@ -1,6 +1,8 @@
 // A run of a plan: check the pointers, agree on the run, pack, send, unpack.
 #include <fmt/format.h>
 
+#include <optional>
+
 #include <restride/detail/ranks.hpp>
 
 #include "src/distributed/plan.h"
@@ -9,13 +11,15 @@ namespace restride::distributed {
 
 /// Of first elements: a data pointer itself may lie outside its allocation.
 void Plan::Impl::check_places() const {
-  if (!fused && stream != nullptr)
+  if (!fused && link == nullptr && stream != nullptr)
     throw ArgumentError("a stream for an exchange of memory of the host; plan with device = kCuda, or give none");
-  const DeviceKind device = fused ? DeviceKind::kCuda : DeviceKind::kCpu;
+  const DeviceKind device = memory_kind();
+  if (staged && device == DeviceKind::kCuda && !link->device().is_capturing(stream))
+    detail::require_stream_of(memory_device(), stream);
   const auto check = [&](const char* which, std::size_t t, const void* data, const std::vector<Layout>& layouts) {
     for (const Layout& l : layouts) {
       if (l.elements() == 0) continue;
-      const std::string why = detail::why_not_on(device, fused ? fused->device() : -1, moved(data, l.offset_bytes));
+      const std::string why = detail::why_not_on(device, memory_device(), moved(data, l.offset_bytes));
       if (!why.empty()) throw DeviceError(fmt::format("{} of tensor {} on rank {} {}", which, t, comm.rank(), why));
     }
   };
@@ -66,6 +70,8 @@ void Plan::Impl::agree_on_run() {
   std::exception_ptr failed;
   try {
     check_pointers();
+    std::optional<Device::Aside> aside;  // memory may have to be mapped, also in a capture
+    if (link != nullptr) aside.emplace(link->device());
     if (fused) fused->enter(stream, targets(), deadline());
   } catch (const Error&) {
     failed = std::current_exception();
@@ -112,19 +118,39 @@ std::vector<Fused::Target> Plan::Impl::targets() const {
 void Plan::Impl::push() {
   std::exception_ptr failed;
   try {
+    fused->open(deadline());
     for (const CopyStep& s : kept)
-      plans.enqueue(s.plan, moved(to(s.tensor), s.dst_offset), moved(from(s.tensor), s.src_offset), stream);
+      copy_on_stream(s.plan, moved(to(s.tensor), s.dst_offset), moved(from(s.tensor), s.src_offset));
     for (const PeerCopies& to_peer : direct) {
       fused->wait_until_ready(to_peer.peer);
       for (const CopyStep& s : to_peer.steps) {
         std::byte* theirs = fused->address(to_peer.peer, s.tensor);
-        plans.enqueue(s.plan, moved(theirs, s.dst_offset), moved(from(s.tensor), s.src_offset), stream);
+        copy_on_stream(s.plan, moved(theirs, s.dst_offset), moved(from(s.tensor), s.src_offset));
       }
     }
   } catch (const std::exception&) {
     failed = std::current_exception();
   }
-  fused->leave(failed);
+  if (failed && link != nullptr) comm.abort(fmt::format("rank {} could not enqueue its run", comm.rank()));
+  fused->leave(failed, deadline());
+}
+
+void Plan::Impl::copy_on_stream(int plan, std::byte* to, const std::byte* from) {
+  if (link == nullptr || !link->device().is_host()) return plans.enqueue(plan, to, from, stream);
+  link->device().call([this, plan, to, from] { plans.run(plan, to, from); }, stream);
+}
+
+/// The others may have begun: what cannot be enqueued ends the run for all.
+void Plan::Impl::enqueue_staged() {
+  if (const std::string why = comm.unusable(); !why.empty())
+    throw DeadlineError("the communicator is unusable: " + why + "; make a new one of the caller's");
+  try {
+    staged->enqueue(plans, dst, src, stream, deadline());
+  } catch (const std::exception& e) {
+    comm.abort(fmt::format("rank {} could not enqueue its run: {}", comm.rank(), e.what()));
+    throw;
+  }
+  in_flight = true;
 }
 
 void Plan::Impl::pack(PeerSteps& p) {
@@ -199,6 +225,7 @@ void Plan::start_all(std::span<void* const> dst, std::span<const void* const> sr
   p.stream = stream;
   p.agree_on_run();
   ++p.runs;
+  if (p.staged) return p.enqueue_staged();
   if (p.method != Method::kDirect) p.start_messages();
   p.in_flight = true;
   if (p.fused) return p.push();
@@ -216,6 +243,7 @@ void Plan::wait() {
       impl.in_flight = false;
     }
   } ends{p};
+  if (p.staged) return;
   if (p.fused) return p.fused->end(p.deadline());
   if (p.method == Method::kDirect) return p.comm.allgather(nullptr, nullptr, 0, "the end of run", p.deadline());
   if (!p.rounds.empty()) return p.end_rounds();
@@ -223,6 +251,14 @@ void Plan::wait() {
   for (int i = p.posted->received(deadline); i >= 0; i = p.posted->received(deadline))
     p.unpack(p.receives[static_cast<std::size_t>(i)]);
   p.posted->finish(deadline);
+}
+
+RunStatus Plan::status() const {
+  if (const std::string why = impl_->comm.unusable(); !why.empty())
+    throw DeadlineError("the communicator is unusable: " + why);
+  return (impl_->staged && impl_->staged->is_running()) || (impl_->fused && impl_->fused->is_running())
+             ? RunStatus::kRunning
+             : RunStatus::kIdle;
 }
 
 void Plan::run_all(std::span<void* const> dst, std::span<const void* const> src, void* stream) {

@@ -1,0 +1,69 @@
+// Memory, streams and events of one GPU, as an engine that moves memory of GPUs needs them. The module for NCCL has one
+// of CUDA; tests have one of the host, whose streams are threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace restride::distributed {
+
+/// Streams and events are the device's own handles. All calls but `is_finished` only enqueue. Errors: DeviceError.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual int number() const noexcept = 0;
+  /// Memory of the host, in tests.
+  virtual bool is_host() const noexcept { return false; }
+
+  /// The same of all processes that see this GPU, and of no other GPU.
+  virtual std::uint64_t identity() = 0;
+  /// Why kernels of this one should not store into the memory of that GPU: not seen, not reached, slow to reach. Empty:
+  /// they should.
+  virtual std::string why_not_into(std::uint64_t identity) = 0;
+
+  virtual std::byte* allocate(std::int64_t bytes) = 0;
+  virtual void free(std::byte* memory) noexcept = 0;
+  /// Memory of the host that the device reads and writes, all zero.
+  virtual std::byte* allocate_shared(std::int64_t bytes) = 0;
+  virtual void free_shared(std::byte* memory) noexcept = 0;
+
+  virtual void* make_stream() = 0;
+  virtual void destroy_stream(void* stream) noexcept = 0;
+  virtual void* make_event() = 0;
+  virtual void destroy_event(void* event) noexcept = 0;
+  virtual void record(void* event, void* stream) = 0;
+  virtual void wait(void* event, void* stream) = 0;
+  virtual bool is_finished(void* event) = 0;
+
+  virtual void copy(void* dst, const void* src, std::int64_t bytes, void* stream) = 0;
+  /// All bytes of a word of shared memory become `byte`.
+  virtual void set_word(std::uint32_t* word, unsigned char byte, void* stream) = 0;
+  /// A device of the host alone: calls it when the stream is there.
+  virtual void call(std::function<void()> work, void* stream) = 0;
+
+  virtual bool is_capturing(void* stream) = 0;
+  /// While one lives, what this thread asks of the device disturbs no capture of the program's, and is no part of one.
+  class Aside {
+   public:
+    explicit Aside(Device& device) : device_(device), mode_(device.set_mode(kRelaxed)) {}
+    ~Aside() { device_.set_mode(mode_); }
+    Aside(const Aside&) = delete;
+    Aside& operator=(const Aside&) = delete;
+
+   private:
+    Device& device_;
+    int mode_;
+  };
+
+ protected:
+  static constexpr int kRelaxed = 2;  ///< cudaStreamCaptureModeRelaxed
+  /// How this thread's calls meet captures; returns what it was.
+  virtual int set_mode(int mode) noexcept {
+    static_cast<void>(mode);
+    return 0;
+  }
+};
+
+}  // namespace restride::distributed

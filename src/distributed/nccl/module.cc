@@ -1,0 +1,507 @@
+// Ranks of NCCL. The caller's communicator is split into two of ours: one for the notes by which ranks meet, one for
+// the data of runs. Both are nonblocking: every wait polls and looks at the clock.
+//
+// A meeting is a group of notes, one to each other rank. A note says how long what follows is, and whether its sender
+// has given up, so ranks that call different things find out. Up to kMostNamed ranks; NCCL's own allgather above,
+// where nobody can be named.
+#include "src/distributed/nccl/module.h"
+
+#include <nccl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "src/distributed/gpu_link.h"
+#include "src/distributed/named_ranks.h"
+#include "src/distributed/nccl/cuda_device.h"
+
+namespace restride::distributed {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr int kOldest = 21800;  // ncclCommSplit
+constexpr int kMostNamed = 64;
+constexpr std::uint32_t kMagic = 0x524e4f54;
+
+/// What every rank gets from every other, whatever they call.
+struct Note {
+  std::uint32_t magic = kMagic;
+  std::uint32_t gave_up = 0;
+  std::int64_t bytes = 0;  ///< of what is gathered; what fits lies in `text`, else it follows
+  char text[496] = {};
+};
+static_assert(sizeof(Note) == 512);
+
+std::string text_of(ncclResult_t code) { return ncclGetErrorString(code); }
+
+/// Memory that is given back with its owner.
+struct Buffer {
+  Buffer(Device& d, bool s) : device(d), shared(s) {}
+  ~Buffer() { clear(); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  std::byte* reserve(std::int64_t bytes) {
+    if (bytes > size) {
+      clear();
+      data = shared ? device.allocate_shared(bytes) : device.allocate(bytes);
+      size = bytes;
+    }
+    return data;
+  }
+  void clear() {
+    if (data != nullptr) shared ? device.free_shared(data) : device.free(data);
+    data = nullptr;
+    size = 0;
+  }
+  Device& device;
+  bool shared;
+  std::byte* data = nullptr;
+  std::int64_t size = 0;
+};
+
+void pause(int turns) {
+  if (turns < 100) return;
+  if (turns < 2000)
+    std::this_thread::yield();
+  else
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+}
+
+/// Our communicators, as long as any thread needs them: NCCL's own calls may hang, so some are made by threads that are
+/// not waited for.
+struct Comms {
+  ncclComm_t meetings = nullptr, data = nullptr;
+};
+
+/// Runs `body` by a thread of its own. False: it has not ended by the deadline, and goes on by itself.
+template <class Body>
+bool by_deadline(Deadline deadline, Body body) {
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool done = false;
+  };
+  auto state = std::make_shared<State>();
+  std::thread([state, body = std::move(body)]() mutable {
+    body();
+    const std::lock_guard lock(state->mutex);
+    state->done = true;
+    state->changed.notify_all();
+  }).detach();
+  std::unique_lock lock(state->mutex);
+  return state->changed.wait_until(lock, deadline, [&] { return state->done; });
+}
+
+class NcclComm final : public Comm, public GpuLink {
+ public:
+  NcclComm(ncclComm_t user, std::shared_ptr<Device> device, milliseconds deadline) : device_(std::move(device)) {
+    require(ncclCommUserRank(user, &rank_), "ncclCommUserRank");
+    require(ncclCommCount(user, &size_), "ncclCommCount");
+    split(user, Clock::now() + deadline);
+    notes_.reserve(bytes_of_notes());
+    host_.reserve(bytes_of_notes());
+    stream_ = device_->make_stream();
+    lane_ = device_->make_stream();
+    met_ = device_->make_event();
+  }
+
+  ~NcclComm() override {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+      changed_.notify_all();
+    }
+    if (watchman_.joinable()) watchman_.join();
+    if (farewell_) {  // the others are given a moment to read the note
+      const Deadline end_of_wait = Clock::now() + std::chrono::seconds(2);
+      try {
+        while (!device_->is_finished(met_) && Clock::now() < end_of_wait) pause(3000);
+      } catch (const Error&) {
+      }
+      end(true);
+    }
+    if (unusable().empty()) end(false);
+    // After an abort the streams may never end: what they may still touch stays.
+    if (!unusable().empty()) {
+      notes_.data = host_.data = more_.data = more_host_.data = nullptr;
+      return;
+    }
+    device_->destroy_event(met_);
+    device_->destroy_stream(stream_);
+    device_->destroy_stream(lane_);
+  }
+
+  int rank() const noexcept override { return rank_; }
+  int size() const noexcept override { return size_; }
+  std::string_view engine() const noexcept override { return "nccl"; }
+  std::string unusable() const override {
+    const std::lock_guard lock(mutex_);
+    return broken_;
+  }
+  GpuLink* gpu_link() noexcept override { return this; }
+  bool offers(Method method) const noexcept override {
+    return method == Method::kMessages || method == Method::kDirect;
+  }
+  std::unique_ptr<Posted> post(std::span<const Message>, std::int64_t, std::string_view) override {
+    throw UnsupportedError("NCCL moves memory of GPUs; set ExchangeOptions::device to kCuda");
+  }
+
+  void allgather(const void* mine, void* all, std::int64_t bytes, std::string_view what, Deadline deadline) override {
+    require_usable();
+    const Device::Aside aside(*device_);
+    Note note;
+    note.bytes = bytes;
+    const bool fits = bytes <= static_cast<std::int64_t>(sizeof note.text);
+    if (fits && bytes > 0) std::memcpy(note.text, mine, static_cast<std::size_t>(bytes));
+    const Note* notes = meet(note, what, deadline);
+    std::vector<int> unlike;
+    for (int r = 0; r < size_; ++r) {
+      const Note& theirs = notes[r];
+      if (theirs.gave_up != 0) {
+        break_off(std::string(theirs.text, strnlen(theirs.text, sizeof theirs.text)));
+        throw DeadlineError(unusable());
+      }
+      if (theirs.magic != kMagic || theirs.bytes != bytes) unlike.push_back(r);
+    }
+    if (!unlike.empty()) {
+      const std::string why = named_ranks(unlike) + " came to " + std::string(what) +
+                              " with another number of bytes than rank " + std::to_string(rank_) + " has, " +
+                              std::to_string(bytes) + ": ranks call different things";
+      break_off(why);
+      throw AgreementError(why);
+    }
+    const auto n = static_cast<std::size_t>(bytes);
+    if (fits) {
+      for (int r = 0; r < size_ && n > 0; ++r)
+        std::memcpy(static_cast<std::byte*>(all) + static_cast<std::size_t>(r) * n, notes[r].text, n);
+      return;
+    }
+    std::byte* memory = more_.reserve(bytes * (size_ + 1));
+    std::byte* host = more_host_.reserve(bytes * (size_ + 1));
+    std::memcpy(host, mine, n);
+    gather(host, memory, bytes, what, deadline);
+    std::memcpy(all, host + n, n * static_cast<std::size_t>(size_));
+  }
+
+  void abort(const std::string& reason) override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!broken_.empty()) return;
+      broken_ = reason;
+    }
+    // The next meeting of the others is with this note.
+    farewell_ = true;
+    try {
+      const Device::Aside aside(*device_);
+      Note note;
+      note.gave_up = 1;
+      std::memcpy(note.text, reason.data(), std::min(reason.size(), sizeof note.text - 1));
+      enqueue_notes(note, "abort", Clock::now() + std::chrono::seconds(1));
+      device_->record(met_, stream_);
+    } catch (const Error&) {  // then the others' deadlines tell them
+    }
+  }
+
+  // ---- GpuLink
+
+  Device& device() noexcept override { return *device_; }
+  void* lane() override { return lane_; }
+
+  void exchange(std::span<const Message> sends, std::span<const Message> receives, void* stream,
+                Deadline deadline) override {
+    require_usable();
+    group(comms_.data, sends, receives, stream, "run", deadline);
+  }
+
+  void watch(std::uint32_t* word, milliseconds most) override {
+    const std::lock_guard lock(mutex_);
+    watched_[word] = {most, {}};
+    if (!watchman_.joinable()) watchman_ = std::thread([this] { keep_watch(); });
+    changed_.notify_all();
+  }
+  void forget(std::uint32_t* word) noexcept override {
+    const std::lock_guard lock(mutex_);
+    watched_.erase(word);
+  }
+
+ private:
+  struct Watched {
+    milliseconds most;
+    Clock::time_point since;  ///< when the run that is on its way was first seen
+  };
+  /// In a watched word, by the watchman: it has seen this run before.
+  static constexpr std::uint32_t kSeen = 2;
+
+  std::int64_t bytes_of_notes() const { return std::int64_t{sizeof(Note)} * (size_ + 1); }
+
+  void require(ncclResult_t code, const char* call) const {
+    if (code != ncclSuccess && code != ncclInProgress) throw DeviceError(std::string(call) + ": " + text_of(code));
+  }
+  void require_usable() const {
+    const std::lock_guard lock(mutex_);
+    if (!broken_.empty())
+      throw DeadlineError("the communicator is unusable: " + broken_ + "; make a new one of the caller's");
+  }
+
+  void split(ncclComm_t user, Deadline deadline) {
+    struct Result {
+      Comms comms;
+      ncclResult_t code = ncclSuccess;
+      bool late = false;
+      std::mutex mutex;
+    };
+    auto result = std::make_shared<Result>();
+    const bool in_time = by_deadline(deadline, [result, user, rank = rank_, device = device_, deadline] {
+      Comms made;
+      ncclResult_t code = ncclSuccess;
+      for (ncclComm_t* comm : {&made.meetings, &made.data}) {
+        ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+        config.blocking = 0;
+        if (comm == &made.meetings) config.minCTAs = config.maxCTAs = 1;
+        code = ncclCommSplit(user, 0, rank, comm, &config);
+        // The parent, if it is nonblocking, and the new one are both made elsewhere.
+        for (int turns = 0; code == ncclInProgress || code == ncclSuccess; pause(turns++)) {
+          ncclResult_t parent = ncclSuccess, child = ncclInProgress;
+          ncclCommGetAsyncError(user, &parent);
+          if (*comm != nullptr) ncclCommGetAsyncError(*comm, &child);
+          code = parent != ncclSuccess ? parent : child;
+          if (code == ncclSuccess || Clock::now() > deadline) break;
+        }
+        if (code != ncclSuccess) break;
+      }
+      const std::lock_guard lock(result->mutex);
+      result->comms = made;
+      result->code = code;
+      if (!result->late && code == ncclSuccess) return;
+      for (ncclComm_t comm : {made.meetings, made.data})
+        if (comm != nullptr) ncclCommAbort(comm);
+    });
+    const std::lock_guard lock(result->mutex);
+    result->late = !in_time;
+    if (!in_time || result->code == ncclInProgress)
+      throw DeadlineError(
+          "not all ranks of the NCCL communicator came to nccl() before the deadline; all ranks call it");
+    require(result->code, "ncclCommSplit");
+    comms_ = result->comms;
+  }
+
+  /// Waits until NCCL has taken what was called. Errors: DeadlineError.
+  void settle(ncclComm_t comm, ncclResult_t code, const char* call, std::string_view what, Deadline deadline) {
+    for (int turns = 0; code == ncclInProgress; pause(turns++)) {
+      if (ncclCommGetAsyncError(comm, &code) != ncclSuccess) code = ncclInternalError;
+      if (code == ncclInProgress && Clock::now() > deadline) give_up(what);
+      if (code == ncclInProgress && turns % 64 == 63 && !farewell_) require_usable();
+    }
+    if (code == ncclSuccess) return;
+    const std::string why = std::string(call) + " in " + std::string(what) + ": " + text_of(code);
+    break_off(why);
+    throw DeadlineError(why);
+  }
+
+  void group(ncclComm_t comm, std::span<const Message> sends, std::span<const Message> receives, void* stream,
+             std::string_view what, Deadline deadline) {
+    auto* on = static_cast<cudaStream_t>(stream);
+    ncclResult_t code = ncclGroupStart();
+    const auto keep = [&](ncclResult_t r) {
+      if (code == ncclSuccess && r != ncclInProgress) code = r;
+    };
+    for (const Message& m : sends)
+      keep(ncclSend(m.data, static_cast<std::size_t>(m.bytes), ncclInt8, m.peer, comm, on));
+    for (const Message& m : receives)
+      keep(ncclRecv(m.data, static_cast<std::size_t>(m.bytes), ncclInt8, m.peer, comm, on));
+    const ncclResult_t end = ncclGroupEnd();
+    settle(comm, code == ncclSuccess ? end : code, "an NCCL group", what, deadline);
+  }
+
+  /// Everyone's notes, where this rank's thread may read them.
+  const Note* meet(const Note& mine, std::string_view what, Deadline deadline) {
+    enqueue_notes(mine, what, deadline);
+    device_->copy(host_.data, notes_.data, bytes_of_notes(), stream_);
+    device_->record(met_, stream_);
+    wait_for(met_, what, deadline);
+    return reinterpret_cast<const Note*>(host_.data) + 1;
+  }
+
+  /// In the memory of the device: this rank's note, and then all ranks'.
+  void enqueue_notes(const Note& mine, std::string_view what, Deadline deadline) {
+    // The host's copy is not read by the device any more: every meeting is waited for.
+    std::memset(host_.data, 0, static_cast<std::size_t>(bytes_of_notes()));
+    std::memcpy(host_.data, &mine, sizeof mine);
+    std::memcpy(host_.data + sizeof(Note) * static_cast<std::size_t>(rank_ + 1), &mine, sizeof mine);
+    device_->copy(notes_.data, host_.data, bytes_of_notes(), stream_);
+    gather_on_device(notes_.data, sizeof(Note), what, deadline);
+  }
+
+  void gather_on_device(std::byte* memory, std::int64_t bytes, std::string_view what, Deadline deadline) {
+    if (size_ > kMostNamed) {
+      settle(comms_.meetings,
+             ncclAllGather(memory, memory + bytes, static_cast<std::size_t>(bytes), ncclInt8, comms_.meetings,
+                           static_cast<cudaStream_t>(stream_)),
+             "ncclAllGather", what, deadline);
+      return;
+    }
+    std::vector<Message> sends, receives;
+    for (int d = 1; d < size_; ++d) {
+      const int to = (rank_ + d) % size_, from = (rank_ + size_ - d) % size_;
+      sends.push_back({to, memory, bytes});
+      receives.push_back({from, memory + bytes * (from + 1), bytes});
+    }
+    if (!sends.empty()) group(comms_.meetings, sends, receives, stream_, what, deadline);
+  }
+
+  /// `host`: this rank's bytes, and behind them room for all ranks'. All have said that they come.
+  void gather(std::byte* host, std::byte* memory, std::int64_t bytes, std::string_view what, Deadline deadline) {
+    std::memcpy(host + bytes * (rank_ + 1), host, static_cast<std::size_t>(bytes));
+    device_->copy(memory, host, bytes * (size_ + 1), stream_);
+    gather_on_device(memory, bytes, what, deadline);
+    device_->copy(host, memory, bytes * (size_ + 1), stream_);
+    device_->record(met_, stream_);
+    wait_for(met_, what, deadline);
+  }
+
+  void wait_for(void* event, std::string_view what, Deadline deadline) {
+    for (int turns = 0; !device_->is_finished(event); pause(turns++)) {
+      if (turns % 64 != 63) continue;
+      ncclResult_t code = ncclSuccess;
+      ncclCommGetAsyncError(comms_.meetings, &code);
+      if (code != ncclSuccess && code != ncclInProgress) settle(comms_.meetings, code, "a meeting", what, deadline);
+      if (Clock::now() > deadline) give_up(what);
+      require_usable();
+    }
+  }
+
+  /// Who has not come is told from the notes that are there, while NCCL still waits for the others.
+  [[noreturn]] void give_up(std::string_view what) {
+    std::vector<int> missing;
+    if (size_ <= kMostNamed) {
+      try {
+        Buffer seen(*device_, true);
+        std::byte* notes = seen.reserve(bytes_of_notes());
+        void* aside = device_->make_stream();
+        void* read = device_->make_event();
+        device_->copy(notes, notes_.data, bytes_of_notes(), aside);
+        device_->record(read, aside);
+        const Deadline end = Clock::now() + std::chrono::seconds(1);
+        while (!device_->is_finished(read) && Clock::now() < end) pause(3000);
+        if (device_->is_finished(read)) {
+          for (int r = 0; r < size_; ++r)
+            if (reinterpret_cast<const Note*>(notes)[r + 1].magic != kMagic) missing.push_back(r);
+          device_->destroy_event(read);
+          device_->destroy_stream(aside);
+        } else {
+          seen.data = nullptr;  // it may still be written to
+        }
+      } catch (const Error&) {
+        missing.clear();
+      }
+    }
+    const std::string who = missing.empty() ? "not all ranks came" : named_ranks(missing) + " did not come";
+    break_off(who + " to " + std::string(what) +
+              " before the deadline; all ranks call it, or ExchangeOptions::deadline must be longer");
+    throw DeadlineError(unusable());
+  }
+
+  /// From any thread. Kernels of NCCL that wait for others end; streams go on behind them.
+  void break_off(const std::string& why) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!broken_.empty()) return;
+      broken_ = why;
+    }
+    end(true);
+  }
+
+  /// NCCL's own calls have been seen to hang, so no more than some seconds are spent on them.
+  void end(bool abort) {
+    const Comms comms = comms_;
+    by_deadline(Clock::now() + std::chrono::seconds(5), [comms, abort, device = device_] {
+      const Device::Aside aside(*device);
+      for (ncclComm_t comm : {comms.meetings, comms.data}) {
+        ncclResult_t code = abort ? ncclSuccess : ncclCommFinalize(comm);
+        for (int turns = 0; code == ncclInProgress; pause(turns++))
+          if (ncclCommGetAsyncError(comm, &code) != ncclSuccess) break;
+        if (abort || code != ncclSuccess)
+          ncclCommAbort(comm);
+        else
+          ncclCommDestroy(comm);
+      }
+    });
+  }
+
+  void keep_watch() {
+    const Device::Aside aside(*device_);
+    std::unique_lock lock(mutex_);
+    while (!ends_) {
+      if (watched_.empty() || !broken_.empty()) {
+        changed_.wait(lock);
+        continue;
+      }
+      std::string why;
+      for (auto& [word, w] : watched_) {
+        const std::atomic_ref<std::uint32_t> state(*word);
+        const std::uint32_t was = state.load();
+        if (was == 0) continue;
+        const auto now = Clock::now();
+        if (was != kSeen) {  // another run than the last time; it may have ended meanwhile
+          std::uint32_t begun = was;
+          if (state.compare_exchange_strong(begun, kSeen)) w.since = now;
+        } else if (now - w.since > w.most) {
+          why = "a run was not done before the deadline, so a rank has stopped in it";
+        }
+      }
+      ncclResult_t code = ncclSuccess;
+      lock.unlock();
+      if (ncclCommGetAsyncError(comms_.data, &code) != ncclSuccess) code = ncclInternalError;
+      if (code != ncclSuccess && code != ncclInProgress) why = "NCCL reports in a run: " + text_of(code);
+      if (!why.empty()) break_off(why);
+      lock.lock();
+      changed_.wait_for(lock, milliseconds(10), [this] { return ends_; });
+    }
+  }
+
+  std::shared_ptr<Device> device_;
+  int rank_ = 0, size_ = 1;
+  Comms comms_;
+  Buffer notes_{*device_, false}, host_{*device_, true}, more_{*device_, false}, more_host_{*device_, true};
+  void *stream_ = nullptr, *lane_ = nullptr, *met_ = nullptr;
+  bool farewell_ = false;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string broken_;
+  std::map<std::uint32_t*, Watched> watched_;
+  bool ends_ = false;
+  std::thread watchman_;
+};
+
+std::unique_ptr<Comm> make(void* nccl_comm, std::shared_ptr<Device> device, milliseconds deadline) {
+  int version = 0;
+  if (ncclGetVersion(&version) != ncclSuccess || version < kOldest)
+    throw UnsupportedError("the NCCL of this process is older than 2.18; use a newer one");
+  auto* comm = static_cast<ncclComm_t>(nccl_comm);
+  if (device == nullptr) {
+    int number = -1;
+    if (const ncclResult_t code = ncclCommCuDevice(comm, &number); code != ncclSuccess)
+      throw ArgumentError("nccl_comm is no communicator that is ready: " + text_of(code));
+    device = cuda_device(number);
+  }
+  return std::make_unique<NcclComm>(comm, std::move(device), deadline);
+}
+
+const NcclModule kModule{kNcclModuleVersion, make};
+
+}  // namespace
+}  // namespace restride::distributed
+
+extern "C" __attribute__((visibility("default"))) const restride::distributed::NcclModule* restride_nccl_module() {
+  return &restride::distributed::kModule;
+}
