@@ -22,6 +22,7 @@ struct RowsArgs : StridedArgs {
   KernelCode<RowsArgs> kernel = nullptr;
   std::int64_t units = 0;           ///< of a row or a piece of one
   std::int64_t last_units = 0;      ///< of a row's last piece, where nest mode 0 walks the pieces; 0: all are whole
+  std::int64_t last_piece = 0;      ///< where nest mode 0 comes to that piece
   std::int64_t row_dst_stride = 0;  ///< bytes between units of dst: more than dst_unit for records only
   RowLoop loop = RowLoop::kInOrder;
   RecordShape record;  ///< rows/records

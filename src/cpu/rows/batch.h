@@ -35,7 +35,8 @@ class RowBatch {
         src_[known_ + i] = src + i * m.src_stride;
         units_[known_ + i] = a_.units;
       }
-      if (a_.last_units != 0 && walk_.index(0) + run == m.extent) units_[known_ + run - 1] = a_.last_units;
+      const std::int64_t to_last = a_.last_piece - walk_.index(0);
+      if (a_.last_units != 0 && 0 <= to_last && to_last < run) units_[known_ + to_last] = a_.last_units;
       known_ += run;
       left_ -= run;
       walk_.next(run);

@@ -14,21 +14,6 @@ using layout::Canonical;
 
 namespace {
 
-void bid_records(const Canonical& c, const Canonical& r, const CpuMachine& m, Bid* k) {
-  k->applies = true;
-  push_stream_and_near(k, c, m);
-  k->params.push_back({ParamId::kRecordBytes, r.dst_unit});
-  k->params.push_back({ParamId::kOrder, static_cast<std::int64_t>(RowOrder::kDst)});
-  k->read_lines =
-      lines_for_runs(saturated_mul(r.units, r.src_unit), saturated_mul(r.modes[0].extent, r.src_unit), m.line_bytes);
-  // Lines of dst with gaps are read, too, before they are written.
-  const std::int64_t dst_cell = r.modes[0].dst_stride;
-  if (dst_cell > r.dst_unit) k->written_lines = ceil_div(saturated_mul(r.units, 2 * dst_cell), m.line_bytes);
-  const auto units = static_cast<double>(r.units);
-  set_time(k, stream_ns(*k, m), units / static_cast<double>(r.modes[0].extent) * m.rows_record_row_rows * m.row_ns,
-           units * m.rows_record_ns);
-}
-
 /// True where rows are read best as they lie in src, wherever they then go: each is long enough for a start in dst of
 /// its own. Rows that are no whole lines share lines with others that come much later.
 bool follows_src(const Canonical& c, const CpuMachine& m) {
@@ -37,6 +22,22 @@ bool follows_src(const Canonical& c, const CpuMachine& m) {
   bool whole = bytes % m.line_bytes == 0;
   for (std::size_t i = 1; i < c.modes.size(); ++i) whole &= c.modes[i].dst_stride % m.line_bytes == 0;
   return bytes >= (whole ? 2 : 6) * m.line_bytes;
+}
+
+void bid_records(const Canonical& c, const Canonical& r, const CpuMachine& m, Bid* k) {
+  k->applies = true;
+  push_stream_and_near(k, c, m);
+  k->params.push_back({ParamId::kRecordBytes, r.dst_unit});
+  const bool backwards = r.modes[0].src_stride < 0 && follows_src(r, m);
+  k->params.push_back({ParamId::kOrder, static_cast<std::int64_t>(backwards ? RowOrder::kSrc : RowOrder::kDst)});
+  k->read_lines =
+      lines_for_runs(saturated_mul(r.units, r.src_unit), saturated_mul(r.modes[0].extent, r.src_unit), m.line_bytes);
+  // Lines of dst with gaps are read, too, before they are written.
+  const std::int64_t dst_cell = r.modes[0].dst_stride;
+  if (dst_cell > r.dst_unit) k->written_lines = ceil_div(saturated_mul(r.units, 2 * dst_cell), m.line_bytes);
+  const auto units = static_cast<double>(r.units);
+  set_time(k, stream_ns(*k, m), units / static_cast<double>(r.modes[0].extent) * m.rows_record_row_rows * m.row_ns,
+           units * m.rows_record_ns);
 }
 
 void bid_units(const Canonical& c, const CpuMachine& m, Bid* k) {

@@ -2,9 +2,9 @@
 // Applies when: the innermost mode is dense in dst. Rows may be as short as a few bytes.
 // Task map: task t is row t of the outer nest, or a piece of one where rows are long; the launcher orders them as they
 //   lie in dst or, where the plan's order says so, in src. Rows that follow each other in dst and in time share lines.
-// Buffers: one open line, or one for each of 16 long rows in turn; 2 KiB where units are converted or picked, 16 KiB
-//   where short rows are brought together first (short_rows-inl.h); none where rows of a line and more stay in the
-//   caches as they are.
+// Buffers: one open line, or one for each of 16 long rows in turn; 2 KiB, near 256 bytes, where units are converted or
+//   picked, 16 KiB where short rows are brought together first (short_rows-inl.h); none where rows of a line and more
+//   stay in the caches as they are.
 // Traffic: source lines once if rows fill them; destination lines once, past the caches when `stream`.
 // Source and measured: pitched copies of memcpy2D; the open line is ours. bench/results, class "rows".
 #pragma once
@@ -17,6 +17,12 @@ namespace restride::cpu {
 inline constexpr std::int64_t kRowPieceBytes = 64 << 10;
 /// The same, where what is read is prefetched a few KiB ahead; of the wider side.
 inline constexpr std::int64_t kNearPieceBytes = 2 << 10;
+/// Bytes of dst that are put together, where units are picked or converted, before they leave.
+inline constexpr std::int64_t kStageBytes = 2 << 10;
+/// The same, where what is read is prefetched a few KiB ahead: so few that reads, prefetches and stores past the caches
+/// take turns line by line. Bursts of one kind keep the others waiting. (Zen 4, reversed bytes: 256 bytes and 512 at
+/// the speed of a plain copy, 1 KiB 0.79, 2 KiB 0.55.)
+inline constexpr std::int64_t kNearStageBytes = 256;
 /// Rows of more bytes, on either side, are not brought together; shorter ones are not worth moving in turns.
 inline constexpr std::int64_t kShortRowBytes = 256;
 inline constexpr std::int64_t kRowInTurnsBytes = 2048;

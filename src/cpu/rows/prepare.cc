@@ -24,6 +24,18 @@ RowOrder order_of(const Canonical& c, const plan::Candidate& k) {
   return order;
 }
 
+/// Turns the modes of the nest that go down in src: the prefetcher follows what is read upwards, and dst may be written
+/// in any order.
+void read_upwards(RowsArgs* a) {
+  for (layout::CopyMode& m : a->nest) {
+    if (m.src_stride >= 0) continue;
+    a->dst_shift += (m.extent - 1) * m.dst_stride;
+    a->src_shift += (m.extent - 1) * m.src_stride;
+    m.dst_stride = -m.dst_stride;
+    m.src_stride = -m.src_stride;
+  }
+}
+
 }  // namespace
 
 RowPieces row_pieces(const Canonical& c, bool near) noexcept {
@@ -75,6 +87,8 @@ void set_rows(const Canonical& c, RowOrder order, RowsArgs* a) {
   a->row_dst_stride = c.modes[0].dst_stride;
   if (rows.pieces > 1) a->nest.push({rows.pieces, rows.units * a->row_dst_stride, rows.units * a->row_src_stride});
   if (c.modes.size() > 1) order_rows(c, order, &a->nest);
+  a->last_piece = order == RowOrder::kSrc && a->row_src_stride < 0 ? 0 : rows.pieces - 1;
+  if (order == RowOrder::kSrc) read_upwards(a);
   a->tasks = a->nest.points();
 }
 

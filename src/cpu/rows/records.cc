@@ -27,7 +27,7 @@ class RowWalk {
       : a_(a), at_(a.nest, begin), left_(end - begin) {}
   bool more() const noexcept { return left_ > 0; }
   std::int64_t units() const noexcept {
-    return a_.last_units != 0 && at_.index(0) == a_.nest[0].extent - 1 ? a_.last_units : a_.units;
+    return a_.last_units != 0 && at_.index(0) == a_.last_piece ? a_.last_units : a_.units;
   }
   std::int64_t dst() const noexcept { return at_.dst(); }
   std::int64_t src() const noexcept { return at_.src(); }

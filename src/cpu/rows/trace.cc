@@ -53,7 +53,7 @@ void trace_rows(const RowsArgs& a, const TraceBase& on) {
   NestCursor at(a.nest, first);
   std::int32_t number = 0;
   for (std::int64_t task = first; task < last; ++task, at.next(), ++number) {
-    const std::int64_t units = a.last_units != 0 && at.index(0) == a.nest[0].extent - 1 ? a.last_units : a.units;
+    const std::int64_t units = a.last_units != 0 && at.index(0) == a.last_piece ? a.last_units : a.units;
     t.units_of_piece += units * parts;
     if (ahead.rows > 0 && task + ahead.rows < a.tasks) {
       const NestCursor behind(a.nest, task + ahead.rows);

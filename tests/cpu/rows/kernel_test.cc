@@ -77,6 +77,20 @@ TEST(Rows, AsksForRowsJustAhead) {
   expect_exact("rows", "u8 (90,41)", "u8 (90,41):(64,1)", kStreamedNear);
 }
 
+TEST(Rows, ReadsUpwardsWhatIsTurnedRound) {
+  const test::Edits upwards = {{plan::ParamId::kStream, 1}, {plan::ParamId::kNear, 1}, {plan::ParamId::kOrder, 2}};
+  for (const char* src : {"u8 (3,9000):(9000,-1)@8999", "u8 (3,9000):(-9001,-1)@27002", "u8 (3,9000):(-9000,1)@18000",
+                          "u8 (3,8192):(8192,-1)@8191", "u8 (3,2,3000):(-7000,-3001,-1)@20999"})
+    for (const int threads : {1, 3}) {
+      const Layout l = parse_layout(src);
+      std::vector<std::int64_t> extents;
+      for (const Mode& m : l.modes) extents.push_back(m.extent);
+      expect_exact("rows", to_string(contiguous(l.element, extents)), src, upwards, 13, threads);
+    }
+  expect_exact("rows", "f16 (3,9000)", "f32 (3,9000):(9000,-1)@8999", upwards, 13, 2);
+  expect_exact("rows", "u8 (3,9000):(-9000,1)@18000", "u8 (3,9000):(9003,-1)@8999", upwards, 13, 2);
+}
+
 TEST(Rows, FollowsTheSourceWhereverRowsGo) {
   const test::Edits as_in_src = {{plan::ParamId::kStream, 1}, {plan::ParamId::kNear, 1}, {plan::ParamId::kOrder, 2}};
   for (const int bytes : {1, 40, 64, 128, 200, 257, 384, 1000, 1472, 4095, 4096, 9001}) {

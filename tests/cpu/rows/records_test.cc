@@ -39,6 +39,18 @@ TEST(RowsRecords, MirrorRows) {
         for (const bool reversed : {false, true}) expect_rows(5, 333, bytes, -bytes - gap, reversed && bytes > 1);
 }
 
+TEST(RowsRecords, ReadUpwardsWhatIsMirrored) {
+  const test::Edits upwards = {{plan::ParamId::kStream, 1}, {plan::ParamId::kNear, 1}, {plan::ParamId::kOrder, 2}};
+  for (const char* src :
+       {"u8 (3,1920,3):(5760,-3,1)@5757", "u8 (3,1921,3):(-5763,-3,-1)@17288", "u8 (3,1921,4):(7684,-4,1)@7680"}) {
+    const Layout l = parse_layout(src);
+    const std::string shape = to_string(contiguous(l.element, {3, l.modes[1].extent, l.modes[2].extent}));
+    expect_exact("rows", shape, src, upwards);
+    expect_exact("rows", shape, src, upwards, 0, 3);
+  }
+  expect_exact("rows", "u8 (3,1920,3):(7680,4,1)", "u8 (3,1920,3):(5760,-3,1)@5757", upwards);
+}
+
 TEST(RowsRecords, LeaveGapsOfTheDestinationAlone) {
   for (const std::int64_t bytes : {1, 2, 3, 4, 6, 8, 13, 16})
     for (const std::int64_t gap : {1, 3, 48}) {
