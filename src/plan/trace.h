@@ -43,6 +43,7 @@ class Trace {
   std::int64_t blocks = 1;             ///< launched on a GPU: block b moves pieces b, b + blocks ...
   std::int32_t threads = 1;            ///< of a piece
   std::string stage_is;  ///< on a GPU, how the stage keeps lanes out of each other's banks; empty where not told
+  std::vector<Access> plain_reads;  ///< the loads from the stage as they would be without that; may be empty
   std::int32_t src_unit = 1, dst_unit = 1;
   std::int64_t units_of_piece = 0;  ///< more than `units` where not all are told
   std::vector<Access> accesses;
@@ -76,6 +77,10 @@ class Trace {
   /// A load from the stage.
   void take(std::int32_t step, std::int32_t thread, std::int64_t stage, std::int64_t bytes) {
     accesses.push_back({Space::kStage, false, step, thread, stage, static_cast<std::int32_t>(bytes)});
+  }
+  /// The same load where nothing keeps lanes apart.
+  void take_plain(std::int32_t step, std::int32_t thread, std::int64_t stage, std::int64_t bytes) {
+    plain_reads.push_back({Space::kStage, false, step, thread, stage, static_cast<std::int32_t>(bytes)});
   }
   /// A store into dst.
   void store(std::int32_t step, std::int32_t thread, std::int64_t dst, std::int64_t bytes) {

@@ -15,26 +15,40 @@ constexpr int kBanks = 32;
 constexpr double kLeft = 74, kTop = 66, kRow = 15, kWide = 20, kCell = 14;
 constexpr std::size_t kMostRows = 18;
 
+std::int64_t one_bytes(const Instruction& i) {
+  std::int64_t bytes = 0;
+  for (const plan::Access& a : i.lanes) bytes += a.bytes;
+  return bytes;
+}
+
 Drawing banks_drawing(const plan::Trace& t, const Instruction& i, const BankFigures& all, bool store) {
   const BankFigures one = banks_of(i);
-  const std::vector<std::int32_t> clash = clashing(i);
+  const bool engine = i.warp < 0;  // no lane waits for it
+  const std::vector<std::int32_t> clash = engine ? std::vector<std::int32_t>{} : clashing(i);
   Drawing out{store ? "put" : "taken", {}, kLeft + kBanks * kWide + 12, 0, {}};
-  out.title = fmt::format("shared memory, {} by one instruction of warp {}: {} cycles, {} without conflicts",
-                          store ? "written" : "read", i.warp, one.cycles, one.least);
+  out.title = engine ? fmt::format("shared memory, {} by the copy engine", store ? "written" : "read")
+                     : fmt::format("shared memory, {} by one instruction of warp {}: {} cycles, {} without conflicts",
+                                   store ? "written" : "read", i.warp, one.cycles, one.least);
   Markup m;
   m.leaf("text", {{"class", "head"}, {"x", 0}, {"y", 14}},
          fmt::format("shared memory, 32 banks of 4 bytes: one {} of {}", store ? "write" : "read",
-                     i.warp < 0 ? "the copy engine" : fmt::format("warp {}", i.warp)));
+                     engine ? "the copy engine" : fmt::format("warp {}", i.warp)));
   m.open("text", {{"class", "note"}, {"x", 0}, {"y", 31}});
-  m.text(fmt::format("{} cycle{}, {} without conflicts. All of the {}: ", one.cycles, one.cycles == 1 ? "" : "s",
-                     one.least, t.piece_is));
-  m.leaf("tspan", {{"data-figure", store ? "stage_written.cycles" : "stage_read.cycles"}}, std::to_string(all.cycles));
-  m.text(" cycles, ");
-  m.leaf("tspan", {{"data-figure", store ? "stage_written.least" : "stage_read.least"}}, std::to_string(all.least));
-  m.text(" without conflicts");
+  if (engine) {
+    m.text(fmt::format("{} bytes; threads do not take part", one_bytes(i)));
+  } else {
+    m.text(fmt::format("{} cycle{}, {} without conflicts. All of the {}: ", one.cycles, one.cycles == 1 ? "" : "s",
+                       one.least, t.piece_is));
+    m.leaf("tspan", {{"data-figure", store ? "stage_written.cycles" : "stage_read.cycles"}},
+           std::to_string(all.cycles));
+    m.text(" cycles, ");
+    m.leaf("tspan", {{"data-figure", store ? "stage_written.least" : "stage_read.least"}}, std::to_string(all.least));
+    m.text(" without conflicts");
+  }
   m.close();
   m.leaf("text", {{"class", "note"}, {"x", 0}, {"y", 46}},
-         clash.empty()
+         engine ? "the engine's own order decides which banks it meets; no lane waits here"
+         : clash.empty()
              ? "no two lanes want different words of one bank in the same cycle; numbers are lanes"
              : fmt::format("framed in red: {} lanes that wait for each other; numbers are lanes", clash.size()));
   for (int bank = 0; bank < kBanks; ++bank)

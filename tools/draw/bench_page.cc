@@ -8,11 +8,13 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <restride/layout.hpp>
 
 #include "src/api/plan_impl.h"
 #include "tools/draw/json_fields.h"
 #include "tools/draw/markup.h"
 #include "tools/draw/page.h"
+#include "tools/draw/panels.h"
 #include "tools/io/json_text.h"
 
 namespace restride::draw {
@@ -90,6 +92,20 @@ void bar(Markup& m, double ratio) {
           {"style", fmt::format("width:{}%", number(100 * std::clamp(ratio, 0.0, 1.0)))}},
          "");
   m.close();
+}
+
+/// Where the elements of a case lie, shown while its row is pointed at: page_style().
+void layouts_on_hover(Markup& m, const Row& r) {
+  std::string grids;
+  try {
+    grids = layouts_text(parse_layout(r.dst), parse_layout(r.src));
+  } catch (const std::exception&) {  // a file may hold anything
+  }
+  if (grids.empty()) return;
+  m.open("div", {{"class", "hover"}, {"aria-hidden", "true"}});
+  m.text(fmt::format("{}: the first cells along two axes; numbers say where an element lies, in elements\n", r.name))
+      .text(grids)
+      .close();
 }
 
 void open_table(Markup& m, const char* name, std::initializer_list<std::pair<const char*, bool>> columns) {
@@ -202,13 +218,14 @@ void all_cases(Markup& m, std::vector<Row> rows) {
               {"kernel", false},
               {any_peers ? "peers" : "notes", false}});
   for (const Row& r : rows) {
-    m.open("tr", {{"data-case", r.name}, {"title", r.src + " -> " + r.dst}});
+    m.open("tr", {{"data-case", r.name}});
     m.open("th", {{"scope", "row"}})
         .text(r.name)
         .open("div", {{"class", "code soft"}})
         .text(r.src + " → " + r.dst)
-        .close()
         .close();
+    layouts_on_hover(m, r);
+    m.close();
     m.leaf("td", {}, r.where());
     if (!is_measured(r)) {
       m.leaf("td", {{"class", "bad"}, {"colspan", "8"}}, (r.skipped ? "skipped: " : "failed: ") + r.error).close();
@@ -276,21 +293,22 @@ void compared(Markup& m, const std::vector<Row>& now, const std::vector<Row>& be
       .close();
   open_table(m, "compared",
              {{"case", false},
-              {"on", false},
-              {"before", true},
-              {"now", true},
               {"old / new", true},
               {"", false},
+              {"before", true},
+              {"now", true},
+              {"on", false},
               {"kernel before", false},
               {"kernel now", false}});
   for (const Pair& p : pairs) {
-    m.open("tr", {{"title", p.now->src + " -> " + p.now->dst}})
-        .leaf("th", {{"scope", "row"}}, p.now->name)
-        .leaf("td", {}, p.now->where());
-    m.leaf("td", {{"class", "n"}}, api::in_time_units(p.before->median_ns))
-        .leaf("td", {{"class", "n"}}, api::in_time_units(p.now->median_ns));
+    m.open("tr").open("th", {{"scope", "row"}}).text(p.now->name);
+    layouts_on_hover(m, *p.now);
+    m.close();
     m.leaf("td", {{"class", "n"}}, fmt::format("{:.3f}", p.faster()));
     m.leaf("td", {}, !p.beyond_noise() ? "within the noise" : p.faster() > 1 ? "▲ faster" : "▼ slower");
+    m.leaf("td", {{"class", "n"}}, api::in_time_units(p.before->median_ns))
+        .leaf("td", {{"class", "n"}}, api::in_time_units(p.now->median_ns))
+        .leaf("td", {}, p.now->where());
     m.open("td").leaf("code", {}, p.before->kernel).close().open("td").leaf("code", {}, p.now->kernel).close().close();
   }
   close_table(m);

@@ -73,7 +73,20 @@ void words(Markup& m, const Explained& e) {
   }
   m.text(fmt::format(" On {} the kernel ", device_words(p)));
   m.leaf("code", {{"data-figure", "kernel"}}, p.decision.chosen.kernel.text);
-  m.text(" is predicted to be the fastest that applies.").close();
+  const plan::Candidate* faster = nullptr;
+  for (const plan::Candidate& k : p.decision.others)
+    if (k.applies && k.predicted.time_ns < p.decision.chosen.predicted.time_ns &&
+        (faster == nullptr || k.predicted.time_ns < faster->predicted.time_ns))
+      faster = &k;
+  if (faster == nullptr)
+    m.text(" is predicted to be the fastest that applies.").close();
+  else if (p.decision.chosen.measured_ns > 0)
+    m.text(" was measured to be the fastest that applies.").close();
+  else
+    m.text(" moves it because it was asked for; ")
+        .leaf("code", {}, faster->kernel.text)
+        .text(" is predicted to be faster.")
+        .close();
 }
 
 void fact(Markup& m, const char* name, const char* figure, const std::string& value) {
@@ -134,6 +147,8 @@ void canonical(Markup& m, const Plan::Impl& p) {
   m.open("p").text("The result: ").leaf("code", {{"data-figure", "canonical"}}, layout::to_string(p.canonical)).close();
 }
 
+std::string counted(std::int64_t n, const char* what) { return layout::counted(static_cast<std::size_t>(n), what); }
+
 /// How the kernel works, in words that follow from the piece.
 std::string way_words(const plan::Candidate& k, const plan::Trace& t, const Figures& f, const Grain& grain) {
   std::string out;
@@ -146,23 +161,13 @@ std::string way_words(const plan::Candidate& k, const plan::Trace& t, const Figu
   if (grain.gpu) {
     out += fmt::format("{} threads move it. ", t.threads);
     if (f.first_load.warp >= 0)
-      out += fmt::format("The first load of a warp asks for {} bytes, which lie in {} sectors of {} lines. ",
-                         f.first_load_is.bytes, f.first_load_is.sectors, f.first_load_is.lines);
+      out += fmt::format("The first load of a warp asks for {} bytes, which lie in {} of {}. ", f.first_load_is.bytes,
+                         counted(f.first_load_is.sectors, "sector"), counted(f.first_load_is.lines, "line"));
     else
       out += "The copy engine brings it in, box by box, without the threads. ";
-    out += fmt::format("The first store writes {} bytes in {} sectors. ", f.first_store_is.bytes,
-                       f.first_store_is.sectors);
-    if (f.taken.least > 0)
-      out += f.taken.cycles == f.taken.least
-                 ? "In between, lanes that read shared memory together want different banks or the same word, so no "
-                   "read waits. "
-                 : fmt::format(
-                       "In between, reads of shared memory take {:.2f} times the cycles that they would take without "
-                       "bank conflicts. ",
-                       static_cast<double>(f.taken.cycles) / static_cast<double>(f.taken.least));
-    else if (f.stage_bytes == 0)
-      out += "Nothing is staged: a thread stores what it loaded. ";
-    out += t.stage_is;
+    out += fmt::format("The first store writes {} bytes in {}. ", f.first_store_is.bytes,
+                       counted(f.first_store_is.sectors, "sector"));
+    if (f.stage_bytes == 0) out += "Nothing is staged: a thread stores what it loaded. ";
   } else {
     out += f.stage_bytes > 0
                ? fmt::format("It is put together by way of {} bytes that stay in the caches. ", f.stage_bytes)
@@ -180,6 +185,25 @@ std::string way_words(const plan::Candidate& k, const plan::Trace& t, const Figu
   out += fmt::format("Of the {}s that the piece touches it uses {:.0f} % of the bytes in src and {:.0f} % in dst.",
                      grain.gpu ? "sector" : "line", part(f.src.used, f.src.sectors * grain.sector_bytes),
                      part(f.dst.used, f.dst.sectors * grain.sector_bytes));
+  return out;
+}
+
+/// Whether reads of shared memory wait for each other, and why; empty where a kernel has none.
+std::string bank_words(const plan::Trace& t, const Figures& f) {
+  if (f.taken.least == 0) return "";
+  std::string out =
+      f.taken.cycles == f.taken.least
+          ? "Lanes that read shared memory together want different banks or the same word, so no read waits. "
+          : fmt::format(
+                "Reads of shared memory take {:.2f} times the cycles that they would take without bank conflicts. ",
+                static_cast<double>(f.taken.cycles) / static_cast<double>(f.taken.least));
+  out += t.stage_is;
+  if (f.plain.cycles > f.taken.cycles)
+    out += fmt::format("If nothing kept lanes apart, the reads of this {} would take {} cycles instead of {}.",
+                       t.piece_is, f.plain.cycles, f.taken.cycles);
+  else if (f.plain.least > 0 && f.plain.cycles < f.taken.cycles)
+    out += fmt::format("Over this whole {} that gains nothing: otherwise its reads would take {} cycles instead of {}.",
+                       t.piece_is, f.plain.cycles, f.taken.cycles);
   return out;
 }
 
@@ -224,7 +248,7 @@ void bids(Markup& m, const Plan::Impl& p) {
     for (const auto& [name, ns] : {std::pair{"b1", sectors}, {"b2", starts}, {"b3", units}})
       if (ns > 0) m.leaf("span", {{"class", name}, {"style", fmt::format("width:{}%", number(ns * scale))}}, "");
     m.close().close();
-    m.leaf("td", {},
+    m.leaf("td", {{"class", "w"}},
            k == &d.chosen ? (d.chosen.reason.empty() ? "chosen" : "chosen: " + std::string(d.chosen.reason))
                           : api::why_lost(d, *k));
     m.close();
@@ -312,6 +336,8 @@ std::string page(const Explained& e, const nlohmann::ordered_json& json) {
     const Figures f = figures_of(t, grain);
     m.leaf("h2", {{"id", "way"}}, fmt::format("How {} moves it", p.decision.chosen.kernel.text));
     m.leaf("p", {{"id", "way-words"}}, way_words(p.decision.chosen, t, f, grain));
+    if (const std::string banks = bank_words(t, f); grain.gpu && !banks.empty())
+      m.leaf("p", {{"id", "bank-words"}}, banks);
     m.leaf(
         "p", {{"class", "soft"}},
         "The boxes are drawn by the functions from which the kernel takes its addresses, for data pointers that lie on "

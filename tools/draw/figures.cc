@@ -34,9 +34,10 @@ SideFigures side_of(const std::vector<plan::Access>& accesses, const Grain& grai
 }
 
 /// Instructions by warp and step; the copy engine's are one a step.
-std::vector<Instruction> instructions(const plan::Trace& t, plan::Space space, bool store, bool gpu) {
+std::vector<Instruction> instructions(const std::vector<plan::Access>& accesses, plan::Space space, bool store,
+                                      bool gpu) {
   std::map<std::tuple<std::int32_t, std::int32_t>, Instruction> by;
-  for (const plan::Access& a : t.accesses) {
+  for (const plan::Access& a : accesses) {
     if (a.space != space || a.store != store) continue;
     const std::int32_t warp = gpu ? (a.thread < 0 ? -1 : a.thread / kWarp) : 0;
     Instruction& i = by[{warp, a.step}];
@@ -100,7 +101,7 @@ Figures figures_of(const plan::Trace& t, const Grain& grain) {
     for (const plan::Access& a : t.accesses)
       if (a.space == space && a.store == store) all.push_back(a);
     *side = side_of(all, grain);
-    std::vector<Instruction> each = instructions(t, space, store, grain.gpu);
+    std::vector<Instruction> each = instructions(t.accesses, space, store, grain.gpu);
     side->accesses = grain.gpu ? static_cast<std::int64_t>(each.size()) : static_cast<std::int64_t>(all.size());
     if (!each.empty()) *first = std::move(each.front());
     *first_is = side_of(first->lanes, grain);
@@ -114,8 +115,8 @@ Figures figures_of(const plan::Trace& t, const Grain& grain) {
   for (const plan::Access& a : t.accesses)
     if (a.space == plan::Space::kStage) f.stage_bytes = std::max(f.stage_bytes, a.at + a.bytes);
   if (!grain.gpu) return f;
-  const auto banks = [&](bool store, BankFigures* out, Instruction* first) {
-    std::vector<Instruction> each = instructions(t, plan::Space::kStage, store, true);
+  const auto banks = [](const std::vector<plan::Access>& accesses, bool store, BankFigures* out, Instruction* first) {
+    std::vector<Instruction> each = instructions(accesses, plan::Space::kStage, store, true);
     for (const Instruction& i : each) {
       if (i.warp < 0) continue;  // the copy engine has its own way in
       const BankFigures b = banks_of(i);
@@ -123,10 +124,13 @@ Figures figures_of(const plan::Trace& t, const Grain& grain) {
       out->least += b.least;
       out->worst = std::max(out->worst, b.worst);
     }
-    if (!each.empty()) *first = std::move(each.front());
+    if (each.empty() || first == nullptr) return;
+    const auto lanes = std::find_if(each.begin(), each.end(), [](const Instruction& i) { return i.warp >= 0; });
+    *first = std::move(lanes == each.end() ? each.front() : *lanes);
   };
-  banks(true, &f.put, &f.first_put);
-  banks(false, &f.taken, &f.first_take);
+  banks(t.accesses, true, &f.put, &f.first_put);
+  banks(t.accesses, false, &f.taken, &f.first_take);
+  banks(t.plain_reads, false, &f.plain, nullptr);
   return f;
 }
 
@@ -160,6 +164,7 @@ nlohmann::ordered_json to_json(const plan::Trace& t, const Figures& f) {
   }
   if (f.put.least > 0) out["stage_written"] = banks(f.put);
   if (f.taken.least > 0) out["stage_read"] = banks(f.taken);
+  if (f.plain.least > 0) out["stage_read"]["plain_cycles"] = f.plain.cycles;
   return out;
 }
 

@@ -47,7 +47,8 @@ struct Instruction {
 struct Figures {
   SideFigures src, dst;
   std::int64_t stage_bytes = 0;
-  BankFigures put, taken;                                      ///< GPU
+  BankFigures put, taken;  ///< GPU
+  BankFigures plain;       ///< as `taken`, if nothing kept lanes apart; all 0 where that is not told
   Instruction first_load, first_put, first_take, first_store;  ///< of the first warp that has any
   SideFigures first_load_is, first_store_is;
 };

@@ -1,5 +1,7 @@
 // Two layouts, cell by cell: where each element lies.
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,6 +13,7 @@ namespace restride::draw {
 namespace {
 
 constexpr std::int64_t kMostCells = 8;  // of a mode
+constexpr std::int64_t kGridCells = 4;  // in text
 constexpr double kHigh = 17, kTop = 62, kLeft = 30, kLeast = 34;
 
 /// The two modes that are drawn: fast ones of both sides, in the tensor's order.
@@ -39,27 +42,46 @@ Axes axes_of(const Layout& dst, const Layout& src) {
   return {std::min(a, b), std::max(a, b)};
 }
 
+/// The first cells along two modes.
+struct Corner {
+  const Layout& l;
+  const Axes& axes;
+  std::int64_t rows, columns;
+  std::int64_t per = 1;  ///< bytes of a step: an element, or one where not all places are whole elements
+
+  Corner(const Layout& layout, const Axes& a, std::int64_t most)
+      : l(layout), axes(a), rows(std::min(extent(a.row), most)), columns(std::min(extent(a.column), most)) {
+    bool whole = l.offset_bytes % l.element.size_bytes == 0;
+    for (const Mode& mode : l.modes) whole = whole && mode.stride_bytes % l.element.size_bytes == 0;
+    if (whole) per = l.element.size_bytes;
+  }
+  std::int64_t extent(int m) const { return m < 0 ? 1 : l.modes[static_cast<std::size_t>(m)].extent; }
+  std::int64_t stride(int m) const { return m < 0 ? 0 : l.modes[static_cast<std::size_t>(m)].stride_bytes; }
+  bool cut() const { return rows < extent(axes.row) || columns < extent(axes.column); }
+  std::int64_t place(std::int64_t r, std::int64_t c) const {
+    return (l.offset_bytes + r * stride(axes.row) + c * stride(axes.column)) / per;
+  }
+  /// Characters of the longest place.
+  std::size_t digits() const {
+    std::size_t out = 1;
+    for (const std::int64_t r : {std::int64_t{0}, rows - 1})
+      for (const std::int64_t c : {std::int64_t{0}, columns - 1})
+        out = std::max(out, std::to_string(place(r, c)).size());
+    return out;
+  }
+};
+
 struct Part {
   Markup m;
   double width = 0, height = 0;
 };
 
 Part side(const Layout& l, const Axes& axes, const char* name) {
-  const auto extent = [&](int m) { return m < 0 ? std::int64_t{1} : l.modes[static_cast<std::size_t>(m)].extent; };
-  const auto stride = [&](int m) {
-    return m < 0 ? std::int64_t{0} : l.modes[static_cast<std::size_t>(m)].stride_bytes;
-  };
-  const std::int64_t rows = std::min(extent(axes.row), kMostCells), columns = std::min(extent(axes.column), kMostCells);
-  bool whole = l.offset_bytes % l.element.size_bytes == 0;
-  for (const Mode& mode : l.modes) whole = whole && mode.stride_bytes % l.element.size_bytes == 0;
-  const std::int64_t per = whole ? l.element.size_bytes : 1;
-  const auto place = [&](std::int64_t r, std::int64_t c) {
-    return (l.offset_bytes + r * stride(axes.row) + c * stride(axes.column)) / per;
-  };
-  std::size_t digits = 1;
-  for (const std::int64_t r : {std::int64_t{0}, rows - 1})
-    for (const std::int64_t c : {std::int64_t{0}, columns - 1})
-      digits = std::max(digits, std::to_string(place(r, c)).size());
+  const Corner corner(l, axes, kMostCells);
+  const auto [rows, columns, per] = std::tuple(corner.rows, corner.columns, corner.per);
+  const auto extent = [&](int m) { return corner.extent(m); };
+  const auto place = [&](std::int64_t r, std::int64_t c) { return corner.place(r, c); };
+  const std::size_t digits = corner.digits();
   const double wide = std::max(kLeast, 6.4 * static_cast<double>(digits) + 8);
   Part out;
   out.width = kLeft + static_cast<double>(columns) * wide + 12;
@@ -71,9 +93,9 @@ Part side(const Layout& l, const Axes& axes, const char* name) {
                                  axis(axes.column), per == 1 ? "bytes" : "elements");
   out.m.leaf("text", {{"class", "note"}, {"x", 0}, {"y", 31}}, note);
   out.width = std::max(out.width, 5.7 * static_cast<double>(note.size()));
-  const bool cut = rows < extent(axes.row) || columns < extent(axes.column);
   std::vector<std::string> parts;
-  if (cut) parts.push_back(fmt::format("{} x {} of {} x {}", rows, columns, extent(axes.row), extent(axes.column)));
+  if (corner.cut())
+    parts.push_back(fmt::format("{} x {} of {} x {}", rows, columns, extent(axes.row), extent(axes.column)));
   std::int64_t others = 0;
   for (int m = 0; m < l.rank(); ++m) others += m != axes.row && m != axes.column && extent(m) > 1 ? 1 : 0;
   if (others > 0)
@@ -98,7 +120,36 @@ Part side(const Layout& l, const Axes& axes, const char* name) {
   return out;
 }
 
+/// The two modes of each side that are shown: src's, dst's.
+std::pair<Axes, Axes> axes_of_both(const Layout& dst, const Layout& src) {
+  bool same = dst.rank() == src.rank();
+  for (int m = 0; same && m < dst.rank(); ++m)
+    same = dst.modes[static_cast<std::size_t>(m)].extent == src.modes[static_cast<std::size_t>(m)].extent;
+  const Axes of_dst = axes_of(dst, src);
+  return {same ? of_dst : axes_of(src, src), of_dst};
+}
+
+/// A layout and its first cells as lines of text.
+std::string grid(const Layout& l, const Axes& axes, const char* name) {
+  const Corner corner(l, axes, kGridCells);
+  const std::size_t wide = corner.digits() + 2;
+  std::string out =
+      fmt::format("{} {}{}\n", name, to_string(l), corner.per == l.element.size_bytes ? "" : ", in bytes");
+  for (std::int64_t r = 0; r < corner.rows; ++r) {
+    for (std::int64_t c = 0; c < corner.columns; ++c) out += fmt::format("{:>{}}", corner.place(r, c), wide);
+    out += corner.columns < corner.extent(axes.column) ? "  ...\n" : "\n";
+  }
+  if (corner.rows < corner.extent(axes.row)) out += fmt::format("{:>{}}\n", "...", wide);
+  return out;
+}
+
 }  // namespace
+
+std::string layouts_text(const Layout& dst, const Layout& src) {
+  if (dst.elements() == 0 || src.elements() == 0) return "";
+  const auto [from, to] = axes_of_both(dst, src);
+  return grid(src, from, "src") + grid(dst, to, "dst");
+}
 
 Drawing layouts_drawing(const Layout& dst, const Layout& src) {
   Drawing out{"layouts", fmt::format("where elements lie: {} and {}", to_string(src), to_string(dst)), 0, 0, {}};
@@ -107,11 +158,8 @@ Drawing layouts_drawing(const Layout& dst, const Layout& src) {
     out.markup = Markup().leaf("text", {{"x", 0}, {"y", 14}}, "nothing to draw: there are no elements").str();
     return out;
   }
-  bool same = dst.rank() == src.rank();
-  for (int m = 0; same && m < dst.rank(); ++m)
-    same = dst.modes[static_cast<std::size_t>(m)].extent == src.modes[static_cast<std::size_t>(m)].extent;
-  const Part from = side(src, same ? axes_of(dst, src) : axes_of(src, src), "src");
-  const Part to = side(dst, axes_of(dst, src), "dst");
+  const auto [of_src, of_dst] = axes_of_both(dst, src);
+  const Part from = side(src, of_src, "src"), to = side(dst, of_dst, "dst");
   Markup m;
   m.open("g").raw(from.m.str()).close();
   m.open("g", {{"transform", fmt::format("translate(0 {})", number(from.height + 14))}}).raw(to.m.str()).close();

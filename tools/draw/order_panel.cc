@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <numeric>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -118,12 +120,13 @@ Drawing order_drawing(const layout::Canonical& c, std::int64_t piece,
     way += fmt::format("{}{} {}", way.empty() ? "M" : "L", number(px(b.x0) + w / 2), number(py(b.y0) + h / 2));
   }
   if (!way.empty()) m.leaf("path", {{"class", "way"}, {"d", way}});
+  std::set<std::pair<double, double>> labelled;  // pieces that differ in other modes share a place
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     const Box& b = boxes[i];
     const double x = (px(b.x0) + px(b.x1)) / 2, y = (py(b.y0) + py(b.y1)) / 2;
     m.leaf("circle", {{"class", "dot"}, {"cx", x}, {"cy", y}, {"r", 2.2}});
     const bool room = px(b.x1) - px(b.x0) >= 24 && py(b.y1) - py(b.y0) >= 13;
-    if (room || i < 3 || i + 1 == boxes.size())
+    if ((room || i < 3 || i + 1 == boxes.size()) && labelled.emplace(x, y).second)
       m.leaf("text", {{"class", "tiny"}, {"x", std::min(x + 4, kLeft + kWide - 14)}, {"y", y - 3}},
              std::to_string(b.piece));
   }

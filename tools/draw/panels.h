@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include <restride/layout.hpp>
@@ -17,6 +18,9 @@ namespace restride::draw {
 /// Both tensors, index by index: each cell says where the element lies, in elements (bytes where that is no whole
 /// number) from the data pointer. Of large ones a corner.
 Drawing layouts_drawing(const Layout& dst, const Layout& src);
+
+/// The same as a few lines of text. Empty where there are no elements.
+std::string layouts_text(const Layout& dst, const Layout& src);
 
 /// A piece on one side: lines and sectors of memory, which bytes are used, and by whom. GPU: threads; CPU: runs. In
 /// about `most_rows` rows.

@@ -66,6 +66,10 @@ svg.drawing{display:block;max-width:none;height:auto}
 .facts dt{color:var(--soft);font-size:.85rem;overflow-wrap:anywhere}
 .facts dd{margin:0;font-size:1.15rem;font-weight:600;overflow-wrap:anywhere}
 .scroll{overflow-x:auto;position:relative}
+main>figure,.scroll{background:linear-gradient(90deg,var(--bg) 1rem,transparent) 0/2.5rem 100% no-repeat local,
+linear-gradient(270deg,var(--bg) 1rem,transparent) 100%/2.5rem 100% no-repeat local,
+linear-gradient(90deg,var(--line),transparent) 0/.7rem 100% no-repeat,
+linear-gradient(270deg,var(--line),transparent) 100%/.7rem 100% no-repeat}
 table{border-collapse:collapse;font-size:.94rem}
 th,td{text-align:left;padding:.25rem .9rem .25rem 0;border-bottom:1px solid var(--line);vertical-align:top}
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
@@ -76,12 +80,20 @@ td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 .b3{background:repeating-linear-gradient(90deg,var(--bar3) 0 2px,transparent 2px 5px)}
 .key span{display:inline-block;width:1.6rem;height:.8rem;margin:0 .3rem 0 .9rem;border:1px solid var(--line);
 vertical-align:middle}
+td{min-width:4.5rem}
+th .code{max-width:22rem;overflow-wrap:anywhere;font-weight:400}
+td.w{min-width:14rem}
+.hover{display:none;position:fixed;right:1rem;bottom:1rem;z-index:1;max-width:calc(100vw - 2rem);overflow:hidden;
+padding:.6rem .8rem;white-space:pre-wrap;font:400 .8rem/1.35 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;
+background:var(--card);border:1px solid var(--line);border-radius:6px;box-shadow:0 2px 12px #0006;pointer-events:none}
+tr:hover .hover{display:block}
 .steps{display:grid;grid-template-columns:repeat(auto-fill,minmax(20rem,1fr));gap:1rem}
 .steps figure{margin:0;background:var(--card);border:1px solid var(--line);border-radius:6px;padding:.7rem}
 .bad{font-weight:700}
 footer{margin-top:2.5rem;padding-bottom:2rem;color:var(--soft);font-size:.9rem}
-@media (max-width:40rem){h1{font-size:1.3rem}.steps{grid-template-columns:1fr}.bar{min-width:6rem}}
-@media print{figure,.scroll{overflow:visible}svg.drawing{max-width:100%}h2{break-after:avoid}
+@media (max-width:40rem){h1{font-size:1.3rem}th,td{padding-right:.6rem}
+tbody th{min-width:8.5rem;max-width:8.5rem;overflow-wrap:anywhere}.steps{grid-template-columns:1fr}.bar{min-width:6rem}}
+@media print{.hover{display:none!important}figure,.scroll{overflow:visible}svg.drawing{max-width:100%}h2{break-after:avoid}
 figure,tr{break-inside:avoid}}
 )css";
 

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "src/cuda/kernels.h"
 #include "src/cuda/trace.h"
 
@@ -93,7 +95,9 @@ void trace_to_planes(const Warp& w, plan::Trace& t) {
         t.remember(w.record_slot(part.word) + part.byte + b, w.unit, at + b * from_times, thread(lane));
   });
   every_word(32 * w.fields, [&](int i, int lane, int) {
-    if (lane < w.plane_words()) t.take(i, thread(lane), w.record_slot(lane * w.fields + i), kWord);
+    if (lane >= w.plane_words()) return;
+    t.take(i, thread(lane), w.record_slot(lane * w.fields + i), kWord);
+    t.take_plain(i, thread(lane), w.base() + std::int64_t{lane * w.fields + i} * kWord, kWord);
   });
   // Byte `b` of the plane word that a lane has of field `i`, as it lies among the lane's records.
   const auto place_of = [&](int i, int lane, int b) {
@@ -123,6 +127,7 @@ void trace_to_planes(const Warp& w, plan::Trace& t) {
       if (!w.has_plane(word, to_times)) return;
       const RecordsPart part = records_part(word, to_times);
       t.take(64 + step, thread(lane), w.base() + part.word * kWord + part.byte, kWord / to_times);
+      t.take_plain(64 + step, thread(lane), w.base() + part.word * kWord + part.byte, kWord / to_times);
       t.store(step, thread(lane), w.dst + w.plane_byte(word, to_times), kWord);
     });
 }
@@ -172,6 +177,11 @@ void trace_planes(const RecordsArgs& a, plan::Trace& t) {
   const int unit = t.dst_unit, units = kWord / unit, record = a.fields * unit;
   set_pieces(t, a.blocks, a.blocks, kRecordsThreads);
   const RecordsTile tile = records_tile(a, static_cast<std::uint32_t>(t.piece), unit);
+  t.stage_is = fmt::format(
+      "A lane collects one word of a plane: {} units, which lie one record of {} bytes apart. The words of {} lanes "
+      "begin in different banks. The next {} lanes would begin in the same ones, so they collect the units of their "
+      "words in another order, each group one unit later than the group before it. ",
+      units, record, 1 << a.rotation_shift, 1 << a.rotation_shift);
   const std::int64_t from = a.src_offset + tile.at.src + std::int64_t{tile.from} * record;
   const auto low = static_cast<int>(from & (kRecordsLine - 1));
   const int bytes = low + (tile.to - tile.from) * record;
@@ -189,8 +199,10 @@ void trace_planes(const RecordsArgs& a, plan::Trace& t) {
       const bool whole = begin == 0 && end == units;
       const auto place = [&](int i) { return low + std::int64_t{first + i - tile.from} * record + field * unit; };
       const std::int64_t to = plane + std::int64_t{first} * unit;
-      for (int i = begin; i < end; ++i)
+      for (int i = begin; i < end; ++i) {
         t.take(field * units + i, thread, place(whole ? (i + rotation) & (units - 1) : i), unit);
+        t.take_plain(field * units + i, thread, place(i), unit);
+      }
       if (whole) t.store(field * units, thread, to, kWord);
       for (int i = begin; i < end; ++i) {
         if (!whole) t.store(field * units + i, thread, to + i * unit, unit);
@@ -356,6 +368,43 @@ class StagedWords {
   std::vector<std::int32_t> rows_;  ///< by place in the table
 };
 
+/// How lanes stay out of each other's banks.
+std::string banks_words(const PackedArgs& a, int unit) {
+  std::string out =
+      "Pieces lie in shared memory as they lie in src. Lanes that collect neighbouring words of dst take units that "
+      "lie as far apart as src has them; they would wait for each other where such units are different words of one "
+      "bank. ";
+  bool any = false;
+  const auto add = [&](const std::string& words) {
+    out += any ? "Also, " + words : "Here " + words;
+    any = true;
+  };
+  if (a.swizzle_shift != kNoSwizzle)
+    add(
+        fmt::format("every 16-byte word has one of 8 places in its line of 128 bytes: its own, XORed with bits of its "
+                    "address, so that units {} bytes apart lie in different banks. ",
+                    16 << a.swizzle_shift));
+  if (a.pad_shift != kNoPad)
+    add(
+        fmt::format("one 16-byte word is left free after every {} pieces, so that units {} pieces apart lie in "
+                    "different banks. ",
+                    1 << a.pad_shift, 1 << a.pad_shift));
+  if (a.rotation != PackedRotation{}) {
+    const int steps = unit <= 4 ? 4 : kWord / unit;
+    int group = 1;
+    while (group < 32 && packed_rotated(group, 0, steps, a.rotation) == packed_rotated(0, 0, steps, a.rotation))
+      ++group;
+    add(
+        fmt::format("lanes do not all begin with the first of their word's {} parts: lanes 0 to {} do, the next ones "
+                    "begin with part {}. ",
+                    steps, group - 1, packed_rotated(group, 0, steps, a.rotation)));
+  }
+  out += any ? "Several ways were tried on one simulated warp, and this one cost least. "
+             : "Nothing is done about that here: for one simulated warp a swizzle, padding and another order each cost "
+               "more than they gained. ";
+  return out;
+}
+
 }  // namespace
 
 void trace_direct(const DirectArgs& a, plan::Trace& t) {
@@ -369,6 +418,18 @@ void trace_records(const RecordsArgs& a, const CudaArgs& args, plan::Trace& t) {
   t.piece_is = "block";
   set_pieces(t, a.blocks, a.blocks, kRecordsThreads);
   const bool widens = t.dst_unit > t.src_unit;
+  const char* accessed = a.to_planes ? "reads" : "writes";
+  t.stage_is = fmt::format(
+      "A lane {} the words of its own records, {} of 16 bytes that follow each other; {} lanes are served in a cycle. ",
+      accessed, a.fields, kWord / 2);
+  t.stage_is += a.fields % 2 == 0
+                    ? fmt::format(
+                          "An even number of words would let lanes meet in the same banks, so one word is left "
+                          "free after each lane's {}. ",
+                          a.fields)
+                    : fmt::format("The number is odd, so lanes side by side begin in different banks. ");
+  t.stage_is += fmt::format("The warp {} words side by side on the other side of the exchange. ",
+                            a.to_planes ? "writes" : "reads");
   const int unit = std::min(t.src_unit, t.dst_unit), ratio = std::max(t.src_unit, t.dst_unit) / unit;
   for (int n = 0; n < kRecordsThreads / 32; ++n) {
     const std::int64_t warp = t.piece * (kRecordsThreads / 32) + n;
@@ -382,6 +443,11 @@ void trace_records(const RecordsArgs& a, const CudaArgs& args, plan::Trace& t) {
 
 void trace_batches(const BatchArgs& a, plan::Trace& t) {
   set_pieces(t, a.tiles, a.blocks, kBatchThreads);
+  t.stage_is =
+      "The tile lies in shared memory as it lies in src, and again as it lies in dst, because bulk copies bring it in "
+      "and out without rearranging it. Lanes collect words of dst that lie side by side; their units lie as far apart "
+      "as the matrix has them, and nothing is padded: lanes meet where that distance brings different words into one "
+      "bank. ";
   const auto tile = static_cast<std::uint32_t>(t.piece);
   constexpr int kUnits = kBatchWord / kBatchUnit;
   const BatchPart read = batch_read(a, tile, static_cast<std::uint32_t>(a.src_offset & 15));
@@ -409,7 +475,7 @@ void trace_batches(const BatchArgs& a, plan::Trace& t) {
   }
   for (std::int32_t n = words * kUnits; n * kBatchUnit < written.bytes; ++n) {
     collect(1, n - words * kUnits, n);
-    put(1, n - words * kUnits, to + n * kBatchUnit, kBatchUnit);
+    put(0, n - words * kUnits, to + n * kBatchUnit, kBatchUnit);
   }
   const auto leave = [&](std::int32_t step, std::int32_t thread, std::int32_t at, std::int32_t bytes) {
     t.take(step, thread, to + at, bytes);
@@ -436,6 +502,17 @@ void trace_staged(const PackedArgs& a, const CudaArgs& args, plan::Trace& t) {
                        packed_swizzle(static_cast<std::uint32_t>(linear), a.swizzle_shift));
     }
   StagedWords(a, args.units.cast, place, t).store();
+  PackedArgs plain = a;
+  plain.swizzle_shift = kNoSwizzle;
+  plain.pad_shift = kNoPad;
+  plain.rotation = {};
+  plan::Trace without;
+  without.src_unit = t.src_unit;
+  without.dst_unit = t.dst_unit;
+  StagedWords(plain, args.units.cast, place, without).store();
+  for (const plan::Access& access : without.accesses)
+    if (access.space == plan::Space::kStage) t.plain_reads.push_back(access);
+  t.stage_is = banks_words(a, t.dst_unit);
 }
 
 }  // namespace restride::cuda

@@ -1,11 +1,16 @@
 // What tile's kernels do, told by their maps.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "src/cuda/kernels.h"
 #include "src/cuda/trace.h"
 
 namespace restride::cuda {
 namespace {
+
+/// Steps from here on come after those of the lanes that transpose.
+constexpr std::int32_t kTransposed = 1 << 20;
 
 /// A tile and where it lies.
 struct Here {
@@ -48,7 +53,7 @@ void store_lines(const Here& h, plan::Trace& t, RowOf row_of, StageByte stage_by
   t.stage_is =
       "A word of 16 bytes has one of 8 places in its line of 128 bytes: its own, XORed with a number that changes "
       "from line to line. So lanes that take a row of dst out of lines below each other find it in up to 8 different "
-      "places; without the XOR it would lie in the same banks of every line. ";
+      "places. Without the XOR it would lie in the same banks of every line. ";
   if (log == 4)
     t.stage_is +=
         "Here 16 lanes take one row of dst, so two of them share each place. That is on purpose: they write 256 bytes "
@@ -58,8 +63,11 @@ void store_lines(const Here& h, plan::Trace& t, RowOf row_of, StageByte stage_by
       const TileStore at = tile_line_store(step, thread, t.threads, log, h.a.tile_s / across);
       const int s = at.s * across, d = h.place.d + at.word * units;
       if (d >= h.a.d_extent || h.place.s + s >= h.a.s_extent) continue;
-      for (int j = 0; j < units; ++j)
-        t.take(step * units + j, thread, stage_byte(at.word * units + j, s * t.src_unit), across * t.src_unit);
+      for (int j = 0; j < units; ++j) {
+        const std::int32_t byte = s * t.src_unit, at_stage = stage_byte(at.word * units + j, byte);
+        t.take(step * units + j, thread, at_stage, across * t.src_unit);
+        t.take_plain(step * units + j, thread, (at_stage & ~(kLineBytes - 1)) + byte % kLineBytes, across * t.src_unit);
+      }
       const int last = std::min(units, h.a.d_extent - d);
       for (int i = 0; i < across && h.place.s + s + i < h.a.s_extent; ++i) {
         const std::int64_t to = row_of(s + i) + std::int64_t{d} * t.dst_unit;
@@ -98,9 +106,10 @@ void load_rows(const Here& h, plan::Trace& t) {
 /// tile/unaligned: words of dst collected unit by unit; tile/registers: `across` rows of them at once, by 4 bytes.
 void store_collected(const Here& h, plan::Trace& t, int across) {
   t.stage_is =
-      "Rows of src that fill one word of dst are an odd number of 16-byte words away from those of the next, so that "
-      "lanes that write one row of dst begin in different banks. Where rows of dst start differently in their sectors, "
-      "lanes of different rows may meet all the same. ";
+      "Lanes that write one row of dst take their units out of a column of the stage. Rows of src that fill one word "
+      "of dst lie an odd number of 16-byte words behind those of the word before, so these lanes begin in different "
+      "banks. Without a gap between the rows they would begin in the same banks. Where rows of dst start differently "
+      "in their sectors, lanes of different rows may meet all the same. ";
   const int units = h.units, words = h.a.tile_d / units;
   const std::int64_t low = (h.src - h.a.halo * h.a.src_pitch) & 15;
   for (std::int32_t item = 0; item < words * h.a.tile_s / across; ++item) {
@@ -113,8 +122,11 @@ void store_collected(const Here& h, plan::Trace& t, int across) {
     const int first = std::max(-d, 0), last = std::min(units, h.a.d_extent - d);
     if (first >= last) continue;
     const auto place = [&](int j) { return low + tile_row_base(h.a, local + j, units) + s * t.src_unit; };
-    for (int j = across > 1 ? 0 : first; j < (across > 1 ? units : last); ++j)
+    const std::int64_t plain_pitch = std::int64_t{h.a.tile_s} * t.src_unit;
+    for (int j = across > 1 ? 0 : first; j < (across > 1 ? units : last); ++j) {
       t.take(step * units + j, thread, place(j), across * t.src_unit);
+      t.take_plain(step * units + j, thread, (local + j) * plain_pitch + s * t.src_unit, across * t.src_unit);
+    }
     for (int i = 0; i < across && h.place.s + s + i < h.a.s_extent; ++i) {
       const std::int64_t to = row + i * h.a.dst_pitch + std::int64_t{d} * t.dst_unit;
       t.store(step * across + i, thread, to + first * t.dst_unit, std::int64_t{last - first} * t.dst_unit);
@@ -216,7 +228,7 @@ void transpose_patches(const UnalignedChainArgs& c, const TilePlace& place, cons
         const std::int64_t from = starts[static_cast<std::size_t>(at.d + j)] + at.s + i;
         const std::int64_t to = c.src_room + transposed_line(c, at.s + i) + at.d + j;
         if (t.source_of(from) < 0) continue;
-        if (j == 0) t.put(step * kPatchBytes + i, thread, to, 4, t.source_of(from), t.loader_of(from));
+        if (j == 0) t.put(kTransposed + step * kPatchBytes + i, thread, to, 4, t.source_of(from), t.loader_of(from));
         t.remember(to, 1, t.source_of(from), t.loader_of(from));
       }
   }
@@ -228,6 +240,22 @@ void trace_unaligned_chains(const UnalignedChainArgs& c, plan::Trace& t) {
   const TileArgs& a = c.tile;
   const int unit = t.dst_unit;
   set_pieces(t, a.tiles, a.tiles, c.threads);
+  if (unit == 1)
+    t.stage_is = fmt::format(
+        "A lane takes 12 bytes of each of 4 rows of src, transposes them in registers, and writes them into rows of "
+        "dst behind those of src. {} bytes are left free after every {} of these rows, so that lanes with different "
+        "patches write into different banks. Rows of dst then leave as words that lie side by side. ",
+        kPatchLanes * kPatchRows, kPatchBytes);
+  else if (c.line_pad > 0)
+    t.stage_is = fmt::format(
+        "Lanes that write one row of dst take their units out of a column of the stage, {} rows of src each. {} bytes "
+        "are left free after every {} rows, so that these lanes begin an odd number of 16-byte words apart, and in "
+        "different banks. Rows that start differently in their words may meet all the same. ",
+        c.pad_lines, c.line_pad, c.pad_lines);
+  else
+    t.stage_is =
+        "Lanes that write one row of dst take their units out of a column of the stage. Nothing is padded: rows of src "
+        "lie as in src, and where they start in a word decides which lanes meet. ";
   const Here h(a, t);
   const UnalignedWindow window = unaligned_window(c, h.place);
   const int s_count = std::min(a.tile_s, a.s_extent - h.place.s);
@@ -260,7 +288,8 @@ void trace_unaligned_chains(const UnalignedChainArgs& c, plan::Trace& t) {
                          std::int64_t ahead) {
     if (unit == 1)
       for (const std::int64_t word : {std::int64_t{0}, std::int64_t{kWordBytes}})
-        t.take(step * 2 + (word != 0), thread, (place_of(s, ahead) & ~std::int64_t{15}) + word, kWordBytes);
+        t.take(kTransposed + step * 2 + (word != 0), thread, (place_of(s, ahead) & ~std::int64_t{15}) + word,
+               kWordBytes);
     t.store(step, thread, to, bytes);
     for (std::int64_t b = 0; b < bytes; b += unit) {
       if (unit != 1) t.take(step * 8 + static_cast<std::int32_t>(b / unit), thread, place_of(s, ahead + b), unit);
@@ -319,6 +348,12 @@ void trace_pixel_tiles(const PixelTileArgs& p, plan::Trace& t) {
   const Here h(a, t, pixel);
   const std::int64_t from = h.src - a.halo * a.src_pitch, low = from & 15;
   const TileShape patch = pixel_patch(pixel);
+  t.stage_is = fmt::format(
+      "A lane takes 12 bytes of each of {} rows of src, transposes their pixels in registers, and, when all lanes have "
+      "theirs, writes them into rows of dst in the same memory. Rows of src lie {} bytes apart, so lanes of "
+      "different rows begin in different banks. {} bytes are left free after every {} rows of dst for the same reason. "
+      "A row of dst leaves as words that lie side by side; one that starts off a word takes two words a lane. ",
+      patch.d, a.row_pitch, kWordBytes, patch.s);
   const int rows = std::min(a.halo + a.tile_d, a.d_extent - h.place.d + a.halo);
   const int s_count = std::min(a.tile_s, a.s_extent - h.place.s);
   for (std::int32_t step = 0; step * (kTileThreads / 8) < rows; ++step)
@@ -356,14 +391,14 @@ void trace_pixel_tiles(const PixelTileArgs& p, plan::Trace& t) {
     }
   for (std::size_t i = 0; i < transposed.size(); ++i) {
     const Transposed& u = transposed[i];
-    if (u.to % 4 == 0) t.put(u.step, u.thread, u.to, 4, u.src, u.loader);
+    if (u.to % 4 == 0) t.put(kTransposed + u.step, u.thread, u.to, 4, u.src, u.loader);
   }
   for (const Transposed& u : transposed) t.remember(u.to, unit, u.src, u.loader);
   const auto store = [&](std::int32_t step, std::int32_t thread, std::int32_t s, std::int64_t row, std::int64_t byte,
                          std::int64_t bytes) {
     const std::int64_t line = pixel_line(s, pixel) + (a.halo - h.place.d) * pixel + byte;
-    t.take(step, thread, line & ~std::int64_t{15}, 16);
-    if ((line & 15) != 0) t.take(step, thread, (line & ~std::int64_t{15}) + 16, 16);
+    t.take(kTransposed + 2 * step, thread, line & ~std::int64_t{15}, 16);
+    if ((line & 15) != 0) t.take(kTransposed + 2 * step + 1, thread, (line & ~std::int64_t{15}) + 16, 16);
     t.store(step, thread, row + byte, bytes);
     for (std::int64_t b = 0; b < bytes; b += unit) t.unit_staged(thread, row + byte + b, line + b);
   };

@@ -52,6 +52,21 @@ TEST(BenchPage, ComparesTwoFilesCaseByCase) {
   EXPECT_NE(page.find("within the noise"), std::string::npos);
 }
 
+TEST(BenchPage, ShowsWhereElementsLieWhileARowIsPointedAt) {
+  Json turned = a_case("turned", 1.0, 100), broken = a_case("broken", 1.0, 100);
+  turned["src"] = "f32 (2,8):(1,2)";
+  turned["dst"] = "f32 (2,8):(8,1)";
+  broken["src"] = "<f32";
+  const std::string page = bench_page(a_file({turned, broken}), "r.json");
+  EXPECT_NE(page.find("turned: the first cells along two axes; numbers say where an element lies, in elements\n"
+                      "src f32 (2,8):(1,2)\n  0  2  4  6  ...\n  1  3  5  7  ...\n"
+                      "dst f32 (2,8):(8,1)\n   0   1   2   3  ...\n   8   9  10  11  ...\n</div>"),
+            std::string::npos)
+      << page.substr(page.find("class=\"hover\""), 400);
+  EXPECT_EQ(page.find("broken: the first"), std::string::npos);
+  EXPECT_NE(page.find("tr:hover .hover{display:block}"), std::string::npos);
+}
+
 TEST(BenchPage, SaysWhyACaseHasNoFigures) {
   Json failed = {{"name", "f"}, {"error", "WRONG <OUTPUT>"}}, skipped = {{"name", "s"}, {"skipped", "an extent is 0"}};
   const std::string page = bench_page(a_file({failed, skipped}), "r.json");

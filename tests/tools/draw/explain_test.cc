@@ -65,6 +65,13 @@ void expect_drawn(const Plan& plan) {
   }
   if (piece.contains("stage_read")) {
     EXPECT_EQ(drawn(html, "stage_read.cycles"), piece["stage_read"]["cycles"].dump());
+    // packed/staged chooses by one simulated warp, which need not be like all others.
+    if (piece["stage_read"].contains("plain_cycles") && d.chosen.kernel.text != "packed/staged") {
+      EXPECT_LE(piece["stage_read"]["cycles"], piece["stage_read"]["plain_cycles"]) << "lanes are kept apart in vain";
+    }
+    if (d.device == DeviceKind::kCuda) {
+      EXPECT_FALSE(trace_of(plan, 0).stage_is.empty()) << "says nothing about banks";
+    }
   }
   const std::string svg = svg_file(whole_drawing(e));
   EXPECT_LT(svg.size(), kMostBytes);
