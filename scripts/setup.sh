@@ -105,6 +105,12 @@ need_package_python() {
     expecttest jax mpi4py 'torch==2.13.*'
 }
 
+# For tests by an NCCL of threads, where CUDA's headers are; NCCL itself is not used, but has no package of headers alone.
+need_nccl_header() {
+  installed_nvcc >/dev/null || private_nvcc >/dev/null || return 0
+  [ -e /usr/include/nccl.h ] || [ -e /usr/local/cuda/include/nccl.h ] || need_python "NCCL's header" nvidia-nccl-cu13
+}
+
 # The version that .clang-format is for; a distribution may have another.
 need_format() { scripts/lint.sh has-format || need_python "the layout of the sources" clang-format==14.0.6; }
 

@@ -63,13 +63,14 @@ class ThroughItself final : public Comm, public GpuLink {
   GpuLink& link_;
 };
 
-class StagedOnGpu final : public test::Runner {
+class ByMethod final : public test::Runner {
  public:
-  explicit StagedOnGpu(const Comm& comm) : inner_(comm, static_cast<std::uint64_t>(comm.size() * 100 + comm.rank())) {}
+  ByMethod(const Comm& comm, Method method)
+      : method_(method), inner_(comm, static_cast<std::uint64_t>(comm.size() * 100 + comm.rank())) {}
   void choose(ExchangeOptions& options) override {
     const std::int64_t bound = options.most_workspace_bytes;
     inner_.choose(options);
-    options.method = Method::kMessages;
+    options.method = method_;
     if (bound > 0) options.most_workspace_bytes = bound + 4 * 16 * 256;
   }
   void run(Plan& plan, std::vector<test::Memory>& to, std::vector<test::Memory>& from) override {
@@ -77,11 +78,12 @@ class StagedOnGpu final : public test::Runner {
   }
 
  private:
+  Method method_;
   test::OnGpu inner_;
 };
 
-std::string random_cases(Comm& comm, int cases) {
-  StagedOnGpu runner(comm);
+std::string random_cases(Comm& comm, Method method, int cases) {
+  ByMethod runner(comm, method);
   for (int i = 0; i < cases; ++i)
     if (std::string wrong =
             test::run_case(comm, static_cast<std::uint64_t>(comm.size() * 1'000'000 + i), {Method::kMessages}, runner);
@@ -90,8 +92,9 @@ std::string random_cases(Comm& comm, int cases) {
   return {};
 }
 
-ExchangeOptions options_of(bool check_runs) {
+ExchangeOptions options_of(bool check_runs, Method method = Method::kMessages) {
   ExchangeOptions options;
+  options.method = method;
   options.device = DeviceKind::kCuda;
   options.check_runs = check_runs;
   options.deadline = std::chrono::seconds(30);
@@ -99,13 +102,14 @@ ExchangeOptions options_of(bool check_runs) {
 }
 
 /// A permuted exchange of `n` by `n` floats, timed by the stream: milliseconds, the best of some.
-std::string timed(Comm& comm, std::int64_t n, bool check_runs, double* ms) {
+std::string timed(Comm& comm, std::int64_t n, bool check_runs, Method method, double* ms) {
   const int ranks = comm.size();
   const std::string shape = "(" + std::to_string(n) + "," + std::to_string(n) + ")",
                     over = " over (" + std::to_string(ranks) + ")";
   const std::string rows = shape + " as (block[0],*)" + over,
                     columns = shape + " as (*,block[0])" + over + " order (1,0)";
-  Plan p = plan(side(rows.c_str(), DType::kF32), side(columns.c_str(), DType::kF32), comm, options_of(check_runs));
+  Plan p =
+      plan(side(rows.c_str(), DType::kF32), side(columns.c_str(), DType::kF32), comm, options_of(check_runs, method));
   const std::int64_t bytes = n * n / ranks * 4;
   DeviceBuffer src(static_cast<std::size_t>(bytes)), dst(static_cast<std::size_t>(bytes));
   Stream stream;
@@ -131,6 +135,20 @@ std::string timed(Comm& comm, std::int64_t n, bool check_runs, double* ms) {
   (void)cudaEventDestroy(begin);
   (void)cudaEventDestroy(end);
   return {};
+}
+
+/// Small matrices of 6 bytes, which packed/batches takes: by the library alone, with nothing else on the GPU.
+std::string small_matrices() {
+  restride::Options options;
+  options.device = DeviceKind::kCuda;
+  const Layout src = parse_layout("b6 (4,2,31):(62,1,2)"), dst = parse_layout("b6 (4,2,31):(62,31,1)");
+  const restride::Plan p(dst, src, options, 128, 128);
+  DeviceBuffer from(4096), to(4096);
+  Stream stream;
+  options.stream = stream;
+  const int status = p.run(to.data(), from.data(), options);
+  stream.synchronize();
+  return status == 0 ? "" : cudaGetErrorString(static_cast<cudaError_t>(status)) + ("\n" + p.explain());
 }
 
 int failures = 0;
@@ -177,15 +195,20 @@ std::string late_rank(Comm& comm) {
 }
 
 void all_tests() {
-  for (int ranks : {1, 2, 3, 5})
-    report(("staged, random exchanges, fake NCCL, ranks: " + std::to_string(ranks)).c_str(),
-           on_ranks(ranks, [](Comm& comm) { return random_cases(comm, 60); }));
+  report("small matrices of 6 bytes by a plan alone", small_matrices());
+  for (const Method method : {Method::kMessages, Method::kDirect, Method::kAuto})
+    for (int ranks : {1, 2, 3, 5}) {
+      const std::string what = "random exchanges, fake NCCL, " + std::string(name(method)) + ", ranks: ";
+      report((what + std::to_string(ranks)).c_str(),
+             on_ranks(ranks, [&](Comm& comm) { return random_cases(comm, method, 40); }));
+    }
   report("a late rank is named", on_ranks(3, late_rank));
-  for (bool check : {true, false})
-    report("staged transpose of 8192^2 f32 over 4 ranks", on_ranks(4, [&](Comm& comm) {
-             double ms = 0;
-             return timed(comm, 8192, check, &ms);
-           }));
+  for (const Method method : {Method::kMessages, Method::kDirect})
+    for (bool check : {true, false})
+      report("transpose of 8192^2 f32 over 4 ranks", on_ranks(4, [&](Comm& comm) {
+               double ms = 0;
+               return timed(comm, 8192, check, method, &ms);
+             }));
 }
 
 #else
@@ -228,6 +251,7 @@ std::string captured(Comm& comm) {
 }
 
 void all_tests() {
+  report("small matrices of 6 bytes by a plan alone", small_matrices());
   ncclComm_t user = nullptr;
   const int gpu = 0;
   int version = 0;
@@ -244,12 +268,13 @@ void all_tests() {
       report(what, e.what());
     }
   };
-  tried("staged, random exchanges, NCCL, one rank sends to itself", [](Comm& comm) { return random_cases(comm, 200); });
+  tried("staged, random exchanges, NCCL, one rank sends to itself",
+        [](Comm& comm) { return random_cases(comm, Method::kMessages, 200); });
   tried("captured in a graph and replayed", captured);
   for (bool check : {true, false})
     tried("staged transpose of 16384^2 f32, through NCCL to itself", [&](Comm& comm) {
       double ms = 0;
-      return timed(comm, 16384, check, &ms);
+      return timed(comm, 16384, check, Method::kMessages, &ms);
     });
   require(ncclCommDestroy(user), "ncclCommDestroy");
 }
