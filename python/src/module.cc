@@ -32,19 +32,21 @@ PyObject* info(PyObject*, PyObject*) {
   });
 }
 
-/// _memory(x, writable) -> (address, Layout): where an array of the CPU lies, for what is called with plain pointers.
-/// The caller keeps x.
+/// _memory(x, writable, stream) -> (address, Layout, on a GPU, stream): where an array lies, for what is called with plain
+/// pointers, and the stream that it is to be used on: the one asked for, or its framework's. The caller keeps x.
 PyObject* memory(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
-    if (nargs != 2) raise(PyExc_TypeError, "_memory takes an array and whether it is written to");
+    if (nargs != 3) raise(PyExc_TypeError, "_memory takes an array, whether it is written to, and a stream");
     const bool writable = args[1] == Py_True;
-    const Array x(args[0], writable ? "dst" : "src", writable ? Array::Access::kWrite : Array::Access::kRead, Stream{});
-    if (x.on_cuda())
-      raise(PyExc_RuntimeError, std::string(x.who()) + " is on " + name_of(x.device()) +
-                                    "; exchanges take memory of the CPU: bring it over first (torch: x.cpu())");
+    const Stream asked = stream_of(args[2]);
+    const Array x(args[0], writable ? "dst" : "src", writable ? Array::Access::kWrite : Array::Access::kRead, asked);
     const Ref layout = own(new_layout(x.layout()));
-    return Py_BuildValue("(KO)", static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(x.data())),
-                         layout.get());
+    const Stream stream = asked.known || !x.on_cuda() ? asked : x.current_stream();
+    const auto number = [](const void* pointer) {
+      return static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(pointer));
+    };
+    return Py_BuildValue("(KOOK)", number(x.data()), layout.get(), x.on_cuda() ? Py_True : Py_False,
+                         number(stream.handle));
   });
 }
 

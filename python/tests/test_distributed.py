@@ -166,3 +166,42 @@ def test_parts_arrive_by_mpi4py(mpi, ranks, tmp_path):
 def test_mistakes_are_named_by_mpi4py(mpi, fault, tmp_path):
     ran = launch(mpi, tmp_path, 3, fault)
     assert ran.stdout.count(f"{fault} is named") == 3, ran.stdout + ran.stderr
+
+
+def launch_torch(ranks, program, *arguments):
+    pytest.importorskip("torch", reason="torch is not installed: exchanges between its ranks are not tested")
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+    environment |= {"NCCL_NVLS_ENABLE": "0", "TORCH_SYMM_MEM_DISABLE_MULTICAST": "1", "NVSHMEM_DISABLE_NVLS": "1"}
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks), program]
+    return subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True, timeout=240)
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_parts_arrive_by_torch(ranks):
+    ran = launch_torch(ranks, HERE / "ranks_of_torch.py", "cases")
+    assert ran.returncode == 0 and ran.stdout.count("all right by torch (gloo)") == ranks, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("fault", [*exchanges.FAULTS, "abort"])
+def test_mistakes_are_named_by_torch(fault):
+    ran = launch_torch(3, HERE / "ranks_of_torch.py", fault)
+    assert ran.stdout.count(f"{fault} is named") == 3, ran.stdout + ran.stderr
+
+
+def test_torchrun_example():
+    ran = launch_torch(2, HERE.parents[1] / "examples" / "python" / "torchrun_dtensor.py")
+    assert ran.returncode == 0 and "torch (gloo)" in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_process_group_says_what_it_needs():
+    pytest.importorskip("torch")
+    with pytest.raises(RuntimeError, match="init_process_group"):
+        dist.process_group()
+    (comm,) = dist.threads(1)
+    with pytest.raises(TypeError, match="give a DTensor"):
+        dist.redistribute(np.zeros(3), [], comm)
+    whole = "u8 (2,3) as (*,*) over (1)"
+    plan = dist.plan(whole, whole, comm)
+    assert plan.status() == "idle"
+    with pytest.raises(ValueError, match="a stream for an exchange of memory of the host"):
+        plan.run(np.zeros((2, 3), np.uint8), np.ones((2, 3), np.uint8), stream=7)

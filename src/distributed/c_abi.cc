@@ -1,6 +1,9 @@
 // The C ABI of exchanges: C structures in, the C++ API called, exceptions turned into status codes.
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -50,7 +53,8 @@ std::chrono::milliseconds milliseconds_of(int64_t ms) {
 dist::ExchangeOptions options_of(const restride_exchange_options* c) {
   dist::ExchangeOptions out;
   if (c == nullptr) return out;
-  check_struct_size(c->struct_size, sizeof(restride_exchange_options), "options", "RESTRIDE_EXCHANGE_OPTIONS_INIT");
+  check_struct_size(c->struct_size, sizeof(restride_exchange_options), "options", "RESTRIDE_EXCHANGE_OPTIONS_INIT",
+                    offsetof(restride_exchange_options, device));
   require(c->method >= RESTRIDE_METHOD_AUTO && c->method <= RESTRIDE_METHOD_ALLTOALLW,
           "options.method is no restride_method");
   out.deadline = milliseconds_of(c->deadline_ms);
@@ -59,8 +63,89 @@ dist::ExchangeOptions options_of(const restride_exchange_options* c) {
   out.check_pairs = c->check_pairs != 0;
   out.most_workspace_bytes = c->most_workspace_bytes;
   out.threads = c->threads;
+  if (c->struct_size < sizeof(restride_exchange_options)) return out;  // of a program from before GPUs
+  require(c->device >= RESTRIDE_DEVICE_AUTO && c->device <= RESTRIDE_DEVICE_CUDA,
+          "options.device is no restride_device");
+  require(c->cuda_device >= RESTRIDE_MODEL_DEVICE, "options.cuda_device is no device; -1 is the current one");
+  out.device = static_cast<restride::DeviceKind>(c->device);
+  out.cuda_device = c->cuda_device;
   return out;
 }
+
+/// Ranks of a program's own, by its functions. `exchange` takes a whole round, so messages gather until one is waited
+/// for.
+class FunctionsComm final : public dist::Comm {
+ public:
+  explicit FunctionsComm(const restride_comm_functions& f) : f_(f), engine_(f.engine) {}
+  int rank() const noexcept override { return f_.rank; }
+  int size() const noexcept override { return f_.size; }
+  std::string_view engine() const noexcept override { return engine_; }
+  std::string unusable() const override { return broken_; }
+  void abort(const std::string& reason) override {
+    if (!broken_.empty()) return;
+    broken_ = reason;
+    if (f_.abort != nullptr) f_.abort(f_.user, reason.c_str());
+  }
+  void allgather(const void* mine, void* all, std::int64_t bytes, std::string_view what,
+                 dist::Deadline deadline) override {
+    call(what, deadline, [&](const char* name, std::int64_t ms, char* why, std::size_t capacity) {
+      return f_.allgather(f_.user, mine, all, bytes, name, ms, why, capacity);
+    });
+  }
+  std::unique_ptr<dist::Posted> post(std::span<const dist::Message> receives, std::int64_t,
+                                     std::string_view what) override {
+    return std::make_unique<Round>(*this, receives, what);
+  }
+
+ private:
+  class Round final : public dist::Posted {
+   public:
+    Round(FunctionsComm& comm, std::span<const dist::Message> receives, std::string_view what)
+        : comm_(comm), what_(what) {
+      for (const dist::Message& m : receives) receives_.push_back({m.peer, m.data, m.bytes});
+    }
+    void send(const dist::Message& m) override { sends_.push_back({m.peer, m.data, m.bytes}); }
+    int received(dist::Deadline deadline) override {
+      finish(deadline);
+      return next_ < receives_.size() ? static_cast<int>(next_++) : -1;
+    }
+    void finish(dist::Deadline deadline) override {
+      if (done_) return;
+      comm_.call(what_, deadline, [&](const char* name, std::int64_t ms, char* why, std::size_t capacity) {
+        return comm_.f_.exchange(comm_.f_.user, sends_.data(), static_cast<std::int32_t>(sends_.size()),
+                                 receives_.data(), static_cast<std::int32_t>(receives_.size()), name, ms, why,
+                                 capacity);
+      });
+      done_ = true;
+    }
+
+   private:
+    FunctionsComm& comm_;
+    std::string what_;
+    std::vector<restride_message> sends_, receives_;
+    std::size_t next_ = 0;
+    bool done_ = false;
+  };
+
+  template <class Function>
+  void call(std::string_view what, dist::Deadline deadline, const Function& function) {
+    if (!broken_.empty())
+      throw restride::DeadlineError("the communicator is unusable: " + broken_ + "; make a new one");
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    char why[1024] = "";
+    const restride_status status =
+        function(std::string(what).c_str(), std::max<std::int64_t>(1, left.count()), why, sizeof why);
+    if (status == RESTRIDE_OK) return;
+    why[sizeof why - 1] = '\0';
+    broken_ = why[0] != '\0' ? why : "a function of " + engine_ + " has failed in " + std::string(what);
+    if (status == RESTRIDE_DEADLINE) throw restride::DeadlineError(broken_);
+    if (status == RESTRIDE_AGREEMENT) throw restride::AgreementError(broken_);
+    throw restride::Error(restride::ErrorCode::kInternal, broken_);
+  }
+
+  restride_comm_functions f_;
+  std::string engine_, broken_;
+};
 
 }  // namespace
 
@@ -97,6 +182,31 @@ restride_status restride_comm_create_mpi(restride_comm** comm, const void* mpi_c
   });
 }
 
+restride_status restride_comm_create_nccl(restride_comm** comm, void* nccl_comm, int64_t deadline_ms) {
+  if (comm != nullptr) *comm = nullptr;
+  return guarded([&] {
+    require(comm != nullptr && nccl_comm != nullptr, "comm or nccl_comm is NULL");
+    std::shared_ptr<dist::Comm> made = dist::nccl(nccl_comm, milliseconds_of(deadline_ms));
+    dist::Comm* plain = made.get();
+    *comm = new restride_comm{std::move(made), plain};
+  });
+}
+
+restride_status restride_comm_create(restride_comm** comm, const restride_comm_functions* functions) {
+  if (comm != nullptr) *comm = nullptr;
+  return guarded([&] {
+    require(comm != nullptr && functions != nullptr, "comm or functions is NULL");
+    check_struct_size(functions->struct_size, sizeof(restride_comm_functions), "functions", "its size and members");
+    require(functions->size >= 1 && functions->rank >= 0 && functions->rank < functions->size,
+            "functions.rank is none of functions.size");
+    require(functions->allgather != nullptr && functions->exchange != nullptr && functions->engine != nullptr,
+            "functions.allgather, .exchange or .engine is NULL");
+    auto made = std::make_shared<FunctionsComm>(*functions);
+    dist::Comm* plain = made.get();
+    *comm = new restride_comm{std::move(made), plain};
+  });
+}
+
 void restride_comm_destroy(restride_comm* comm) { delete comm; }
 int32_t restride_comm_rank(const restride_comm* comm) { return comm != nullptr ? comm->comm->rank() : -1; }
 int32_t restride_comm_size(const restride_comm* comm) { return comm != nullptr ? comm->comm->size() : -1; }
@@ -122,10 +232,15 @@ restride_status restride_exchange_create(restride_exchange** exchange, const res
 }
 
 restride_status restride_exchange_start(restride_exchange* exchange, void* const* dst, const void* const* src) {
+  return restride_exchange_start_on(exchange, dst, src, nullptr);
+}
+
+restride_status restride_exchange_start_on(restride_exchange* exchange, void* const* dst, const void* const* src,
+                                           void* stream) {
   return guarded([&] {
     require(exchange != nullptr && dst != nullptr && src != nullptr, "exchange, dst or src is NULL");
     const auto n = static_cast<std::size_t>(exchange->plan.tensors());
-    exchange->plan.start_all({dst, n}, {src, n});
+    exchange->plan.start_all({dst, n}, {src, n}, stream);
   });
 }
 
@@ -137,8 +252,20 @@ restride_status restride_exchange_wait(restride_exchange* exchange) {
 }
 
 restride_status restride_exchange_run(restride_exchange* exchange, void* const* dst, const void* const* src) {
-  const restride_status status = restride_exchange_start(exchange, dst, src);
+  return restride_exchange_run_on(exchange, dst, src, nullptr);
+}
+
+restride_status restride_exchange_run_on(restride_exchange* exchange, void* const* dst, const void* const* src,
+                                         void* stream) {
+  const restride_status status = restride_exchange_start_on(exchange, dst, src, stream);
   return status == RESTRIDE_OK ? restride_exchange_wait(exchange) : status;
+}
+
+restride_status restride_exchange_status(const restride_exchange* exchange, int32_t* running) {
+  return guarded([&] {
+    require(exchange != nullptr && running != nullptr, "exchange or running is NULL");
+    *running = exchange->plan.status() == dist::RunStatus::kRunning ? 1 : 0;
+  });
 }
 
 void restride_exchange_destroy(restride_exchange* exchange) { delete exchange; }

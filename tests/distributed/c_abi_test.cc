@@ -1,6 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdio>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -142,6 +147,137 @@ TEST(DistributedCAbi, AnswersMistakesByAStatusAndWords) {
   restride_comm_destroy(nullptr);
   restride_exchange_destroy(nullptr);
   EXPECT_EQ(restride_comm_rank(nullptr), -1);
+}
+
+/// Two ranks of a program's own: threads that copy by a table.
+struct Board {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int came = 0, round = 0;
+  std::vector<char> bytes;
+  std::vector<std::vector<std::string>> letters{2};  ///< to each rank
+  std::string reason;
+};
+
+struct Own {
+  Board* board;
+  int rank;
+};
+
+restride_status own_allgather(void* user, const void* mine, void* all, std::int64_t bytes, const char* what,
+                              std::int64_t milliseconds, char* why, std::size_t capacity) {
+  const auto& own = *static_cast<Own*>(user);
+  Board& b = *own.board;
+  const auto n = static_cast<std::size_t>(bytes);
+  std::unique_lock lock(b.mutex);
+  const auto meet = [&] {
+    const int round = b.round;
+    if (++b.came == 2) {
+      b.came = 0;
+      ++b.round;
+      b.changed.notify_all();
+      return true;
+    }
+    return b.changed.wait_for(lock, std::chrono::milliseconds(milliseconds), [&] { return b.round != round; });
+  };
+  b.bytes.resize(2 * n);
+  if (n > 0) std::memcpy(b.bytes.data() + static_cast<std::size_t>(own.rank) * n, mine, n);
+  const bool all_came = meet();
+  if (!all_came) {
+    std::snprintf(why, capacity, "the other one did not come to %s", what);
+    return RESTRIDE_DEADLINE;
+  }
+  if (n > 0) std::memcpy(all, b.bytes.data(), 2 * n);
+  meet();
+  return RESTRIDE_OK;
+}
+
+restride_status own_exchange(void* user, const restride_message* sends, std::int32_t send_count,
+                             const restride_message* receives, std::int32_t receive_count, const char*, std::int64_t,
+                             char*, std::size_t) {
+  const auto& own = *static_cast<Own*>(user);
+  Board& b = *own.board;
+  std::unique_lock lock(b.mutex);
+  for (std::int32_t i = 0; i < send_count; ++i)
+    b.letters[static_cast<std::size_t>(sends[i].peer)].emplace_back(static_cast<const char*>(sends[i].data),
+                                                                    static_cast<std::size_t>(sends[i].bytes));
+  b.changed.notify_all();
+  auto& mine = b.letters[static_cast<std::size_t>(own.rank)];
+  for (std::int32_t i = 0; i < receive_count; ++i) {
+    b.changed.wait(lock, [&] { return !mine.empty(); });
+    std::memcpy(receives[i].data, mine.front().data(), static_cast<std::size_t>(receives[i].bytes));
+    mine.erase(mine.begin());
+  }
+  return RESTRIDE_OK;
+}
+
+void own_abort(void* user, const char* reason) { static_cast<Own*>(user)->board->reason = reason; }
+
+TEST(DistributedCAbi, RanksMayBeTheCallersOwn) {
+  Board board;
+  std::vector<int> right(2, 0);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      Own own{&board, rank};
+      const restride_comm_functions functions = {sizeof functions, &own,          rank,         2,
+                                                 "a table",        own_allgather, own_exchange, own_abort};
+      restride_comm* comm = nullptr;
+      ASSERT_EQ(restride_comm_create(&comm, &functions), RESTRIDE_OK) << restride_distributed_last_error();
+      std::int32_t in[8], out[8] = {};
+      for (int i = 0; i < 8; ++i) in[i] = 8 * rank + i;
+      restride_exchange_options options = RESTRIDE_EXCHANGE_OPTIONS_INIT;
+      options.deadline_ms = 200;
+      restride_exchange* exchange = nullptr;
+      ASSERT_EQ(restride_exchange_create(&exchange, &kColumns, &kRows, 1, comm, &options), RESTRIDE_OK)
+          << restride_distributed_last_error();
+      void* dst = out;
+      const void* src = in;
+      EXPECT_EQ(restride_exchange_run_on(exchange, &dst, &src, nullptr), RESTRIDE_OK)
+          << restride_distributed_last_error();
+      std::int32_t running = 7;
+      EXPECT_EQ(restride_exchange_status(exchange, &running), RESTRIDE_OK);
+      EXPECT_EQ(running, 0);
+      right[static_cast<std::size_t>(rank)] = out[0] == 2 * rank && out[1] == 2 * rank + 1 && out[7] == 13 + 2 * rank;
+      if (rank == 1) {
+        EXPECT_EQ(restride_exchange_run_on(exchange, &dst, &src, nullptr), RESTRIDE_DEADLINE);
+        EXPECT_STREQ(restride_distributed_last_error(), "the other one did not come to run");
+        EXPECT_EQ(restride_comm_abort(comm, "enough"), RESTRIDE_OK);  // it is unusable already
+      }
+      restride_exchange_destroy(exchange);
+      restride_comm_destroy(comm);
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(right, std::vector<int>(2, 1));
+  EXPECT_EQ(board.reason, "");
+}
+
+TEST(DistributedCAbi, OptionsFromBeforeGpusAndWrongRanksOfTheCallersOwn) {
+  restride_comm* comm = nullptr;
+  ASSERT_EQ(restride_comm_create_threads(&comm, 1), RESTRIDE_OK);
+  const restride_side whole = side("(4,4) as (*,*) over (1)");
+  restride_exchange_options options = RESTRIDE_EXCHANGE_OPTIONS_INIT;
+  restride_exchange* exchange = nullptr;
+  options.struct_size = offsetof(restride_exchange_options, device);
+  options.device = 77;
+  EXPECT_EQ(restride_exchange_create(&exchange, &whole, &whole, 1, comm, &options), RESTRIDE_OK);
+  restride_exchange_destroy(exchange);
+  options.struct_size = sizeof options;
+  EXPECT_EQ(restride_exchange_create(&exchange, &whole, &whole, 1, comm, &options), RESTRIDE_INVALID_ARGUMENT);
+  options.device = RESTRIDE_DEVICE_CUDA;
+  options.cuda_device = RESTRIDE_MODEL_DEVICE;
+  EXPECT_EQ(restride_exchange_create(&exchange, &whole, &whole, 1, comm, &options), RESTRIDE_OK);
+  restride_exchange_destroy(exchange);
+  restride_comm_destroy(comm);
+  restride_comm_functions functions = {sizeof functions, nullptr, 0, 1, "none", nullptr, own_exchange, nullptr};
+  EXPECT_EQ(restride_comm_create(&comm, &functions), RESTRIDE_INVALID_ARGUMENT);
+  functions.allgather = own_allgather;
+  functions.rank = 1;
+  EXPECT_EQ(restride_comm_create(&comm, &functions), RESTRIDE_INVALID_ARGUMENT);
+  functions.struct_size = 8;
+  EXPECT_EQ(restride_comm_create(&comm, &functions), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(restride_comm_create_nccl(&comm, nullptr, 1000), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(restride_comm_create_nccl(&comm, &functions, 1000), RESTRIDE_UNSUPPORTED);  // no NCCL is loaded
 }
 
 }  // namespace

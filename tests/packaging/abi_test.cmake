@@ -99,4 +99,4 @@ function(check_abi name source headers types)
 endfunction()
 
 check_abi(restride src/api/c_abi.cc restride.h "tensor;options;executor")
-check_abi(restride_distributed src/distributed/c_abi.cc "restride.h;distributed.h" "tensor;side;exchange_options")
+check_abi(restride_distributed src/distributed/c_abi.cc "restride.h;distributed.h" "tensor;side;exchange_options;comm_functions;message")
