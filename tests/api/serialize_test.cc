@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -164,6 +167,23 @@ TEST(Deserialize, TakesNoMoreThreadsThanThePlannerWould) {
     const std::string text = with(made(dst, src).serialize(), "threads", 4096);
     EXPECT_EQ(Plan::deserialize(text).threads(), Plan(parse_layout(dst), parse_layout(src), all).threads()) << text;
   }
+}
+
+// A kernel that gets a parameter makes them texts that end at its first check, and the fuzzer no longer sees behind it.
+TEST(Deserialize, ReadsThePlansThatTheFuzzerBeginsWith) {
+  const std::set<std::string> refused{"plan_deep", "plan_key_twice"};
+  int read = 0;
+  for (const auto& file : std::filesystem::directory_iterator(RESTRIDE_TEST_DATA "/fuzz/corpus/c_abi")) {
+    const std::string name = file.path().filename();
+    if (!name.starts_with("plan_") || refused.contains(name)) continue;
+    std::ifstream in(file.path(), std::ios::binary);
+    const std::string bytes(std::istreambuf_iterator<char>(in), {});
+    ASSERT_TRUE(bytes.starts_with('\xff')) << name << ": the byte that says that text follows";
+    EXPECT_NO_THROW(Plan::deserialize(std::string_view(bytes).substr(1)))
+        << name << ": write it anew, a byte 255 and then what Plan::serialize makes of its dst, src and kernel";
+    ++read;
+  }
+  EXPECT_GE(read, 9);
 }
 
 TEST(Deserialize, RefusesTextThatSerializeDidNotMake) {
