@@ -174,7 +174,7 @@ RESTRIDE_API const char* restride_version(void);
 RESTRIDE_API const char* restride_status_name(restride_status status);
 
 /* The message of the last call that failed on this thread, with the remedy; "" before the first.
- * Valid until the next failing call on the same thread; long messages are cut at 1023 bytes. */
+ * Valid until the next failing call on the same thread; of more than 1023 bytes the middle is left out. */
 RESTRIDE_API const char* restride_last_error(void);
 
 /* Sends a log of slow paths to `sink`, each line with what to do about it; NULL turns it off. It is off from the start,

@@ -297,14 +297,15 @@ restride_status restride_dense(restride_view* out, const void* data, int32_t dty
   return guarded([&] {
     check_view(out, "out");
     require(order == RESTRIDE_ROW_MAJOR || order == RESTRIDE_COLUMN_MAJOR, "order is no restride_order");
-    restride_tensor t = described(dtype, element_bytes, rank, extents, nullptr);
-    if (order == RESTRIDE_ROW_MAJOR) return put(out, data, 0, layout_of(&t, "out"));
-    std::int64_t reversed[restride::kMaxRank] = {};
-    const restride::Extents list = list_of(extents, rank, "extents");
-    std::reverse_copy(list.begin(), list.end(), reversed);
-    t.extents = reversed;
+    const restride_tensor t = described(dtype, element_bytes, rank, extents, nullptr);
     restride::Layout layout = layout_of(&t, "out");
-    layout.modes.reverse();
+    if (order == RESTRIDE_COLUMN_MAJOR) {
+      restride::Shape reversed;
+      for (const restride::Mode& m : layout.modes) reversed.push_back(m.extent);
+      std::reverse(reversed.begin(), reversed.end());
+      layout = restride::contiguous(layout.element, reversed);
+      layout.modes.reverse();
+    }
     put(out, data, 0, layout);
   });
 }
@@ -355,6 +356,8 @@ restride_status restride_rearrange(restride_view* source, restride_view* result,
     check_view(source, "source");
     if (result != nullptr) check_view(result, "result");
     if (merged != nullptr) check_view(merged, "merged");
+    require(source != result && source != merged && (result == nullptr || result != merged),
+            "source, result and merged are to be filled, and two of them are one; give each a view of its own");
     require(pattern != nullptr, "pattern is NULL");
     const restride::Layout layout = layout_of(in, "in");
     const restride::Rearrangement r = restride::rearrange(layout, pattern, sizes_of(sizes));
@@ -464,6 +467,7 @@ restride_status restride_layout_parse(const char* text, restride_tensor* tensor,
                                       int64_t* strides_bytes, int32_t capacity) {
   return guarded([&] {
     require(text != nullptr && tensor != nullptr, "text or tensor is NULL");
+    require(capacity >= 0, "capacity is negative; give arrays of 64, which any layout fits");
     require(capacity == 0 || (extents != nullptr && strides_bytes != nullptr),
             "extents or strides_bytes is NULL with a capacity above 0");
     check_struct_size(tensor->struct_size, sizeof(restride_tensor), "tensor", "RESTRIDE_TENSOR_INIT");

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -20,8 +19,19 @@ namespace restride::api::c {
 /// What a thread's last failing call had to say. A fixed buffer: reporting that memory ran out must not need memory.
 class LastError {
  public:
+  /// What a caller's text made too long loses its middle: it begins with what is wrong and ends with the remedy.
   restride_status set(restride_status status, const char* message) noexcept {
-    std::snprintf(text_, sizeof text_, "%s", message);
+    constexpr std::size_t kEnd = 400;
+    constexpr char kLeftOut[] = " [...] ";
+    const std::size_t length = std::strlen(message);
+    if (length < sizeof text_) {
+      std::memcpy(text_, message, length + 1);
+    } else {
+      const std::size_t begin = sizeof text_ - (sizeof kLeftOut - 1) - kEnd - 1;
+      std::memcpy(text_, message, begin);
+      std::memcpy(text_ + begin, kLeftOut, sizeof kLeftOut - 1);
+      std::memcpy(text_ + begin + (sizeof kLeftOut - 1), message + length - kEnd, kEnd + 1);
+    }
     return status;
   }
   const char* text() const noexcept { return text_; }

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <restride/distributed.h>
 #include <restride/distributed.hpp>
 
@@ -34,13 +36,16 @@ restride_status guarded(const Body& body) noexcept {
   return last_error.guard(body);
 }
 
-dist::Side side_of(const restride_side* s) {
-  require(s != nullptr, "dst or src is NULL");
-  check_struct_size(s->struct_size, sizeof(restride_side), "side", "RESTRIDE_SIDE_INIT");
-  require(s->distribution != nullptr, "side.distribution is NULL");
-  require(s->regions >= 0 && (s->regions == 0 || s->local != nullptr), "side.local is NULL, or side.regions negative");
-  dist::Side out{dist::parse_distribution(s->distribution), element_of(s->dtype, s->element_bytes, "side"), {}};
-  for (int32_t r = 0; r < s->regions; ++r) out.local.push_back(layout_of(&s->local[r], "side.local"));
+// `who` is what the caller calls it: dst[0].
+dist::Side side_of(const restride_side* s, const std::string& who) {
+  require(s != nullptr, who.c_str(), " is NULL");
+  check_struct_size(s->struct_size, sizeof(restride_side), who.c_str(), "RESTRIDE_SIDE_INIT");
+  require(s->distribution != nullptr, who.c_str(), ".distribution is NULL");
+  require(s->regions >= 0, who.c_str(), ".regions is negative; 0 means dense memory");
+  require(s->regions == 0 || s->local != nullptr, who.c_str(), ".local is NULL with regions above 0");
+  dist::Side out{dist::parse_distribution(s->distribution), element_of(s->dtype, s->element_bytes, who.c_str()), {}};
+  for (int32_t r = 0; r < s->regions; ++r)
+    out.local.push_back(layout_of(&s->local[r], fmt::format("{}.local[{}]", who, r).c_str()));
   return out;
 }
 
@@ -226,7 +231,8 @@ restride_status restride_exchange_create(restride_exchange** exchange, const res
     require(exchange != nullptr && comm != nullptr, "exchange or comm is NULL");
     require(tensors >= 1 && dst != nullptr && src != nullptr, "tensors is below 1, or dst or src is NULL");
     std::vector<dist::Transfer> transfers;
-    for (int32_t i = 0; i < tensors; ++i) transfers.push_back({side_of(&src[i]), side_of(&dst[i])});
+    for (int32_t i = 0; i < tensors; ++i)
+      transfers.push_back({side_of(&src[i], fmt::format("src[{}]", i)), side_of(&dst[i], fmt::format("dst[{}]", i))});
     *exchange = new restride_exchange{dist::plan(transfers, *comm->comm, options_of(options))};
   });
 }
@@ -281,6 +287,7 @@ restride_status restride_exchange_explain(const restride_exchange* exchange, cha
 restride_status restride_distribution_regions(const char* distribution, int32_t rank, int32_t* regions) {
   return guarded([&] {
     require(distribution != nullptr && regions != nullptr, "distribution or regions is NULL");
+    require(rank >= 0, "rank is negative; ranks count from 0");
     *regions = dist::regions_of(dist::parse_distribution(distribution), rank);
   });
 }
@@ -314,7 +321,7 @@ restride_status restride_distribution_indices(const char* distribution, int32_t 
 restride_status restride_distribution_explain(const restride_side* dst, const restride_side* src, int32_t rank,
                                               char* buffer, size_t capacity, size_t* length) {
   return guarded([&] {
-    const dist::Side from = side_of(src), to = side_of(dst);
+    const dist::Side from = side_of(src, "src"), to = side_of(dst, "dst");
     write_text(dist::Exchange(from.distribution, from.element, to.distribution, to.element).explain(rank), buffer,
                capacity, length);
   });

@@ -59,8 +59,10 @@ Layout take_index(const Layout& l, int mode, std::int64_t index) {
   const Mode& m = l.modes[static_cast<std::size_t>(mode)];
   const std::int64_t place = index < 0 ? index + m.extent : index;
   if (place < 0 || place >= m.extent)
-    throw ShapeError(fmt::format("slice: index {} of mode {} in {}, which has {} there", index, mode, to_string(l),
-                                 layout::counted(static_cast<std::size_t>(m.extent), "element")));
+    throw ShapeError(fmt::format(
+        "slice: index {} of mode {} in {}, which has {} there; {}", index, mode, to_string(l),
+        layout::counted(static_cast<std::size_t>(m.extent), "element"),
+        m.extent == 0 ? "write ':' to keep it" : fmt::format("use 0 to {} or {} to -1", m.extent - 1, -m.extent)));
   Layout out = l;
   if (l.elements() > 0) out.offset_bytes += place * m.stride_bytes;
   out.modes.erase(static_cast<std::size_t>(mode));

@@ -268,6 +268,26 @@ TEST(CAbi, SaysWhichTensorIsWrong) {
   }
 }
 
+TEST(CAbi, KeepsBothEndsOfALongMessage) {
+  Transpose t;
+  const std::string name(1 << 20, 'x');
+  restride_options options = RESTRIDE_OPTIONS_INIT;
+  options.family = name.c_str();
+  EXPECT_EQ(restride_copy(&t.dst, &t.src, &options), RESTRIDE_INVALID_ARGUMENT);
+  const std::string words = restride_last_error();
+  EXPECT_EQ(words.size(), 1023u);
+  EXPECT_EQ(words.rfind("the CPU has no family 'xxx", 0), 0u) << words;
+  EXPECT_NE(words.find("x [...] "), std::string::npos) << words;
+  EXPECT_NE(words.find("gather/units"), std::string::npos) << "the remedy: " << words;
+}
+
+TEST(CAbi, RefusesANegativeCapacity) {
+  Transpose t;
+  std::int64_t lists[2];
+  EXPECT_EQ(restride_layout_parse("f32 (2)", &t.src, lists, lists, -1), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_STREQ(restride_last_error(), "capacity is negative; give arrays of 64, which any layout fits");
+}
+
 TEST(CAbi, TellsOldAndNewHeadersApart) {
   Transpose t;
   t.src.struct_size = 0;

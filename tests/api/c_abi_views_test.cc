@@ -124,6 +124,27 @@ TEST(CAbiViews, AnswersViewsOfNothingUsefulWithAStatus) {
   EXPECT_NE(std::string(restride_last_error()).find("RESTRIDE_VIEW_INIT"), std::string::npos);
 }
 
+TEST(CAbiViews, CountsTheModesOfColumnMajorMemoryAsTheCallerDoes) {
+  const Ints negative{-3, 4};
+  View v;
+  EXPECT_EQ(restride_dense(&v.v, nullptr, RESTRIDE_F32, 0, 2, negative.data(), RESTRIDE_COLUMN_MAJOR),
+            RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_STREQ(restride_last_error(), "out: mode 0 has extent -3; extents are 0 or more");
+}
+
+TEST(CAbiViews, RefusesOneViewForTwoResults) {
+  const Ints extents{4, 6};
+  View t, v, w;
+  ASSERT_EQ(restride_dense(&t.v, nullptr, RESTRIDE_F32, 0, 2, extents.data(), RESTRIDE_ROW_MAJOR), RESTRIDE_OK);
+  restride_view* const twice[][3] = {{&v.v, &v.v, nullptr}, {&v.v, nullptr, &v.v}, {&v.v, &w.v, &w.v}};
+  for (const auto& [source, result, merged] : twice) {
+    EXPECT_EQ(restride_rearrange(source, result, merged, &t.v.tensor, "a b -> b a", nullptr),
+              RESTRIDE_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(restride_last_error()).find("a view of its own"), std::string::npos);
+  }
+  EXPECT_EQ(restride_rearrange(&t.v, &v.v, &w.v, &t.v.tensor, "a b -> b a", nullptr), RESTRIDE_OK);
+}
+
 TEST(CAbiViews, ReadsAndNamesDtypes) {
   std::int32_t dtype = -1;
   std::int64_t bytes = -1;

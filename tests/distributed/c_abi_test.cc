@@ -80,6 +80,8 @@ TEST(DistributedCAbi, PlansWithoutRanks) {
             RESTRIDE_INVALID_ARGUMENT);
   EXPECT_NE(std::string(restride_distributed_last_error()).find("capacity"), std::string::npos);
   char text[4096];
+  EXPECT_EQ(restride_distribution_regions("(5,4) as (block[0],*) over (2)", -1, &regions), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_STREQ(restride_distributed_last_error(), "rank is negative; ranks count from 0");
   EXPECT_EQ(restride_distribution_explain(&kColumns, &kRows, 0, text, sizeof text, nullptr), RESTRIDE_OK);
   EXPECT_NE(std::string(text).find("32 bytes between ranks, the minimum"), std::string::npos) << text;
 }
@@ -98,15 +100,16 @@ TEST(DistributedCAbi, AnswersMistakesByAStatusAndWords) {
   EXPECT_EQ(create(side("(5) as (*) over (1)"), whole), RESTRIDE_SHAPE);
   EXPECT_EQ(create(side("(4) as (*) over (2)"), whole), RESTRIDE_INVALID_ARGUMENT);
   EXPECT_EQ(create(side("(4) as (*) over (1)", static_cast<restride_dtype>(99)), whole), RESTRIDE_INVALID_ARGUMENT);
-  EXPECT_EQ(create(side(nullptr), whole), RESTRIDE_INVALID_ARGUMENT);
-  restride_side newer = whole;
-  newer.struct_size += 8;
-  EXPECT_EQ(create(newer, whole), RESTRIDE_UNSUPPORTED);
   const auto says = [](const char* words) {
     const std::string message = restride_distributed_last_error();
     return message.find(words) != std::string::npos ? "" : message;
   };
-  EXPECT_EQ(says("side.struct_size"), "");
+  EXPECT_EQ(create(whole, side(nullptr)), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_EQ(says("src[0].distribution is NULL"), "");
+  restride_side newer = whole;
+  newer.struct_size += 8;
+  EXPECT_EQ(create(newer, whole), RESTRIDE_UNSUPPORTED);
+  EXPECT_EQ(says("dst[0].struct_size"), "");
   restride_side older = whole;
   older.struct_size = 0;
   EXPECT_EQ(create(older, whole), RESTRIDE_INVALID_ARGUMENT);
@@ -117,11 +120,11 @@ TEST(DistributedCAbi, AnswersMistakesByAStatusAndWords) {
   placed.regions = 1;
   placed.local = &local;
   EXPECT_EQ(create(placed, whole), RESTRIDE_INVALID_ARGUMENT);
-  EXPECT_EQ(says("side.local.extents is NULL"), "");
+  EXPECT_EQ(says("dst[0].local[0].extents is NULL"), "");
   const int64_t huge = INT64_MAX;
   local.extents = &huge;
   EXPECT_EQ(create(placed, whole), RESTRIDE_RANGE);
-  EXPECT_EQ(says("side.local: "), "");
+  EXPECT_EQ(says("dst[0].local[0]: "), "");
   restride_exchange_options options = RESTRIDE_EXCHANGE_OPTIONS_INIT;
   options.deadline_ms = 0;
   EXPECT_EQ(create(whole, whole, &options), RESTRIDE_INVALID_ARGUMENT);
