@@ -48,7 +48,8 @@ constexpr struct {
   std::string_view name, meanings;
 } kAmbiguous[] = {{"float", "f32 or f64"},    {"int", "i32 or i64"},          {"uint", "u32 or u64"},
                   {"byte", "i8 or u8"},       {"char", "i8 or u8"},           {"cfloat", "c64 or c128"},
-                  {"complex", "c64 or c128"}, {"float8", "f8e4m3 or f8e5m2"}, {"fp8", "f8e4m3 or f8e5m2"}};
+                  {"complex", "c64 or c128"}, {"float8", "f8e4m3 or f8e5m2"}, {"fp8", "f8e4m3 or f8e5m2"},
+                  {"f8", "f64 or f8e4m3"}};
 
 constexpr std::string_view kTorch = "torch.";
 constexpr std::string_view kPrefixes[] = {kTorch, "np.", "numpy.", "jnp.", "ml_dtypes."};
@@ -128,6 +129,8 @@ std::string layout::dtype_hint(std::string_view text) {
                          row.meanings.substr(row.meanings.rfind(' ') + 1));
   if (text.starts_with('>') && from_code(fmt::format("<{}", text.substr(1))))
     return "; its bytes are in big-endian order, and restride's are little-endian: swap them first";
+  if (text.size() > 1 && text[0] == 'b' && text.find_first_not_of("0123456789", 1) == std::string_view::npos)
+    return "; opaque elements have 1 to 2147483647 bytes, as in b12";
   if (const auto code = from_code(fmt::format("<{}", text)))
     return fmt::format("; did you mean <{}, which is {}?", text, to_string(*code));
   base::Nearest nearest(text);

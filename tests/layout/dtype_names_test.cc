@@ -79,6 +79,9 @@ TEST(DTypeNames, ThatAreNoneGetAHint) {
   EXPECT_TRUE(holds(message(">f4"), "big-endian", "swap"));
   EXPECT_TRUE(holds(message("float"), "some mean f32 and some f64", "write one"));
   EXPECT_TRUE(holds(message("float8_e4m3"), "did you mean float8_e4m3fn?"));
+  EXPECT_TRUE(holds(message("f8"), "some mean f64 and some f8e4m3", "write one"));
+  EXPECT_TRUE(holds(message("b0"), "1 to 2147483647 bytes", "b12"));
+  EXPECT_TRUE(holds(message("b2147483648"), "1 to 2147483647 bytes"));
   EXPECT_TRUE(holds(message("abacus"), "there are bool, u8,", "b12 for twelve opaque bytes", "NumPy's"));
   EXPECT_TRUE(holds(message_of<ParseError>([] { parse_layout("flaot32 (4)"); }), "column 1",
                     "'flaot32' is no element type; did you mean float32?"));
