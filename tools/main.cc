@@ -60,12 +60,10 @@ void require_known_command(const CLI::App& app, const std::string& word) {
     throw restride::tools::UsageError("there is no option '" + word +
                                       "' in front of a command; a command's options stand behind it");
   }
-  std::string known;
-  for (const CLI::App* sub : commands_of(app)) {
+  const std::vector<const CLI::App*> commands = commands_of(app);
+  for (const CLI::App* sub : commands)
     if (sub->get_name() == word) return;
-    known += (known.empty() ? "" : ", ") + sub->get_name();
-  }
-  throw restride::tools::UsageError("there is no command '" + word + "'; there are " + known);
+  throw restride::tools::UsageError(restride::tools::unknown_command(word, commands));
 }
 
 // An unset variable of the shell leaves an empty word, or `--slice=`. Read as "not given" it would make a wrong file

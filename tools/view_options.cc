@@ -128,6 +128,9 @@ View read_view(ViewKind kind, const std::string& shown, const std::string& text)
   if (kind == ViewKind::kAxes || kind == ViewKind::kFlip) require_each_once(shown, view.numbers);
   if (kind == ViewKind::kRot90 && view.numbers.size() != 1)
     throw UsageError(fmt::format("{} '{}': write one whole number of quarter turns", shown, text));
+  if (kind == ViewKind::kRot90 && view.numbers[0] != 0 && view.numbers[0] % 90 == 0)
+    throw UsageError(fmt::format("{0} {1}: it counts quarter turns, not degrees; write {0} {2}", shown, view.numbers[0],
+                                 view.numbers[0] / 90));
   if (kind == ViewKind::kBroadcast &&
       std::any_of(view.numbers.begin(), view.numbers.end(), [](std::int64_t e) { return e < 0; }))
     throw UsageError(fmt::format("{} ({}): extents are 0 or more", shown, fmt::join(view.numbers, ",")));

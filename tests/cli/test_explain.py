@@ -93,6 +93,10 @@ def test_explain_exits_with_2_where_it_cannot_read_the_words(restride, what, wor
     assert words in restride("explain", what, code=2).err
 
 
+def test_explain_asks_for_quotes_around_an_arrow_that_stands_alone(restride):
+    assert "'->' stands alone; put quotes around all of it" in restride("explain", "f32 (2,3)", "->", "(1,0)", code=2).err
+
+
 @pytest.mark.parametrize("name", ["arr(1)", "a->b"])
 def test_explain_takes_a_file_that_exists_for_what_it_is(restride, numbered, tmp_path, name):
     with open(tmp_path / name, "wb") as f:

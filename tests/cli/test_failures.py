@@ -79,7 +79,7 @@ def test_a_wrong_command_line_exits_with_2(restride, tmp_path, array, args):
     (["--rearrange", "(a x) b c -> a b c x", "--size", "x=99999999999999999999"], ["x=9", "does not fit 63 bits"]),
     (["--axis", "2,1,0"], ["there is no option '--axis'; did you mean --axes?"]), (["--Axes=2,1,0"], ["no option '--Axes'; did you mean --axes?"]),
     (["-axes", "2,1,0"], ["no option '-axes'; did you mean --axes?"]), (["--nonsense", "3"], ["there is no option '--nonsense'\n"]),
-    (["--rotate90=1"], ["no option '--rotate90'; did you mean --rot90?"]),
+    (["--to=bf16"], ["no option '--to'; did you mean --dtype?"]), (["--rotate90=1"], ["no option '--rotate90'; did you mean --rot90?"]),
     (["--crop", "1:2"], ["no option '--crop'; did you mean --slice?"]), (["--transpose=1,0"], ["did you mean --axes?"]),
     (["more"], ["'more' is one word too many"]), (["--axes", "2,1,0", "--axes", "0,1,2"], ["--axes is given 2 times"]),
     (["--dtype"], ["nothing stands behind --dtype"]),
@@ -141,6 +141,29 @@ def test_a_shape_that_no_memory_holds_is_refused_with_the_files_name(restride, t
     (tmp_path / "in.safetensors").write_bytes(struct.pack("<Q", len(tensors)) + tensors)
     err = restride("copy", name, "out.npy", code=1).err
     assert f"{name}: its header claims extents (4611686018427387904,4)" in err and "use smaller extents" not in err
+
+
+@pytest.mark.parametrize("word, remedy", [
+    ("rot90", "--rot90 is an option (of copy, explain): restride copy IN OUT --rot90 K"),
+    ("rotate", "--rot90 is an option (of copy, explain): restride copy IN OUT --rot90 K"),
+    ("crop", "--slice is an option (of copy, explain): restride copy IN OUT --slice SLICES"),
+    ("transpose", "--axes is an option (of copy, explain): restride copy IN OUT --axes AXES"),
+    ("reshape", "--reshape is an option (of copy, explain): restride copy IN OUT --reshape EXTENTS"),
+    ("force", "--force is an option (of copy, reshard): restride copy IN OUT --force; "),
+    ("only", "--only is an option (of bench): restride bench ... --only PATTERN"),
+    ("convert", "did you mean copy?"),
+    ("explian", "did you mean explain?"),
+    ("help", "restride --help lists them"),
+    ("x.npy", "restride copy x.npy OUT"),
+    ("f32 (2,3) -> (1,0)", "restride explain 'f32 (2,3) -> (1,0)'"),
+])
+def test_a_word_that_is_no_command_is_told_where_it_belongs(restride, word, remedy):
+    error = restride(word, code=2).err
+    assert remedy in error and "there are copy, reshard, explain" in error, error
+
+
+def test_a_word_that_is_nothing_gets_the_commands(restride):
+    assert "there is no command 'zzz'; there are copy," in restride("zzz", code=2).err
 
 
 def test_without_a_command_the_commands_are_listed(restride):

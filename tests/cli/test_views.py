@@ -133,7 +133,7 @@ def test_what_runs_downwards_behind_a_reshape_is_written_upwards(restride, tmp_p
 
 
 @pytest.mark.parametrize("batch", range(SEQUENCES // BATCH))
-def test_random_viewss_are_numpys(restride, numbered, tmp_path, batch):
+def test_random_views_are_numpys(restride, numbered, tmp_path, batch):
     refused = 0
     for sequence in range(batch * BATCH, (batch + 1) * BATCH):
         rng = random.Random(SEED * SEQUENCES + sequence)
@@ -190,6 +190,7 @@ def test_rot90_turns_as_numpys(restride, numbered, tmp_path, quarters):
 
 @pytest.mark.parametrize("words, code, message", [
     (["--rot90", "x"], 2, "--rot90 'x': 'x' is no whole number"), (["--rot90", "1,2"], 2, "one whole number of quarter turns"),
+    (["--rot90", "90"], 2, "counts quarter turns, not degrees; write --rot90 1"), (["--rot90", "-180"], 2, "write --rot90 -2"),
     (["--reshape", "144", "--rot90", "1"], 1, "--rot90 1: i32 (144):(1) has fewer than the two modes"),
 ])
 def test_rot90_says_what_is_wrong(restride, numbered, tmp_path, words, code, message):
