@@ -1,4 +1,4 @@
-// Cutting overlapping boxes into cells, and finding what no cell covers.
+// Cutting overlapping boxes into cells, and finding the parts that no cell covers.
 #include "src/distributed/cells.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ void add_owners(const std::vector<CellOwner>& from, std::vector<CellOwner>& to) 
   }
 }
 
-/// Appends what of `from` lies outside of `cut`, which lies in it: at most two cells an axis.
+/// Appends the part of `from` outside of `cut`, which lies in it: at most two cells an axis.
 void subtract(Cell from, const Cell& cut, std::vector<Cell>& out) {
   for (std::size_t i = 0; i < from.lo.size(); ++i) {
     if (from.lo[i] < cut.lo[i]) {
@@ -58,7 +58,7 @@ void insert(Cell added, std::vector<Cell>& cells) {
       ++kept;
       continue;
     }
-    // Parts of `rest` are disjoint, so what is left of the cell may meet another one: it goes round again.
+    // Parts of `rest` are disjoint, so the rest of the cell may meet another part: it goes round again.
     Cell common = c;
     for (std::size_t i = 0; i < c.lo.size(); ++i) {
       common.lo[i] = std::max(c.lo[i], hit->lo[i]);

@@ -1,4 +1,4 @@
-// Combs: the indices of one axis that one rank has, and what two ranks' have in common.
+// Combs: the indices of one axis that one rank has, and the intersection of two ranks' combs.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace restride::distributed {
 
-/// Indices start + k*step + j, 0 <= j < length, below end. What a block, a cyclic or a whole axis comes to. The rank
-/// numbers its indices through in ascending order: those are the local ones.
+/// Indices start + k*step + j, 0 <= j < length, below end. Block, cyclic and whole axes are all combs. The local index
+/// of an index is its number among the rank's indices in ascending order.
 /// Invariants: 0 <= start <= end; 1 <= length <= step; start == end when there are none.
 struct Comb {
   std::int64_t start = 0;
@@ -64,7 +64,7 @@ using AxisPieces = std::vector<AxisPiece>;
 /// the number of blocks.
 void intersect(const Comb& src, const Comb& dst, AxisPieces& out);
 
-/// Appends what of `piece` the target numbers [lo, hi), counted from lo: three pieces at most.
+/// Appends the part of `piece` with the target's numbers [lo, hi), counted from lo: three pieces at most.
 void clip(const AxisPiece& piece, std::int64_t lo, std::int64_t hi, AxisPieces& out);
 
 inline std::int64_t size(const AxisPieces& pieces) noexcept {

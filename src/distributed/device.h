@@ -44,7 +44,7 @@ class Device {
   virtual void call(std::function<void()> work, void* stream) = 0;
 
   virtual bool is_capturing(void* stream) = 0;
-  /// While one lives, what this thread asks of the device disturbs no capture of the program's, and is no part of one.
+  /// While one lives, this thread's calls to the device do not disturb a capture of the program, nor join it.
   class Aside {
    public:
     explicit Aside(Device& device) : device_(device), mode_(device.set_mode(kRelaxed)) {}
@@ -59,7 +59,7 @@ class Device {
 
  protected:
   static constexpr int kRelaxed = 2;  ///< cudaStreamCaptureModeRelaxed
-  /// How this thread's calls meet captures; returns what it was.
+  /// How this thread's calls interact with captures; returns the mode before.
   virtual int set_mode(int mode) noexcept {
     static_cast<void>(mode);
     return 0;

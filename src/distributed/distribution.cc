@@ -1,4 +1,4 @@
-// Distributions: what is wrong with one, and what a rank has of one.
+// Distributions: errors in one, and the part of it that a rank has.
 #include <restride/distributed.hpp>
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The planner: who sends what to whom.
+// The planner: the bytes that each rank sends to each other one.
 #include "src/distributed/exchange.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ AxisRuns runs(const AxisPieces& pieces, std::int64_t AxisPiece::*step, std::int6
   return out;
 }
 
-/// The parts of a grid's axis that meet a comb: what each adds to the place, and the meeting.
+/// The parts of a grid's axis that meet a comb: how much each adds to the place, and the intersection.
 struct AxisList {
   std::vector<std::int64_t> places;
   std::vector<AxisMeeting> meetings;
@@ -346,7 +346,7 @@ Exchange::Exchange(const Distribution& src, Element src_element, const Distribut
   x->src_element = src_element;
   x->dst_element = dst_element;
   x->wire = smaller(src_element, dst_element);
-  // Throws where the bytes of the whole tensor do not fit; and those of all copies must, because they are added up.
+  // Throws if the bytes of the whole tensor do not fit; the bytes of all copies must fit, too: they are added up.
   const std::int64_t bytes =
       std::max(contiguous(src_element, src.shape).bytes(), contiguous(dst_element, dst.shape).bytes());
   if (std::int64_t all = 0; !checked_mul(bytes, x->ranks, &all))

@@ -20,7 +20,7 @@ struct AxisRuns {
   bool all = false;  ///< one run that is all the rank has on the axis, so that the next axis may prolong it
 };
 
-/// What two combs have in common, with what is asked of it for every pair of ranks.
+/// The intersection of two combs, with the facts about it that every pair of ranks needs.
 struct AxisMeeting {
   AxisPieces pieces;
   std::int64_t size = 0;

@@ -17,7 +17,7 @@ namespace restride::distributed {
 struct Fused::Events {
   explicit Events(int device) : ready(device), done(device) {}
   detail::StreamEvent ready;  ///< the rank's memory may be written
-  detail::StreamEvent done;   ///< the rank has written what it was to write
+  detail::StreamEvent done;   ///< the rank has written its parts
 };
 
 /// Ranks find each other's events by number: a rank that gives up may be gone while another still looks.
@@ -225,7 +225,7 @@ void Fused::end(Deadline deadline) {
   std::vector<std::uint8_t> all(static_cast<std::size_t>(comm_.size()));
   const std::uint8_t mine = failed_ ? 1 : 0;
   comm_.allgather(&mine, all.data(), sizeof mine, "the end of run", deadline);
-  // Also when a rank has failed: what the others store comes, and the caller's stream is to be behind it.
+  // Also after a rank has failed: the others still store, and the caller's stream must wait for that.
   for (int rank : writers_)
     if (is_thread(rank)) theirs_[static_cast<std::size_t>(rank)]->done.make_wait(device_, stream_);
   if (failed_) std::rethrow_exception(std::exchange(failed_, nullptr));

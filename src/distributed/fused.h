@@ -1,5 +1,5 @@
 // The engine for memory of GPUs: a rank's kernels store straight into the others' memory. Streams wait for each other's
-// events; what the ranks' threads tell each other goes by their Comm.
+// events; the ranks' threads talk to each other by their Comm.
 //
 // A run, of every rank: record `ready` on its stream -> agree -> its stream waits for the `ready` of each rank that it
 // writes to, and copies -> record `done` -> the end of run -> its stream waits for the `done` of each rank that writes

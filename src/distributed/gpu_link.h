@@ -16,7 +16,7 @@ class GpuLink {
  public:
   virtual ~GpuLink() = default;
   virtual Device& device() noexcept = 0;
-  /// In tests of one rank: what stays on its rank is sent, too.
+  /// In tests of one rank: bytes that stay on their rank are sent, too.
   virtual bool sends_to_itself() const noexcept { return false; }
   /// A stream for messages, beside the caller's.
   virtual void* lane() = 0;

@@ -39,7 +39,7 @@ std::string loaded_library(const std::function<bool(const std::string& path)>& i
 
 void* module_function(const std::string& name, const char* symbol, const std::string& path, const std::string& why,
                       const std::string& remedy) {
-  // The module names no such library: its symbols are those of the one that the process has, wherever it came from.
+  // The module names no library: it gets its symbols from the one that the process has, wherever it came from.
   dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
   const std::string file = "librestride_" + name + ".so", here = folder_of_this_library();
   std::vector<std::string> folders{here, here + "/restride", here + "/../lib/restride"};

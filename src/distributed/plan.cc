@@ -117,8 +117,8 @@ Fingerprint fingerprint_of(std::span<const Transfer> transfers, const ExchangeOp
   return f;
 }
 
-/// The shortest run, in bytes and on both sides at once, of what the first rank with anything to send sends to others;
-/// 0: it keeps all.
+/// Of the first rank that sends to others, the shortest run of bytes that is contiguous on both sides;
+/// 0: no rank sends to another.
 std::int64_t shortest_run(const Exchange& x) {
   const Exchange::Impl& p = x.impl();
   const auto long_axes = [&](std::vector<int> order) {

@@ -1,4 +1,4 @@
-// What a plan of this rank is made of, and what a run of it goes through: made by plan.cc, run by run.cc.
+// The parts of this rank's plan, and the state of a run: made by plan.cc, run by run.cc.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace restride::distributed {
 
-/// All ranks' fingerprints. `failed` is what this rank cannot take part for: thrown here, once the others know.
+/// All ranks' fingerprints. `failed`: why this rank cannot take part; it is thrown here, once the others know.
 void agree(Comm& comm, Fingerprint mine, std::exception_ptr failed, std::string_view what, Deadline deadline);
 
 struct Plan::Impl {
@@ -52,7 +52,7 @@ struct Plan::Impl {
   GpuLink* link = nullptr;                 ///< the engine's own, of plans for GPUs
   std::vector<PeerSteps> sends, receives;  ///< all others
   std::unique_ptr<Staged> staged;          ///< kMessages on GPUs
-  std::string why_staged;                  ///< what speaks against `fused`
+  std::string why_staged;                  ///< the reason against `fused`
   std::vector<Round> rounds;               ///< with a bounded workspace: `sends` and `receives` are parcels
   std::unique_ptr<Prepared> prepared;      ///< kAlltoallv, kAlltoallw
   std::vector<std::byte> workspace;
@@ -70,7 +70,7 @@ struct Plan::Impl {
   std::size_t at(int rank, int tensor) const {
     return static_cast<std::size_t>(rank) * exchanges.size() + static_cast<std::size_t>(tensor);
   }
-  /// What a round of a staged run sends to all peers, and what it gets from them.
+  /// The parcels that a round of a staged run sends to all peers, and those that it receives.
   std::int64_t chunk_bytes() const {
     constexpr std::int64_t kUsual = std::int64_t{64} << 20;
     return options.most_workspace_bytes > 0 ? options.most_workspace_bytes / 4 : kUsual;

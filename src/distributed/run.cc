@@ -140,7 +140,7 @@ void Plan::Impl::copy_on_stream(int plan, std::byte* to, const std::byte* from) 
   link->device().call([this, plan, to, from] { plans.run(plan, to, from); }, stream);
 }
 
-/// The others may have begun: what cannot be enqueued ends the run for all.
+/// The others may have begun: if this rank cannot enqueue its part, the run ends for all.
 void Plan::Impl::enqueue_staged() {
   if (const std::string why = comm.unusable(); !why.empty())
     throw DeadlineError("the communicator is unusable: " + why + "; make a new one of the caller's");

@@ -122,7 +122,7 @@ void Threads::World::Rank::allgather(const void* mine, void* all, std::int64_t b
 
 namespace {
 
-/// `World` as a type of this file, for what is on its way.
+/// Messages on their way; `World` is a type of this file.
 template <class World>
 class ThreadsPosted final : public Posted {
  public:
@@ -135,7 +135,7 @@ class ThreadsPosted final : public Posted {
         open_(receives.size(), true) {}
 
   ~ThreadsPosted() override {
-    // What nobody has begun to take is taken back; what somebody copies from stays until that is done.
+    // Messages that nobody reads yet are taken back; one that somebody copies from stays until the copy is done.
     std::unique_lock lock(world_.mutex);
     for (Letter& l : sent_) {
       if (l.state == Letter::kWaiting) std::erase(world_.boxes[static_cast<std::size_t>(l.to)], &l);

@@ -5,10 +5,10 @@
 
 namespace restride::cpu {
 
-/// Where the columns of tile/units go: the values of the parameter `sink`. It says what the strides in dst allow. A
-/// plan may promise no alignment, as those of `copy` do, so the address has the last word, once a call: kLines is
-/// kCarried where dst does not start on a line, and both are kCaches where it starts off its elements' own alignment
-/// and permutes of two vectors would join the ends of columns.
+/// Where the columns of tile/units go: the values of the parameter `sink`, which follows from the strides in dst. Plans
+/// of `copy` promise no alignment, so each call looks at the address of dst: kLines becomes kCarried if dst does not
+/// start on a line, and both become kCaches if dst is not aligned to its elements and permutes of two vectors would
+/// join the ends of columns.
 enum class Sink : std::uint8_t {
   kCaches,   ///< by ordinary stores
   kLines,    ///< past the caches: every column starts on a line
@@ -32,7 +32,7 @@ struct TileArgs : CommonArgs {
   Sink sink = Sink::kCaches;
   Source source = Source::kStaged;
   bool late = false;          ///< every other column leaves one line late (late_lines-inl.h)
-  bool side_by_side = false;  ///< rows are prefetched a line of several at a time, those of whole tiles
+  bool side_by_side = false;  ///< rows of whole tiles are prefetched a line of several at a time
   bool odd_ahead = false;     ///< odd rows are prefetched a tile further ahead
   RecordShape record;         ///< tile/records
 };

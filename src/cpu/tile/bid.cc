@@ -55,7 +55,7 @@ void tile_shape(const Canonical& c, const TileSets& sets, const CpuMachine& m, C
   } else {
     cols = sets.cols.points;
   }
-  const std::int64_t byte_rows = c.cast ? 64 : m.tile_byte_rows;  // what is converted is staged whole
+  const std::int64_t byte_rows = c.cast ? 64 : m.tile_byte_rows;  // converted rows are staged whole
   std::int64_t rows = std::max(unit == 1 ? byte_rows : m.tile_column_bytes / unit, m.tile_least_rows);
   rows = std::min({rows, sets.rows.points, kMaxColumnBytes / unit});
   std::int64_t widest = std::min(m.tile_band_columns * std::max(1, c.src_unit / c.dst_unit), kMaxBandCols);
@@ -89,8 +89,8 @@ double ragged_ns(const Canonical& c, const TileSets& sets, const CpuMachine& m) 
 }
 
 /// The same for records: whole lines of a column, 384 bytes of it where 64 rows have them, 512 bytes of a row, and 2
-/// KiB of each in a band: longer runs of src are read faster, up to what fits the first cache beside what was asked
-/// for.
+/// KiB of each row in a band. Longer runs of src are read faster, as long as they fit the first cache beside the
+/// prefetched lines.
 void record_tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
   const std::int64_t record = c.dst_unit;
   std::int64_t rows = 64 / std::gcd(record, std::int64_t{64});
@@ -151,8 +151,8 @@ Source source_of(const Canonical& c, const CpuMachine& m, Sink sink, bool spread
   return whole_lines || spread ? Source::kInPlace : Source::kStaged;
 }
 
-/// True where columns lie an even number of lines apart, about: see late_lines-inl.h. Blocks of wider units, and those
-/// of narrower vectors, write a few lines of a column before the next column's.
+/// True where columns lie about an even number of lines apart: see late_lines-inl.h. Blocks of wider units or of
+/// narrower vectors write a few lines of a column before the next column's.
 bool is_late(const Canonical& c, const TileSets& sets, const CpuMachine& m, Sink sink, std::int64_t tile_rows) {
   constexpr std::uint64_t kTwoLines = 128;
   constexpr std::uint64_t kNear = 32;
@@ -162,9 +162,9 @@ bool is_late(const Canonical& c, const TileSets& sets, const CpuMachine& m, Sink
   return apart < kNear || apart > kTwoLines - kNear;
 }
 
-/// True where a tile's rows are prefetched a line of several at a time. Measured on Zen 5: rows that follow each other
-/// in memory, or lie so far apart that each is on a page of its own in page tables, too, are faster one by one; those
-/// between by up to a fifth side by side.
+/// True where a tile's rows are prefetched side by side, a line of several rows at a time. Measured on Zen 5: rows that
+/// follow each other in memory, or lie so far apart that each needs a page of page tables of its own, are faster one by
+/// one; rows at distances in between are up to a fifth faster side by side.
 bool is_side_by_side(const Canonical& c, const TileSets& sets, std::int64_t tile_rows, std::int64_t tile_cols) {
   constexpr std::uint64_t kFarBytes = 256 << 10;
   const std::int64_t row_bytes = std::min(tile_cols, sets.cols.points) * c.src_unit;

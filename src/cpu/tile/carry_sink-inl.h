@@ -41,7 +41,7 @@ struct JoinTable {
 
 /// Any alignment that is whole units, in registers: a line is the end of one vector and the start of the next, put
 /// together by a two-register permute; the last vector of a column waits for the next tile. It lives in memory even
-/// between the vectors of a tile, because a block's columns and what they wait for do not fit into the registers.
+/// between the vectors of a tile, because a block's columns and their carried ends do not fit into the registers.
 template <class Blocks>
 class CarrySink {
   static constexpr std::size_t kUnit = Blocks::kUnitBytes;
@@ -70,7 +70,7 @@ class CarrySink {
         stream(line, D(), columns.to(j));
       store(v, D(), slot(j, false));
     }
-    /// Two lines of column j, which is not late: what is carried is loaded and stored once for both.
+    /// Two lines of column j, which is not late: the carried end is loaded and stored once for both.
     HWY_INLINE void put_two(std::size_t j, V v, V below) const {
       const std::size_t fill = columns.fill(j);
       const V line = join(above(j), v, fill);

@@ -72,8 +72,8 @@ void run_tiles_from(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* sr
   sink.finish();
 }
 
-/// Rows are read in place or staged, as the plan says, by the blocks of either; the last two are those without
-/// CommonArgs::near. Places of rows are for AMD's processors: those with AVX-512 have all of AVX3_DL.
+/// Rows are read in place or staged, as the plan says. Each way has its own blocks; the last two are the blocks without
+/// CommonArgs::near. Places of rows are for AMD's processors, of which all with AVX-512 have AVX3_DL.
 template <template <class> class Sink, class InPlace, class Staged, class StagedFar = Staged,
           class InPlaceFar = InPlace>
 void run_tiles(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {

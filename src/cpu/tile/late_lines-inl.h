@@ -20,10 +20,10 @@ HWY_BEFORE_NAMESPACE();
 namespace restride::cpu {
 namespace HWY_NAMESPACE {
 
-/// Where columns lie an even number of lines apart, the lines of a row of them are all even or all odd ones, and
-/// memory takes lone lines of one kind at half its rate: the two of 128 bytes are served apart. So each odd column is
-/// one line late, and what leaves is of either kind in turn. Not for blocks that are narrower: there a few lines of a
-/// column leave before the next column's.
+/// If columns lie an even number of lines apart, the lines that one row of columns writes are all even or all odd.
+/// Memory serves the two lines of 128 bytes separately, so it takes lines of one kind at half its rate. Therefore each
+/// odd column is one line late, and even and odd lines leave in turn. Narrower blocks do not need it: they write a few
+/// lines of a column before the next column's.
 template <std::size_t kUnit>
 inline constexpr bool kLateLines = (Block<kUnit>::kVectorBytes == kLine) && (Block<kUnit>::kCols >= 8);
 

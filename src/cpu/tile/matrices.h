@@ -4,7 +4,7 @@
 // Task map: task t is a matrix, or a band of its columns.
 // Buffers: none. The last block of rows or columns starts early rather than short.
 // Traffic: within the caches.
-// Source and measured: the blocks are those of kernel.h. bench/results, class "small".
+// Source and measured: the blocks of kernel.h. bench/results, class "small".
 #pragma once
 
 #include "src/cpu/tile/args.h"

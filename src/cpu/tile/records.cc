@@ -113,8 +113,8 @@ class BufferedRecords final : public RecordMover {
 };
 
 #if HWY_TARGET <= HWY_AVX3
-/// Records of three parts, at any alignment that is whole lanes, without a buffer; what is no whole block is moved by
-/// Others. Of each column the last line's vector waits for the next tile.
+/// Records of three parts, at any alignment that is whole lanes, without a buffer; Others moves the ends that are no
+/// whole block. Of each column the last line's vector waits for the next tile.
 template <std::size_t kPart, class Others>
 class TripleMover final : public RecordMover {
   using T = Triples<kPart>;

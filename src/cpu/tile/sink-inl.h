@@ -4,7 +4,7 @@
 //
 // A task fills its Columns. Protocol, for each block of up to kCols columns: open gives a pen; then for each vector of
 // rows put or put_part for every column, advance; then close. put_part takes the ragged end of the rows, or columns of
-// a narrow block. A pen is a value: what it knows stays in registers, while members of the sink, which is in memory,
+// a narrow block. A pen is a value: its members stay in registers, while members of the sink, which is in memory,
 // would be read again after every store of bytes.
 #include <algorithm>
 #include <cstddef>

@@ -36,7 +36,7 @@ struct alignas(64) BlockColumns {
 
 /// A stage of rows at one pitch: all of them at once, or piece by piece, each row of a piece while the blocks of the
 /// piece before it are worked on, so that reading and writing go on side by side: up to a fifth faster on Zen 5 than a
-/// piece at a time. Pieces stay in the first cache beside what was prefetched.
+/// piece at a time. Pieces stay in the first cache beside the prefetched lines.
 template <class B>
 class StagedRows {
   static constexpr auto kUnitBytes = static_cast<std::int64_t>(B::kUnitBytes);
@@ -148,8 +148,8 @@ class StagedRows {
   alignas(64) std::uint8_t stage_[kMaxTileRows * kStagePitch];
 };
 
-/// Rows where they are, for those that spread over the first cache by themselves, and for blocks that read whole lines:
-/// to stage them costs more than to read what a block has of a row, 16 bytes mostly.
+/// Rows read in place: if they spread over the first cache by themselves, or if blocks read whole lines. Staging such
+/// rows costs more than reading a block's part of a row, mostly 16 bytes, where it lies.
 template <class B>
 class RowsInPlace {
   static constexpr auto kUnitBytes = static_cast<std::int64_t>(B::kUnitBytes);

@@ -1,5 +1,5 @@
-// Moves         what tile_aligned moves, casts that widen to at most 4 bytes among it, its tiles brought in by bulk
-//               tensor copies (TMA).
+// Moves         the copies of tile_aligned, including casts that widen to at most 4 bytes; bulk tensor copies (TMA)
+//               bring the tiles in.
 // Applies when  sm_90 and later; rows on words, at most two outer modes, strides of src positive, whole groups of rows.
 // Thread map    one thread starts the copies; all 256 gather and store as in tile_aligned. A block moves several tiles,
 //               one after the other in the tiles' order, and has the next ones on their way meanwhile.
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kTileThreads, resident_blocks(kTileThreads, kB
     if (kStages == 1) return;  // a tile a block
     const std::uint32_t next = tile + kStages * gridDim.x;
     if (next < a.tiles) {
-      __syncthreads();  // all have read what they need
+      __syncthreads();  // all threads have read their units
       if (leader) fetch_tile<Tile>(b, next, here, arrival);
     }
     if (++stage == kStages) {

@@ -1,4 +1,4 @@
-// Tiles that bulk tensor copies bring in: which the copy engine can describe, their shapes, and what they reach.
+// Tiles that bulk tensor copies bring in: the ones that the copy engine can describe, their shapes and their speed.
 #include <algorithm>
 
 #include "src/base/checked.h"
@@ -22,8 +22,8 @@ bool by_bulk(const Canonical& c, std::size_t s) {
 
 namespace {
 
-/// Shape and depth of a tile that the copy engine brings in. The engine fetches 256 bytes into L2 at a time, twice what
-/// the fastest tiles want of a row; that pays when the tiles beside them come soon.
+/// Shape and depth of a tile that the copy engine brings in. The engine fetches 256 bytes into L2 at a time, twice as
+/// much of a row as the fastest tiles need; that pays if the neighbouring tiles come soon.
 struct BulkTile {
   TileShape shape;
   std::int64_t stages = 1;
@@ -42,8 +42,8 @@ BulkTile bulk_tile_of(const Costs& k, const Canonical& c, const Tiling& t) {
   const TileShape narrow = kNarrow[i];
   const std::int64_t until_beside =
       saturated_mul(ceil_div(t.d_extent, narrow.d) * t.near, narrow.d * narrow.s * c.src_unit);
-  // What lies behind the end of a row is the next row, or wasted; rows off 64 bytes end in the middle of what is
-  // fetched.
+  // The bytes behind the end of a row belong to the next row, or are wasted; rows that do not lie on 64 bytes end
+  // inside a fetch.
   const std::int64_t row_bytes = t.s_extent * c.src_unit;
   const bool ends_matter = static_cast<double>(row_bytes) < k.bulk_short_row_bytes &&
                            (c.modes[0].src_stride != row_bytes || t.src_alignment < 64);

@@ -63,10 +63,10 @@ std::int64_t rows_on(const Canonical& c, const Link& link, std::int64_t align, s
   return bits & -bits;
 }
 
-/// A tile's shape, what it reaches when full, and the share of its lanes below which it is they, not memory, that the
-/// copy waits for: blocks of 128 threads make room for others sooner than those of 256. Tiles whose rows have 256 bytes
-/// on both sides reach most, smaller ones fit short chains better; `near`: the same where tiles that follow each other
-/// in src are written near each other.
+/// A tile's shape, its speed when it is full, and the share of full lanes below which lanes, not memory, limit a copy:
+/// blocks of 128 threads make room for others sooner than blocks of 256. Tiles whose rows have 256 bytes on both sides
+/// are the fastest; smaller ones fit short chains better. `near`: the speed if tiles that follow each other in src are
+/// written near each other.
 struct Rated {
   struct Reach {
     double Costs::*full;
@@ -107,15 +107,15 @@ std::span<const Rated> shapes_of(int unit) {
 constexpr std::size_t kMostShapes = 5;
 static_assert(std::ranges::is_sorted(kShapes, {}, &Rated::unit));
 
-/// The first modes of a side's chain as rows of a tile: where they start, what the tiles' ends waste of each shape, and
-/// what the rows themselves cost. Fitted, as the shapes are, to all chains and shapes of 220 layouts timed on an H200,
-/// for units of 4 bytes to 105 more.
+/// The first modes of a side's chain as rows of a tile: where they start, the part of each shape that is wasted at the
+/// tiles' ends, and the cost of the rows themselves. Fitted, like the shapes, to all chains and shapes of 220 layouts
+/// timed on an H200, for units of 4 bytes to 105 more.
 struct Rows {
   Link link;
   std::int64_t starts_on = 0;
   bool words = false;  ///< they are whole words and start on words
   double used[kMostShapes] = {};
-  double shared[kMostShapes] = {};  ///< share of what a tile has of a row that it touches beside it
+  double shared[kMostShapes] = {};  ///< bytes that a tile touches beside its part of a row, by that part's
   double yield = 1;
 };
 
@@ -124,7 +124,7 @@ struct Side {
   std::int64_t align;
   std::int64_t CopyMode::*stride;
   std::int32_t TileShape::*along;
-  std::int64_t grain;  ///< bytes that memory moves at once: 64 in reading, a sector where L2 gathers what is written
+  std::int64_t grain;  ///< bytes that memory moves at once: 64 in reading; a sector in writing, which L2 gathers
 };
 
 Rows rows_of(const Canonical& c, const Link& chain, std::size_t count, const Side& side) {
@@ -147,8 +147,8 @@ bool rows_join(const Canonical& c, const Link& d, std::size_t s) {
   return c.modes[s].dst_stride == d.extent * c.dst_unit;
 }
 
-/// Rows of dst that start off sectors share them with rows of other tiles, and half of those meet in L2; where they
-/// join, they are the same tile's.
+/// Rows of dst that start inside sectors share these with rows of other tiles, and half of the shared sectors meet in
+/// L2; where rows join, the sectors are the same tile's.
 double dst_yield(const Costs& k, const Canonical& c, const Rows& d, std::size_t s) {
   if (d.starts_on >= 32 || rows_join(c, d.link, s)) return 1;
   const std::int64_t bytes = d.link.extent * c.dst_unit, runs = c.units / d.link.extent;
@@ -168,9 +168,9 @@ double src_yield(const Costs& k, const Canonical& c, const Rows& s) {
   return yield;
 }
 
-/// What is left where tiles side by side share grains of a row. Those of dst are counted by dst_yield, but for rows
-/// that join: what is written of a sector in parts then waits the longer, the larger the share of such parts. For units
-/// of other sizes the rows' own yields stand for it.
+/// The speed that remains if neighbouring tiles share grains of a row. dst_yield counts the grains of dst, except for
+/// rows that join: the larger the share of sectors that are written in parts, the longer these wait. For units of other
+/// sizes the rows' own yields contain it.
 double shared_yield(const Costs& costs, const Canonical& c, const Rows& d, const Rows& s, std::size_t k) {
   if (c.dst_unit != 4) return 1;
   const double writing = rows_join(c, d.link, s.link.modes[0]) ? costs.chains_writing * d.shared[k] * d.shared[k] : 0;
@@ -186,7 +186,7 @@ bool written_near(const Canonical& c, const Link& d, const Link& s) {
 
 /// The best shape for rows of both sides, which together reach `yield`, if it beats `best`.
 void rate(const Canonical& c, const CudaMachine& machine, const Rows& d, const Rows& s, double yield, Pair& best) {
-  // Lanes off the ends of dst's rows skip their work; those off src's still move words within the block.
+  // Lanes behind the ends of dst's rows skip their work; lanes behind src's still move words within the block.
   const Costs& costs = *machine.costs;
   const double cut_d = c.dst_unit < 4 ? costs.chains_cut_d_small : costs.chains_cut_d;
   const double cut_s = c.dst_unit < 4 ? costs.chains_cut_s_small : costs.chains_cut_s;

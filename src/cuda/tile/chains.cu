@@ -1,11 +1,11 @@
-// Moves         what tile_aligned moves without a cast, where several short modes make up dst's rows, or src's.
+// Moves         the copies of tile_aligned without a cast, if several short modes make up dst's rows, or src's.
 // Applies when  modes form a dense chain on each side, no mode is in both, rows of both sides start on words and are
 //               whole words.
 // Thread map    128 or 256 threads a tile: load, 16 bytes a lane along src's chain; store, 16 bytes a lane along dst's.
 // Shared memory lines of 128 bytes, swizzled; see chain_stage_byte in src/cuda/tile/chains_map.h. No bank conflicts.
 // Traffic       every byte once each way, 128 bytes of a row at least, however short the modes are.
-// Source        the CPU's tile family, whose rows and columns are chains as well; small blocks and what L2 keeps as in
-//               torch.compile's kernels for such copies; measured rows in bench/results.
+// Source        the CPU's tile family, whose rows and columns are chains as well; small blocks and hints to L2 as in
+//               torch.compile's kernels for these copies; measured rows in bench/results.
 #include "src/cuda/device.cuh"
 #include "src/cuda/dispatch.cuh"
 #include "src/cuda/tile/chains_map.h"
@@ -48,8 +48,8 @@ __global__ void __launch_bounds__(Tile::kThreads, resident_blocks(Tile::kThreads
   const int left = tile_units_left(a, place, column * kUnits);
   constexpr int kRowsAStep = Tile::kThreads / Tile::kRowWords;
   const char* const from = src + a.src_offset + batch.src + static_cast<std::int64_t>(place.s) * kUnit + byte;
-  // Finding a row takes long, so each lane finds one of those that its warp reads in all steps. Not for bytes: their
-  // many loads of short pieces only crowd each other when they come at once.
+  // Finding a row takes long, so each lane finds one of the rows that its warp reads in all steps. Bytes do without:
+  // their many loads of short pieces are slower when they come at once.
   const int lane = threadIdx.x % 32;
   std::int64_t found = 0;
   if constexpr (kUnit > 1) {

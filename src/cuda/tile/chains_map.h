@@ -1,5 +1,5 @@
 // Several modes as one: modes that follow each other densely on one side make up a single index there, a chain. On the
-// other side such an index has no one stride; its place is found digit by digit.
+// other side this index has no single stride; its place is found digit by digit.
 #pragma once
 
 #include <cstdint>

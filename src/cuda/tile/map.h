@@ -64,7 +64,7 @@ struct TileShape {
   X(4, 32, 32) X(4, 64, 32) X(4, 64, 64) X(4, 128, 32) X(8, 32, 32) X(8, 64, 32) X(16, 16, 16) X(16, 32, 16)
 
 // X(bytes of a unit, 16-byte words along d, units along s): the instances of the kernels for rows that start anywhere;
-// tile/registers has those for units of 1 and 2 bytes.
+// tile/registers has the same for units of 1 and 2 bytes.
 #define RESTRIDE_UNALIGNED_SHAPES(X) \
   X(1, 8, 128)                       \
   X(1, 8, 256)                       \

@@ -157,7 +157,7 @@ __device__ inline void store_ends(const TileArgs& a, std::uint32_t stage, char* 
   }
 }
 
-/// The same for both ends, as far as rows have such ends and as wide as they allow.
+/// The same for both ends, if rows have any, by stores as wide as the ends allow.
 template <int pixel>
 __device__ inline void store_ends(const TileArgs& a, std::uint32_t stage, char* to, int d, int s_count) {
   const auto bits = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(to) | a.dst_pitch | a.d_extent * pixel);

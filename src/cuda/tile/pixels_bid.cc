@@ -19,7 +19,7 @@ namespace {
 /// What moves as one, 3 units or a single one, and the modes of a tile: `d`, along which they follow each other in dst,
 /// and `s`, the same in src.
 struct Pixels {
-  int bytes = 0;  ///< 0: there is no such tile
+  int bytes = 0;  ///< 0: no tile applies
   int d = 0, s = 0;
   bool backwards = false;
   std::uint64_t inside() const { return inside_row() | std::uint64_t{1} << s; }
@@ -103,7 +103,7 @@ void bid_pixel_tiles(const Request& request, std::span<Candidate> bids) {
   if (d_extent >= kLimit || s_extent >= kLimit) return refuse(bid, "an extent of 2^28 or more");
   std::int64_t batch = 0;
   if (!outer_walk(c, p.inside(), nullptr, &batch)) return refuse(bid, "too many outer modes");
-  // Tiles as even as whole sectors allow; what the last one lacks costs little.
+  // Tiles as even as whole sectors allow; a shorter last tile costs little.
   const int pixel = p.bytes;
   const std::int64_t step = kSector / c.dst_unit;
   const std::int64_t most = (kPixelGroups * pixel_group(pixel) - pixel_halo(pixel)) / step * step;

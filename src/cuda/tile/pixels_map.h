@@ -22,7 +22,7 @@ struct PixelTileArgs {
 };
 
 inline constexpr int kPixelRowBytes = 96;  ///< of src a tile's row has
-inline constexpr int kPixelGroups = 16;    ///< such groups in the widest tile, its halo included
+inline constexpr int kPixelGroups = 16;    ///< groups in the widest tile, its halo included
 
 /// Pixels of a lane's patch: along d, and along s.
 RESTRIDE_HD constexpr TileShape pixel_patch(int pixel_bytes) {
@@ -71,7 +71,7 @@ RESTRIDE_HD constexpr TileStore pixel_store(std::int32_t word_step, std::int32_t
   return {word_step * 16 + thread % 16, row_step * (kTileThreads / 16) + thread / 16};
 }
 
-/// The bytes of a row of dst that are less than words of it: `head` at its start, and those from `tail` on at its end.
+/// The bytes of a row of dst that fill no whole word: the first `head` ones, and all from byte `tail` on.
 struct PixelEnds {
   std::int64_t head = 0, tail = 0;
 };

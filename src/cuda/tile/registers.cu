@@ -1,6 +1,6 @@
-// Moves         what tile_unaligned moves of units of 1 and 2 bytes, without a cast: shared memory moves words, not
-// units. Applies when  rows of dst start on 16 bytes, rows of src on 4. Thread map    256 threads a tile: load as in
-// unaligned.cu; a lane reads 4 bytes of each row of src that a word of dst
+// Moves         the copies of tile_unaligned with units of 1 and 2 bytes, without a cast: shared memory moves words.
+// Applies when  rows of dst start on 16 bytes, rows of src on 4.
+// Thread map    256 threads a tile: load as in unaligned.cu; a lane reads 4 bytes of each row of src that a word of dst
 //               needs, transposes them in registers, and stores 16 bytes of 4 or 2 rows of dst.
 // Shared memory as in unaligned.cu.
 // Traffic       every byte once each way.

@@ -12,16 +12,16 @@ namespace restride::cuda::tiles {
 
 inline constexpr std::int64_t kSector = 32;
 
-/// A copy as tiles see it: what the bids of tile's kernels for two modes have to know.
+/// A copy as tiles see it: the facts that the bids of tile's kernels for two modes need.
 struct Tiling {
   std::string_view refusal;  ///< empty: a tile applies
   int s = 0;                 ///< the mode that is contiguous in src; mode 0 is the one that is in dst
   std::int64_t d_extent = 0, s_extent = 0, batch = 1;
-  std::int64_t near = 1;  ///< tuples of the outer modes whose steps in dst are shorter than those along s
+  std::int64_t near = 1;  ///< tuples of the outer modes with shorter steps in dst than s has
   std::int64_t dst_alignment = 1, src_alignment = 1;
   int outer = 0;       ///< outer modes
   bool small = false;  ///< too small to fill the GPU with large tiles
-  bool words = false;  ///< units of dst are words: what is converted to them starts on one always
+  bool words = false;  ///< units of dst are words, so each starts on one
 
   bool on_words() const { return dst_alignment >= 16 && src_alignment >= 16; }
   /// Tiles keep their edges to sectors of dst, wherever its rows start.
@@ -52,7 +52,7 @@ struct TileExtent {
 };
 TileArgs tiles_over(const layout::Canonical& c, const Candidate& chosen, std::uint64_t inside, TileExtent extent,
                     std::int64_t overlap = 0);
-/// The pitches of such tiles whose sides are one mode each: src is walked forwards, rows of dst then backwards.
+/// The pitches of tiles with one mode a side: src is walked forwards, rows of dst then backwards.
 void set_pitches(TileArgs& a, const layout::CopyMode& d_mode, const layout::CopyMode& s_mode);
 
 /// The arguments of tiles of two modes.

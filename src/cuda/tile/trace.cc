@@ -9,7 +9,7 @@
 namespace restride::cuda {
 namespace {
 
-/// Steps from here on come after those of the lanes that transpose.
+/// Steps from here on come after the steps of lanes that transpose.
 constexpr std::int32_t kTransposed = 1 << 20;
 
 /// A tile and where it lies.
@@ -210,7 +210,7 @@ void trace_chains(const ChainArgs& c, plan::Trace& t) {
 namespace {
 
 /// Patches of bytes on their way from rows of src to rows of dst, which lie behind them: a lane takes its patch's
-/// words, and puts those of dst when it has transposed them.
+/// words, transposes them, and puts the words of dst.
 void transpose_patches(const UnalignedChainArgs& c, const TilePlace& place, const UnalignedWindow& window,
                        const std::vector<std::int64_t>& starts, plan::Trace& t) {
   const std::int32_t items = unaligned_rows(c) / kPatchRows * static_cast<std::int32_t>(c.patches.divisor);

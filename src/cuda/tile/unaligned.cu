@@ -1,6 +1,6 @@
 // Moves         two modes, one contiguous in each side, batched over the others; tiles through shared memory; casts.
 // Applies when  dst's innermost mode and src's are different modes, both long; any pitch and alignment. Where all rows
-//               lie on words, aligned.cu or bulk.cu have the same tiles faster, registers.cu where those of dst do.
+//               lie on words, aligned.cu or bulk.cu are faster; if only rows of dst do, registers.cu is.
 // Thread map    256 threads a tile: load, 16 bytes a lane along src's rows; store, 16 bytes a lane, 8 x 4 lanes a warp.
 // Shared memory rows as they lie in src, pitch congruent to src's modulo 16; see src/cuda/tile/map.h. Without
 //               bank conflicts where the rows of dst start alike modulo 32 bytes; elsewhere up to four cycles a read.

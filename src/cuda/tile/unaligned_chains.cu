@@ -1,4 +1,4 @@
-// Moves         what tile_chains moves, where rows start anywhere: permutations of odd extents, single modes included.
+// Moves         the copies of tile_chains, with rows that start anywhere: permutations of odd extents, single modes.
 // Applies when  modes form a dense chain on each side, no mode is in both, units have 1 to 8 bytes.
 // Thread map    load, 16 bytes a lane along lines of src; bytes: a patch of 4 rows by 12 bytes a lane, from rows of src
 //               to rows of dst; store, 16 bytes a lane along dst's chain.
@@ -235,7 +235,7 @@ __device__ inline void store_ends(const UnalignedChainArgs& c, const Here& h, bo
   }
 }
 
-/// Where in shared memory a word of row `s` of dst is found that begins at unit `d` of it: what word_of wants.
+/// For word_of: the place in shared memory of the word of row `s` of dst that begins at the row's unit `d`.
 template <int kUnit>
 __device__ inline std::uint32_t found_at(const UnalignedChainArgs& c, const Here& h, int s, int d) {
   if constexpr (kUnit == 1) {

@@ -17,7 +17,7 @@ using tiles::kSector;
 
 namespace {
 
-constexpr std::int32_t kMostShared = (48 << 10) - 256;  // what a kernel has without asking
+constexpr std::int32_t kMostShared = (48 << 10) - 256;  // what any kernel may use
 constexpr std::int64_t kMostLine = std::int64_t{1} << 30;
 
 /// Both chains and the tile of them.
@@ -25,7 +25,7 @@ struct Choice {
   Link d, s;
   std::int64_t tile_d = 0, tile_s = 0;
   std::int64_t threads = 256;
-  std::int64_t skew = 0;      ///< bytes that windows are short of rows of dst at most, where those start anywhere
+  std::int64_t skew = 0;      ///< most bytes by which windows are shorter than rows of dst that start anywhere
   std::int64_t run_rows = 0;  ///< rows of dst that follow each other, and are stored as runs
 };
 

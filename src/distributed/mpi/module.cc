@@ -1,7 +1,7 @@
 // Ranks of MPI by point-to-point messages. Compiled once for each MPI (src/CMakeLists.txt); uses MPI 3.0 alone.
 //
 // Nothing blocks: every wait polls requests and looks at the clock. A rank whose deadline passes calls the roll: it
-// sends a note to all others, and those that wait somewhere answer with theirs. Who does not answer is named.
+// sends a note to all others, and ranks that wait somewhere answer. A rank that does not answer is named.
 #include "src/distributed/mpi/module.h"
 
 #include <mpi.h>
@@ -214,7 +214,7 @@ class MpiPosted final : public Posted {
       });
   }
 
-  ~MpiPosted() override {  // after a failure: what has not begun is taken back, the rest is MPI's
+  ~MpiPosted() override {  // after a failure: messages that have not begun are cancelled, MPI has the rest
     for (MPI_Request& r : receives_) {
       if (r == MPI_REQUEST_NULL) continue;
       MPI_Cancel(&r);

@@ -1,9 +1,9 @@
 // Ranks of NCCL. The caller's communicator is split into two of ours: one for the notes by which ranks meet, one for
 // the data of runs. Both are nonblocking: every wait polls and looks at the clock.
 //
-// A meeting is a group of notes, one to each other rank. A note says how long what follows is, and whether its sender
-// has given up, so ranks that call different things find out. Up to kMostNamed ranks; NCCL's own allgather above,
-// where nobody can be named.
+// A meeting is a group of notes, one to each other rank. A note says how many bytes follow, and whether its sender has
+// given up, so ranks that make different calls find out. Up to kMostNamed ranks meet so; more ranks use NCCL's own
+// allgather, which cannot name a rank that does not come.
 #include "src/distributed/nccl/module.h"
 
 #include <nccl.h>
@@ -36,7 +36,7 @@ constexpr std::uint32_t kMagic = 0x524e4f54;
 struct Note {
   std::uint32_t magic = kMagic;
   std::uint32_t gave_up = 0;
-  std::int64_t bytes = 0;  ///< of what is gathered; what fits lies in `text`, else it follows
+  std::int64_t bytes = 0;  ///< gathered from a rank; they lie in `text` if they fit, else they follow
   char text[496] = {};
 };
 static_assert(sizeof(Note) == 512);
@@ -130,7 +130,7 @@ class NcclComm final : public Comm, public GpuLink {
       end(true);
     }
     if (unusable().empty()) end(false);
-    // After an abort the streams may never end: what they may still touch stays.
+    // After an abort the streams may never end, so the memory that they may still touch stays.
     if (!unusable().empty()) {
       notes_.data = host_.data = more_.data = more_host_.data = nullptr;
       return;
@@ -294,7 +294,7 @@ class NcclComm final : public Comm, public GpuLink {
     comms_ = result->comms;
   }
 
-  /// Waits until NCCL has taken what was called. Errors: DeadlineError.
+  /// Waits until NCCL has accepted the call. Errors: DeadlineError.
   void settle(ncclComm_t comm, ncclResult_t code, const char* call, std::string_view what, Deadline deadline) {
     for (int turns = 0; code == ncclInProgress; pause(turns++)) {
       if (ncclCommGetAsyncError(comm, &code) != ncclSuccess) code = ncclInternalError;
