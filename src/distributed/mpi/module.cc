@@ -23,6 +23,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kNoteTag = 32000;           // tags go to 32767 at least
+constexpr int kMeetTag = 31999;           // of few ranks' small meetings
+constexpr int kFewRanks = 8;              // that meet by messages, which MPIs send faster than nonblocking collectives
+constexpr std::int64_t kFewBytes = 4096;  // of a rank
 constexpr int kTags = 30000;              // of messages, from 1 on
 constexpr std::int64_t kChunk = 1 << 30;  // counts are int: longer messages go in several
 constexpr std::size_t kNoteBytes = 512;   // text of a note: empty, or an abort's reason
@@ -85,6 +88,7 @@ class MpiComm final : public Comm {
 
   void allgather(const void* mine, void* all, std::int64_t bytes, std::string_view what, Deadline deadline) override {
     require_usable();
+    if (size_ <= kFewRanks && bytes <= kFewBytes) return meet(mine, all, static_cast<int>(bytes), what, deadline);
     // Buffers of our own, kept when the others do not come: MPI may write to them whenever they do.
     auto* in = new std::vector<char>(static_cast<std::size_t>(bytes));
     auto* out = new std::vector<char>(static_cast<std::size_t>(bytes) * static_cast<std::size_t>(size_));
@@ -102,6 +106,46 @@ class MpiComm final : public Comm {
     if (bytes > 0) std::memcpy(all, out->data(), out->size());
     delete in;
     delete out;
+  }
+
+  /// The same by a message from each rank to each other. A rank that came with another number of bytes is found out.
+  void meet(const void* mine, void* all, int bytes, std::string_view what, Deadline deadline) {
+    if (meeting_ == nullptr) meeting_ = std::make_unique<Meeting>(size_);
+    Meeting& m = *meeting_;
+    const auto n = static_cast<std::size_t>(bytes);
+    const auto slot = [&](int r) { return m.bytes.data() + static_cast<std::size_t>(r) * kFewBytes; };
+    if (n > 0) std::memcpy(slot(rank_), mine, n);
+    for (int d = 1; d < size_; ++d) {
+      const int from = (rank_ + size_ - d) % size_, to = (rank_ + d) % size_;
+      const auto at = static_cast<std::size_t>(d - 1), others = static_cast<std::size_t>(size_ - 1);
+      require_mpi(MPI_Irecv(slot(from), static_cast<int>(kFewBytes), MPI_BYTE, from, kMeetTag, comm_, &m.requests[at]),
+                  "MPI_Irecv");
+      require_mpi(MPI_Isend(slot(rank_), bytes, MPI_BYTE, to, kMeetTag, comm_, &m.requests[others + at]), "MPI_Isend");
+    }
+    try {
+      wait_until(
+          [&] {
+            int done = 0;
+            require_mpi(MPI_Testall(static_cast<int>(m.requests.size()), m.requests.data(), &done, m.statuses.data()),
+                        "a meeting");
+            return done != 0;
+          },
+          what, deadline);
+    } catch (const Error&) {
+      static_cast<void>(meeting_.release());  // MPI may write to it whenever the others come
+      throw;
+    }
+    for (int d = 1; d < size_; ++d) {
+      const int from = (rank_ + size_ - d) % size_;
+      int got = -1;
+      MPI_Get_count(&m.statuses[static_cast<std::size_t>(d - 1)], MPI_BYTE, &got);
+      if (got != bytes)
+        fail("rank " + std::to_string(from) + " came to " + std::string(what) + " with " + std::to_string(got) +
+             " bytes where rank " + std::to_string(rank_) + " has " + std::to_string(bytes) +
+             ": ranks call different things");
+    }
+    for (int r = 0; r < size_ && n > 0; ++r)
+      std::memcpy(static_cast<char*>(all) + static_cast<std::size_t>(r) * n, slot(r), n);
   }
 
   std::unique_ptr<Posted> post(std::span<const Message> receives, std::int64_t tag, std::string_view what) override;
@@ -195,8 +239,19 @@ class MpiComm final : public Comm {
     }
   }
 
+  struct Meeting {
+    explicit Meeting(int ranks)
+        : bytes(static_cast<std::size_t>(ranks) * kFewBytes),
+          requests(2 * static_cast<std::size_t>(ranks - 1), MPI_REQUEST_NULL),
+          statuses(requests.size()) {}
+    std::vector<char> bytes;
+    std::vector<MPI_Request> requests;  ///< of what is received, then of what is sent
+    std::vector<MPI_Status> statuses;
+  };
+
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
+  std::unique_ptr<Meeting> meeting_;
   std::string broken_;
 };
 
