@@ -387,15 +387,16 @@ class Plan {
   /// returns when all ranks have enqueued their copies, and synchronises with no GPU: dst is written behind what this
   /// rank enqueued on its stream before, and what it enqueues afterwards finds all of dst, and may change src.
   /// Where ranks are processes, the call also waits for this rank's stream, before the exchange and for its own copies;
-  /// a dst is freed after all ranks' plans have ended.
+  /// a dst is freed after all ranks' plans have ended. With NCCL it waits for no stream, and a stream may be captured:
+  /// the graph is replayed by all ranks, as often and in the same order, while the plan lives.
   /// Memory: on GPUs that of cudaMalloc, or other memory that the GPUs of all ranks reach. After a DeadlineError copies
   /// of other ranks may still be on their way into dst: keep it until all GPUs are synchronised.
   /// Errors: ArgumentError (null, another number of pointers, a stream for memory of the host), OverlapError,
   /// DeviceError (memory or a stream of another place than was planned for), UnsupportedError (a stream that is being
-  /// captured), before anything is sent, and then AgreementError on the other ranks when runs are checked;
-  /// AgreementError when a rank runs another plan; DeadlineError that names the ranks that did not come.
-  /// Cost: nothing is allocated but an engine's own requests; on GPUs the first run with pointers at other than
-  /// multiples of 128 bytes plans for them. Workspace is the plan's, see workspace_bytes().
+  /// captured, without NCCL), before anything is sent, and then AgreementError on the other ranks when runs are
+  /// checked; AgreementError when a rank runs another plan; DeadlineError that names the ranks that did not come. Cost:
+  /// nothing is allocated but an engine's own requests; on GPUs the first run with pointers at other than multiples of
+  /// 128 bytes plans for them. Workspace is the plan's, see workspace_bytes().
   ///
   /// Example: examples/exchange_threads.cc
   void run(void* dst, const void* src, void* stream = nullptr);

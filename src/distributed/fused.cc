@@ -78,11 +78,9 @@ Fused::Fused(Comm& comm, const ExchangeOptions& options, GpuLink* link)
 }
 
 Fused::~Fused() {
-  if (word_ != nullptr) {
-    link_->forget(word_);
-    link_->device().free_shared(reinterpret_cast<std::byte*>(word_));
-  }
-  if (notes_ != nullptr) link_->device().free(notes_);
+  if (word_ != nullptr) link_->forget(word_);
+  if (notes_ != nullptr) link_->device().free(notes_);  // first: it waits for the GPU
+  if (word_ != nullptr) link_->device().free_shared(reinterpret_cast<std::byte*>(word_));
 }
 
 std::string Fused::why_not_into(int rank) const {
