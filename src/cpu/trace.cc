@@ -5,15 +5,6 @@
 #include "src/cpu/simd/tile_prefetch-inl.h"
 
 namespace restride::cpu {
-namespace {
-
-template <class... Of>
-struct Overloaded : Of... {
-  using Of::operator()...;
-};
-
-}  // namespace
-
 void TraceBase::ask(std::int64_t at) const {
   const std::int64_t line = at - ((at % 64) + 64) % 64;
   if (t.ahead.empty() || t.ahead.back() != line) t.ahead.push_back(line);
@@ -48,11 +39,7 @@ plan::Trace trace(const CpuArgs& args, const layout::Canonical& c, std::int64_t 
     return t;
   }
   const TraceBase on{t, c.dst_offset + common.dst_shift, c.src_offset + common.src_shift};
-  args.visit(Overloaded{
-      [&](const RunArgs& a) { trace_run(a, on); }, [&](const RowsArgs& a) { trace_rows(a, on); },
-      [&](const TileArgs& a) { trace_tiles(a, on); }, [&](const MatrixArgs& a) { trace_matrices(a, on); },
-      [&](const PackedArgs& a) { trace_packed(a, on); }, [&](const BufferedArgs& a) { trace_buffered(a, on); },
-      [&](const ChannelsArgs& a) { trace_channels(a, on); }, [&](const GatherArgs& a) { trace_gather(a, on); }});
+  args.visit([&](const auto& a) { trace_kernel(a, on); });
   if (t.units_of_piece == 0) t.units_of_piece = static_cast<std::int64_t>(t.units.size());
   return t;
 }

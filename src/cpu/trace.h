@@ -5,7 +5,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "src/cpu/buffered/trace.h"
+#include "src/cpu/channels/trace.h"
 #include "src/cpu/families.h"
+#include "src/cpu/gather/trace.h"
+#include "src/cpu/packed/trace.h"
+#include "src/cpu/rows/trace.h"
+#include "src/cpu/run/trace.h"
+#include "src/cpu/tile/trace.h"
 #include "src/plan/trace.h"
 
 namespace restride::cpu {
@@ -16,7 +23,7 @@ namespace restride::cpu {
 /// are those of a thread that moves all pieces.
 plan::Trace trace(const CpuArgs& args, const layout::Canonical& c, std::int64_t piece);
 
-// A family's pieces, by its arguments (<family>/trace.cc). `t` has the units' sizes and the piece that is asked for;
+// What a family tells its pieces on (<family>/trace.h). `t` has the units' sizes and the piece that is asked for;
 // `dst` and `src` are the canonical bases, shifted.
 struct TraceBase {
   plan::Trace& t;
@@ -37,14 +44,5 @@ struct TraceBase {
 std::int32_t store_vector_bytes() noexcept;
 /// "into the first cache": where prefetch_line puts a line.
 inline const char* cache_of(bool near) { return near ? "into the first cache" : "into the second cache"; }
-
-void trace_run(const RunArgs& a, const TraceBase& on);
-void trace_rows(const RowsArgs& a, const TraceBase& on);
-void trace_tiles(const TileArgs& a, const TraceBase& on);
-void trace_matrices(const MatrixArgs& a, const TraceBase& on);
-void trace_packed(const PackedArgs& a, const TraceBase& on);
-void trace_buffered(const BufferedArgs& a, const TraceBase& on);
-void trace_channels(const ChannelsArgs& a, const TraceBase& on);
-void trace_gather(const GatherArgs& a, const TraceBase& on);
 
 }  // namespace restride::cpu

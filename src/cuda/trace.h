@@ -4,7 +4,11 @@
 
 #include <cstdint>
 
+#include "src/cuda/gather/trace.h"
 #include "src/cuda/launch.h"
+#include "src/cuda/packed/trace.h"
+#include "src/cuda/rows/trace.h"
+#include "src/cuda/tile/trace.h"
 #include "src/plan/trace.h"
 
 namespace restride::cuda {
@@ -13,22 +17,6 @@ namespace restride::cuda {
 /// Data pointers are taken to lie on 128 bytes. `args` names a kernel; a piece that the launch lacks counts as its
 /// last.
 plan::Trace trace(const CudaArgs& args, std::int64_t piece);
-
-// A family's pieces, by its arguments (<family>/trace.cc). `t` comes with its units' sizes and `piece`, and is given
-// `pieces` first, which may lower `piece`.
-void trace_rows(const RowsArgs& a, const CudaArgs& args, plan::Trace& t);
-void trace_pixels(const PixelsArgs& a, plan::Trace& t);
-void trace_short_rows(const ShortRowsArgs& a, plan::Trace& t);
-void trace_tiles(const TileArgs& a, const CudaArgs& args, plan::Trace& t);
-void trace_bulk_tiles(const BulkTileArgs& a, plan::Trace& t);
-void trace_chains(const ChainArgs& a, plan::Trace& t);
-void trace_unaligned_chains(const UnalignedChainArgs& a, plan::Trace& t);
-void trace_pixel_tiles(const PixelTileArgs& a, plan::Trace& t);
-void trace_staged(const PackedArgs& a, const CudaArgs& args, plan::Trace& t);
-void trace_records(const RecordsArgs& a, const CudaArgs& args, plan::Trace& t);
-void trace_direct(const DirectArgs& a, plan::Trace& t);
-void trace_batches(const BatchArgs& a, plan::Trace& t);
-void trace_gather(const GatherArgs& a, plan::Trace& t);
 
 /// Tells how many pieces there are; the number that was asked for is at most the last's.
 inline void set_pieces(plan::Trace& t, std::int64_t pieces, std::int64_t blocks, std::int32_t threads) {

@@ -162,7 +162,7 @@ struct Candidate {
 };
 
 /// An engine has so many kernels at most.
-inline constexpr std::size_t kMostKernels = 21;
+inline constexpr std::size_t kMostKernels = 24;
 
 /// The outcome of planning: printable, comparable, serialisable.
 struct Decision {

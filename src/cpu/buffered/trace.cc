@@ -7,7 +7,7 @@
 
 namespace restride::cpu {
 
-void trace_buffered(const BufferedArgs& a, const TraceBase& on) {
+void trace_kernel(const BufferedArgs& a, const TraceBase& on) {
   plan::Trace& t = on.t;
   t.piece_is = "block";
   on.set_pieces(a.tasks);

@@ -5,7 +5,7 @@
 
 namespace restride::cpu {
 
-void trace_channels(const ChannelsArgs& a, const TraceBase& on) {
+void trace_kernel(const ChannelsArgs& a, const TraceBase& on) {
   plan::Trace& t = on.t;
   t.piece_is = "piece";
   on.set_pieces(a.tasks);

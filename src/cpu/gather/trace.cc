@@ -5,7 +5,7 @@
 
 namespace restride::cpu {
 
-void trace_gather(const GatherArgs& a, const TraceBase& on) {
+void trace_kernel(const GatherArgs& a, const TraceBase& on) {
   constexpr std::int64_t kEach = 64;
   plan::Trace& t = on.t;
   t.piece_is = "run";

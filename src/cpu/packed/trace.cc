@@ -9,7 +9,7 @@
 
 namespace restride::cpu {
 
-void trace_packed(const PackedArgs& a, const TraceBase& on) {
+void trace_kernel(const PackedArgs& a, const TraceBase& on) {
   plan::Trace& t = on.t;
   on.set_pieces(a.tasks);
   t.vector_bytes = store_vector_bytes();

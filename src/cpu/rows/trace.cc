@@ -36,7 +36,7 @@ RowsAhead rows_ahead(const RowsArgs& a) {
 
 }  // namespace
 
-void trace_rows(const RowsArgs& a, const TraceBase& on) {
+void trace_kernel(const RowsArgs& a, const TraceBase& on) {
   plan::Trace& t = on.t;
   const std::int64_t row_bytes = a.units * a.dst_unit;
   const std::int64_t each = std::clamp<std::int64_t>(4096 / row_bytes, 4, 16);

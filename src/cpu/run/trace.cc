@@ -5,7 +5,7 @@
 
 namespace restride::cpu {
 
-void trace_run(const RunArgs& a, const TraceBase& on) {
+void trace_kernel(const RunArgs& a, const TraceBase& on) {
   constexpr std::int64_t kPieceBytes = 1024, kLineBytes = 64;
   const std::int64_t each = std::max<std::int64_t>(kPieceBytes / a.dst_unit, 1);
   on.t.piece_is = "run";

@@ -58,7 +58,7 @@ void ask_for_rows(const TileArgs& a, const HWY_NAMESPACE::TileQueue& queue, cons
 
 }  // namespace
 
-void trace_tiles(const TileArgs& a, const TraceBase& on) {
+void trace_kernel(const TileArgs& a, const TraceBase& on) {
   plan::Trace& t = on.t;
   on.set_pieces(tiles_of(a));
   std::uint8_t* const base = far_from_null();
@@ -104,7 +104,7 @@ void trace_tiles(const TileArgs& a, const TraceBase& on) {
   }
 }
 
-void trace_matrices(const MatrixArgs& a, const TraceBase& on) {
+void trace_kernel(const MatrixArgs& a, const TraceBase& on) {
   plan::Trace& t = on.t;
   t.piece_is = a.last_cols != 0 ? "band" : "matrix";
   on.set_pieces(a.tasks);

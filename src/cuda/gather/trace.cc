@@ -5,7 +5,7 @@
 
 namespace restride::cuda {
 
-void trace_gather(const GatherArgs& a, plan::Trace& t) {
+void trace_kernel(const GatherArgs& a, const CudaArgs&, plan::Trace& t) {
   t.piece_is = "block";
   set_pieces(t, (a.units + kGatherThreads - 1) / kGatherThreads, a.blocks, kGatherThreads);
   for (std::int32_t thread = 0; thread < kGatherThreads; ++thread) {

@@ -407,13 +407,13 @@ std::string banks_words(const PackedArgs& a, int unit) {
 
 }  // namespace
 
-void trace_direct(const DirectArgs& a, plan::Trace& t) {
+void trace_kernel(const DirectArgs& a, const CudaArgs&, plan::Trace& t) {
   t.piece_is = "block";
   set_pieces(t, a.blocks, a.blocks, kDirectThreads);
   a.rank == 2 ? trace_direct_rank<2>(a, t) : a.rank == 3 ? trace_direct_rank<3>(a, t) : trace_direct_rank<4>(a, t);
 }
 
-void trace_records(const RecordsArgs& a, const CudaArgs& args, plan::Trace& t) {
+void trace_kernel(const RecordsArgs& a, const CudaArgs& args, plan::Trace& t) {
   if (args.kernel->name.text == "packed/planes") return trace_planes(a, t);
   t.piece_is = "block";
   set_pieces(t, a.blocks, a.blocks, kRecordsThreads);
@@ -441,7 +441,7 @@ void trace_records(const RecordsArgs& a, const CudaArgs& args, plan::Trace& t) {
   }
 }
 
-void trace_batches(const BatchArgs& a, plan::Trace& t) {
+void trace_kernel(const BatchArgs& a, const CudaArgs&, plan::Trace& t) {
   set_pieces(t, a.tiles, a.blocks, kBatchThreads);
   t.stage_is =
       "The tile lies in shared memory as it lies in src, and again as it lies in dst, because bulk copies bring it in "
@@ -486,7 +486,7 @@ void trace_batches(const BatchArgs& a, plan::Trace& t) {
   for (std::int32_t n = 0; n < written.ends() / kBatchUnit; ++n) leave(0, n, written.end(n * kBatchUnit), kBatchUnit);
 }
 
-void trace_staged(const PackedArgs& a, const CudaArgs& args, plan::Trace& t) {
+void trace_kernel(const PackedArgs& a, const CudaArgs& args, plan::Trace& t) {
   set_pieces(t, a.tiles, a.blocks, a.threads);
   const PackedPlace place = packed_place(a, static_cast<std::uint32_t>(t.piece));
   const std::int64_t low = place.src & 15;

@@ -79,7 +79,7 @@ void trace_cast(const RowsArgs& a, plan::Trace& t, std::int32_t step, std::int32
 
 }  // namespace
 
-void trace_rows(const RowsArgs& a, const CudaArgs& args, plan::Trace& t) {
+void trace_kernel(const RowsArgs& a, const CudaArgs& args, plan::Trace& t) {
   t.piece_is = "block";
   const std::int32_t threads = args.units.cast ? kCastThreads : kRowsThreads;
   set_pieces(t, a.blocks, a.blocks, threads);
@@ -95,7 +95,7 @@ void trace_rows(const RowsArgs& a, const CudaArgs& args, plan::Trace& t) {
     }
 }
 
-void trace_pixels(const PixelsArgs& a, plan::Trace& t) {
+void trace_kernel(const PixelsArgs& a, const CudaArgs&, plan::Trace& t) {
   t.piece_is = "block";
   set_pieces(t, a.blocks, a.blocks, a.threads);
   const int unit = t.dst_unit, units = unit < 4 ? 4 / unit : 1;
@@ -128,7 +128,7 @@ void trace_pixels(const PixelsArgs& a, plan::Trace& t) {
     }
 }
 
-void trace_short_rows(const ShortRowsArgs& a, plan::Trace& t) {
+void trace_kernel(const ShortRowsArgs& a, const CudaArgs&, plan::Trace& t) {
   t.piece_is = "block";
   set_pieces(t, a.blocks, a.blocks, a.threads);
   const int unit = t.dst_unit;

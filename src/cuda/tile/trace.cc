@@ -146,7 +146,7 @@ std::int32_t chain_threads(int unit, const TileArgs& a) {
 
 }  // namespace
 
-void trace_tiles(const TileArgs& a, const CudaArgs& args, plan::Trace& t) {
+void trace_kernel(const TileArgs& a, const CudaArgs& args, plan::Trace& t) {
   set_pieces(t, a.tiles, a.tiles, kTileThreads);
   const Here h(a, t);
   if (args.kernel->name.text == "tile/aligned") {
@@ -158,7 +158,7 @@ void trace_tiles(const TileArgs& a, const CudaArgs& args, plan::Trace& t) {
   store_collected(h, t, args.kernel->name.text == "tile/registers" ? h.across : 1);
 }
 
-void trace_bulk_tiles(const BulkTileArgs& b, plan::Trace& t) {
+void trace_kernel(const BulkTileArgs& b, const CudaArgs&, plan::Trace& t) {
   const TileArgs& a = b.tile;
   set_pieces(t, a.tiles, b.stages == 1 ? a.tiles : a.blocks, kTileThreads);
   const Here h(a, t);
@@ -185,7 +185,7 @@ void trace_bulk_tiles(const BulkTileArgs& b, plan::Trace& t) {
   store_lines(h, t, pitched(h.dst, a.dst_pitch), lines_of(h));
 }
 
-void trace_chains(const ChainArgs& c, plan::Trace& t) {
+void trace_kernel(const ChainArgs& c, const CudaArgs&, plan::Trace& t) {
   const TileArgs& a = c.tile;
   set_pieces(t, a.tiles, a.tiles, chain_threads(t.dst_unit, a));
   const Here h(a, t);
@@ -236,7 +236,7 @@ void transpose_patches(const UnalignedChainArgs& c, const TilePlace& place, cons
 
 }  // namespace
 
-void trace_unaligned_chains(const UnalignedChainArgs& c, plan::Trace& t) {
+void trace_kernel(const UnalignedChainArgs& c, const CudaArgs&, plan::Trace& t) {
   const TileArgs& a = c.tile;
   const int unit = t.dst_unit;
   set_pieces(t, a.tiles, a.tiles, c.threads);
@@ -341,7 +341,7 @@ void trace_unaligned_chains(const UnalignedChainArgs& c, plan::Trace& t) {
   }
 }
 
-void trace_pixel_tiles(const PixelTileArgs& p, plan::Trace& t) {
+void trace_kernel(const PixelTileArgs& p, const CudaArgs&, plan::Trace& t) {
   const TileArgs& a = p.tile;
   const int pixel = p.pixel_bytes, unit = t.dst_unit;
   set_pieces(t, a.tiles, a.tiles, kTileThreads);
