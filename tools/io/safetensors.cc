@@ -120,7 +120,9 @@ class HeaderEvents final : public base::JsonEvents {
     if (level_ == 1 && !(in_metadata_ && std::holds_alternative<std::nullptr_t>(value))) refuse_member();
     const auto* text = std::get_if<std::string_view>(&value);
     if (level_ == 2 && in_metadata_ && text == nullptr) refuse_member();
-    if (level_ == 2 && in_metadata_ && text != nullptr && metadata_ != nullptr) metadata_->back().second = *text;
+    // Where something is wrong already, it may be that the text stands in a list and has no key.
+    if (level_ == 2 && in_metadata_ && text != nullptr && metadata_ != nullptr && problem_.empty())
+      metadata_->back().second = *text;
     if (level_ == 2 && !in_metadata_ && is_dtype_ && text != nullptr) dtype_ = *text;
     if (level_ == 3 && numbers_ != nullptr && numbers_->is_list) numbers_->add(value);
   }

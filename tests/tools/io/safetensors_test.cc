@@ -186,11 +186,13 @@ TEST(Safetensors, RefusesDataThatItsTensorsDoNotFill) {
 
 TEST(Safetensors, TakesMetadataOfStringsOnly) {
   const std::string tensor = R"("a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})";
-  for (const char* wrong : {"[1]", "{\"x\":1}", "{\"x\":null}", "\"text\""}) {
+  for (const char* wrong : {"[1]", "[\"x\"]", "[[\"x\"]]", "{\"x\":1}", "{\"x\":null}", "\"text\""}) {
     const std::string file = file_of(std::string("{\"__metadata__\":") + wrong + "," + tensor, 4);
-    EXPECT_NE(message_of<ParseError>([&] { parse_safetensors(source_of(file)); }).find("object of strings"),
-              std::string::npos)
-        << wrong;
+    SafetensorsMetadata metadata;
+    for (SafetensorsMetadata* kept : {static_cast<SafetensorsMetadata*>(nullptr), &metadata})
+      EXPECT_NE(message_of<ParseError>([&] { parse_safetensors(source_of(file), kept); }).find("object of strings"),
+                std::string::npos)
+          << wrong;
   }
   for (const char* right : {"{}", "null", "{\"x\":\"y\"}"}) {
     const std::string file = file_of(std::string("{\"__metadata__\":") + right + "," + tensor, 4);
