@@ -49,6 +49,17 @@ need() {  # GROUP...: installs the groups' missing packages
   apt_get update && apt_get install -y --no-install-recommends "${missing[@]}"
 }
 
+# clang's package has no libFuzzer; the one that has is named after clang's version.
+need_fuzzer() {
+  need fuzz
+  local program='extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' package
+  ! clang++ -x c++ -fsanitize=fuzzer,address,undefined -o /dev/null - <<<"$program" 2>/dev/null || return 0
+  package=libclang-rt-$(clang++ -dumpversion | cut -d. -f1)-dev
+  say "install with apt-get: $package, libFuzzer and the sanitizers of clang"
+  [ -z "${RESTRIDE_NO_INSTALL:-}" ] || die "RESTRIDE_NO_INSTALL is set; install this yourself: $package"
+  apt_get update && apt_get install -y --no-install-recommends "$package"
+}
+
 # The browser for the tests of pages. Ubuntu's package is a stub of a snap, which no container runs.
 need_browser() {
   if command -v chromium >/dev/null || grep -qs '^ID=debian' /etc/os-release; then need pages; else
