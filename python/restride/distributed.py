@@ -22,6 +22,7 @@ import math
 import pathlib
 import re
 import time
+import weakref
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
@@ -254,6 +255,7 @@ class Comm:
         self._on_gpus = on_gpus
         self._kept = kept  # what the handle needs
         self._plans: dict[Any, Plan] = {}  # of `redistribute`
+        self._made: weakref.WeakSet[Plan] = weakref.WeakSet()  # all that may still live
 
     @property
     def rank(self) -> int:
@@ -270,8 +272,10 @@ class Comm:
         _check(_lib.restride_comm_abort(self._handle, reason.encode()))
 
     def close(self) -> None:
-        """Ends it; its plans are gone by then. With MPI all ranks call it, before MPI_Finalize, or none does."""
+        """Ends it and its plans. With MPI all ranks call it, before MPI_Finalize, or none does."""
         self._plans.clear()
+        for made in list(self._made):
+            made._end()
         handle, self._handle = self._handle, ctypes.c_void_p()
         _lib.restride_comm_destroy(handle)
 
@@ -510,6 +514,7 @@ class Plan:
         self._handle, self._comm = ctypes.c_void_p(handle), comm
         self._src, self._dst, self._several = src, dst, several
         self._on_its_way: Any = None
+        comm._made.add(self)
 
     def run(self, dst: Array, src: Array, *, stream: Any = None) -> None:
         """Runs the exchange; returns when this rank has all that it is to get, and src may be changed. Collective.
@@ -570,9 +575,13 @@ class Plan:
         """What moves between which ranks, and what this rank does for it."""
         return _text(_lib.restride_exchange_explain, self._handle)
 
+    def _end(self) -> None:
+        handle, self._handle = self._handle, ctypes.c_void_p()
+        _lib.restride_exchange_destroy(handle)
+
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
-            _lib.restride_exchange_destroy(self._handle)
+            self._end()
 
 
 def plan(

@@ -205,3 +205,13 @@ def test_process_group_says_what_it_needs():
     assert plan.status() == "idle"
     with pytest.raises(ValueError, match="a stream for an exchange of memory of the host"):
         plan.run(np.zeros((2, 3), np.uint8), np.ones((2, 3), np.uint8), stream=7)
+
+
+def test_a_communicator_ends_its_plans():
+    (comm,) = dist.threads(1)
+    whole = "u8 (2,3) as (*,*) over (1)"
+    plan = dist.plan(whole, whole, comm)
+    comm.close()
+    with pytest.raises(ValueError, match="exchange, dst or src is NULL"):
+        plan.run(np.zeros((2, 3), np.uint8), np.ones((2, 3), np.uint8))
+    del plan
