@@ -64,7 +64,6 @@ class Staged {
   bool is_running() const noexcept;
 
  private:
-  struct Bases;
   void copy(PlanStore& plans, int plan, std::byte* dst, const std::byte* src, void* stream);
   std::vector<Message> messages(const std::vector<PeerSteps>& parcels, std::byte* chunk,
                                 const std::function<std::byte*(int tensor)>& base) const;
