@@ -40,7 +40,8 @@ struct CpuMachine {
   /// of a copy with tile_near, 0.70 staged, 0.87 in place; in huge pages 0.49, 0.68, 0.69. Odd matrices of halves
   /// 0.44 -> 0.50.) Smaller units only where rows spread over the first cache: bytes 4 KiB apart 0.51 -> 0.31.
   std::int64_t tile_least_in_place_bytes = 32;
-  /// Without tile_near: the next tile is prefetched a line of each row in turn, also where rows are staged.
+  /// Without tile_near: the next tile is prefetched by two lines of each row in turn, where rows are staged, too. (Zen
+  /// 4, one thread, 64 MB: aligned bytes 0.55 -> 0.68 of a copy, aligned halves 0.65 -> 0.73, casts 0.52 -> 0.57.)
   bool tile_side_by_side = false;
   /// Columns of bytes and halves an even number of lines apart leave every other one a line late
   /// (tile/late_lines-inl.h). Else only where a tile does not have two lines of a column, which leave in turn. (Zen 4,
@@ -169,6 +170,7 @@ inline constexpr CpuMachine kZen4Machine = [] {
   m.name = "AMD Zen 4 (EPYC)";
   m.tile_near = false;
   m.tile_least_in_place_bytes = 1;
+  m.tile_side_by_side = true;
   m.tile_late = false;
   m.tile_byte_rows = 128;
   return m;

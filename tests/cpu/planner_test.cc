@@ -204,15 +204,16 @@ TEST(PlanCpu, ReadsTilesInPlaceWhereAPrefetcherFollowsALineOfEachRow) {
   EXPECT_EQ(narrowed.get(ParamId::kLate), 1) << "a tile has one line of a column";
   const Candidate crowded = decide("u8 (4096,4096)", "u8 (4096,4096):(1,4096)", "tile/units", kZen4Machine).chosen;
   EXPECT_EQ(crowded.get(ParamId::kSource), 0) << "rows share sets of the first cache";
-  EXPECT_EQ(crowded.get(ParamId::kSideBySide), 0);
+  EXPECT_EQ(crowded.get(ParamId::kSideBySide), 1) << "two lines of each row in turn";
   EXPECT_EQ(
       decide("f32 (1999,1999)", "f16 (1999,1999):(1,1999)", "tile/units", kZen4Machine).chosen.get(ParamId::kSource), 0)
       << "a conversion is staged";
   CpuMachine staged = kZen4Machine;
   staged.tile_least_in_place_bytes = 32;
   EXPECT_EQ(tile("f32", staged).get(ParamId::kSource), 0);
-  staged.tile_side_by_side = true;
   EXPECT_EQ(tile("f32", staged).get(ParamId::kSideBySide), 1);
+  staged.tile_side_by_side = false;
+  EXPECT_EQ(tile("f32", staged).get(ParamId::kSideBySide), 0);
   EXPECT_EQ(chosen("f32 (1048576)", "f32 (1048576)", kZen4Machine).get(ParamId::kNear), 1) << "runs are read near";
 }
 

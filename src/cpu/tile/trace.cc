@@ -43,7 +43,11 @@ void ask_for_rows(const TileArgs& a, const HWY_NAMESPACE::TileQueue& queue, cons
   const bool side_by_side = HWY_NAMESPACE::prefetched_side_by_side(a, *even);
   const bool whole = even->first_col == 0 || odd->first_col == 0 || row_bytes % kLineBytes != 0;
   const std::int64_t last = row_bytes / kLineBytes * kLineBytes - (whole ? 0 : kLineBytes);
-  for (std::int64_t r = 0; r < even->rows; r += side_by_side ? kSideBySide : 1) {
+  const bool pairs = side_by_side && prefetched_by_pairs(a);
+  for (std::int64_t i = 0; pairs && i <= last; i += 2 * kLineBytes)
+    for (std::int64_t r = 0; r < even->rows; ++r)
+      for (const std::int64_t line : {i, std::min(i + kLineBytes, last)}) on.ask(row(r) + line);
+  for (std::int64_t r = 0; !pairs && r < even->rows; r += side_by_side ? kSideBySide : 1) {
     if (!side_by_side) {
       const std::int64_t end = row(r) - HWY_NAMESPACE::prefetched_from(r % 2 != 0 ? *odd : *even) + row_bytes;
       for (std::int64_t at = row(r) / kLineBytes * kLineBytes; at < end; at += kLineBytes) on.ask(at);
@@ -52,8 +56,10 @@ void ask_for_rows(const TileArgs& a, const HWY_NAMESPACE::TileQueue& queue, cons
       for (std::int64_t k = r; k < std::min(r + kSideBySide, even->rows); ++k) on.ask(row(k) + i);
   }
   on.t.ahead_is = std::string("rows of the next tile, ") + (odd != even ? "odd ones of the one behind it, " : "") +
-                  (side_by_side ? "a line of each of eight rows in turn, " : "row by row, ") +
-                  cache_of(a.near || side_by_side);
+                  (pairs          ? "two lines of each row in turn, "
+                   : side_by_side ? "a line of each of eight rows in turn, "
+                                  : "row by row, ") +
+                  cache_of(a.near);
 }
 
 }  // namespace
