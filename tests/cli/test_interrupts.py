@@ -20,9 +20,15 @@ def start_slow_copy(tmp_path, *options, before=lambda: None):
             header = np.lib.format.header_data_from_array_1_0(np.zeros((1,), "u1")) | {"shape": (60_000, 60_000)}
             np.lib.format.write_array_header_1_0(f, header)
             f.truncate(f.tell() + 60_000 * 60_000)
+
+    def in_child():
+        before()
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # SIGQUIT would leave one
+        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):  # a script in the background, or nohup, ignores them
+            signal.signal(number, signal.SIG_DFL)
+
     child = subprocess.Popen([RESTRIDE, "copy", "slow.npy", "out.npy", "--axes", "1,0", "--threads", "1", "--family", "gather", *options],
-                             cwd=tmp_path, stderr=subprocess.PIPE, text=True,
-                             preexec_fn=lambda: (before(), resource.setrlimit(resource.RLIMIT_CORE, (0, 0))))  # SIGQUIT would leave one
+                             cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=in_child)
     for _ in range(1000):  # until the output is open
         names = []
         for fd in os.listdir(f"/proc/{child.pid}/fd"):
