@@ -196,8 +196,9 @@ int Plan::run(void* dst, const void* src) const {
 
 int Plan::run(void* dst, const void* src, const Options& options) const {
   const Impl& p = impl();
+  if (p.decision.device == DeviceKind::kCuda) return api::run_plan(p, dst, src, nullptr, 1, options.stream);
   const int threads = cpu::threads_that_pay(p.canonical, cpu::threads_allowed(options));
-  if (options.fresh_destination != FreshDestination::kOff && p.decision.device == DeviceKind::kCpu)
+  if (options.fresh_destination != FreshDestination::kOff)
     cpu::prepare_fresh(dst, p.canonical, options.fresh_destination, options.executor, threads);
   return api::run_plan(p, dst, src, options.executor, threads, options.stream);
 }

@@ -8,6 +8,7 @@
 #include "src/cpu/fresh.h"
 #include "src/cpu/share.h"
 #include "src/cpu/team/team.h"
+#include "src/cuda/runtime/device.h"
 
 namespace restride {
 namespace {
@@ -20,6 +21,18 @@ void check_pointer(const void* data, std::int64_t align, const char* side, std::
         fmt::format("{}[{}] is not a multiple of the {} bytes that the plan was promised; make the plan "
                     "with a smaller alignment",
                     side, i, align));
+}
+
+/// True where all of them are memory of this alignment.
+template <class Pointer>
+bool all_fit(std::span<Pointer const> pointers, std::int64_t align) noexcept {
+  std::uintptr_t bits = 0;
+  bool null = false;
+  for (const void* data : pointers) {
+    null |= data == nullptr;
+    bits |= reinterpret_cast<std::uintptr_t>(data);
+  }
+  return !null && (bits & static_cast<std::uintptr_t>(align - 1)) == 0;  // a power of two
 }
 
 /// The pairs of one call, as the tasks of a team see them: so many tasks a pair, or so many pairs a task.
@@ -72,14 +85,14 @@ int run_many_of(const Plan::Impl& p, std::span<void* const> dst, std::span<const
     throw ArgumentError(
         fmt::format("{} pointers to write to, but {} to read from; give one of each a pair", dst.size(), src.size()));
   if (p.canonical.units == 0 || dst.empty()) return 0;
-  for (std::size_t i = 0; i < dst.size(); ++i) {
-    check_pointer(dst[i], p.dst_align, "dst", i);
-    check_pointer(src[i], p.src_align, "src", i);
-  }
+  if (!all_fit(dst, p.dst_align) || !all_fit(src, p.src_align))
+    for (std::size_t i = 0; i < dst.size(); ++i) {
+      check_pointer(dst[i], p.dst_align, "dst", i);
+      check_pointer(src[i], p.src_align, "src", i);
+    }
   if (p.decision.device != DeviceKind::kCuda) return run_many_on_cpu(p, dst, src, executor, allowed, fresh);
-  for (std::size_t i = 0; i < dst.size(); ++i)
-    if (const int status = api::run_plan(p, dst[i], src[i], nullptr, 1, stream); status != 0) return status;
-  return 0;
+  if (p.cuda_device == kModelDevice) return cuda::kNoDeviceError;
+  return cuda::run_cuda_many(p.cuda_device, p.cuda, dst.data(), src.data(), dst.size(), stream);
 }
 
 }  // namespace

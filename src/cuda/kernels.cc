@@ -15,18 +15,21 @@
 #elif RESTRIDE_HAS_CUDA
 #define RESTRIDE_ROW(family, name, stem, bid, prepare) \
   { {plan::Family::family, name}, #stem "_kernel", bid, prepare, launch_##stem }
+#define RESTRIDE_ROW_WITH_PAIRS(family, name, stem, bid, prepare) \
+  { {plan::Family::family, name}, #stem "_kernel", bid, prepare, launch_##stem, launch_##stem##_pairs }
 #else
 #define RESTRIDE_ROW(family, name, stem, bid, prepare) \
   { {plan::Family::family, name}, #stem "_kernel", bid, prepare, nullptr }
+#define RESTRIDE_ROW_WITH_PAIRS RESTRIDE_ROW
 #endif
 
 namespace restride::cuda {
 namespace {
 
 constexpr Kernel kKernels[] = {
-    RESTRIDE_ROW(kRun, "run/words", rows_words, bid_lines, prepare_lines),
+    RESTRIDE_ROW_WITH_PAIRS(kRun, "run/words", rows_words, bid_lines, prepare_lines),
     RESTRIDE_ROW(kRun, "run/cast", rows_cast, bid_lines, prepare_lines),
-    RESTRIDE_ROW(kRows, "rows/words", rows_words, bid_lines, prepare_lines),
+    RESTRIDE_ROW_WITH_PAIRS(kRows, "rows/words", rows_words, bid_lines, prepare_lines),
     RESTRIDE_ROW(kRows, "rows/cast", rows_cast, bid_lines, prepare_lines),
     RESTRIDE_ROW(kRows, "rows/pixels", rows_pixels, bid_pixels, prepare_pixels),
     RESTRIDE_ROW(kRows, "rows/short", rows_short, bid_short, prepare_short),

@@ -7,6 +7,7 @@
 
 #include "src/cuda/bid.h"
 #include "src/cuda/launch.h"
+#include "src/cuda/pairs.h"
 #include "src/layout/canonical.h"
 #include "src/plan/decision.h"
 
@@ -24,7 +25,8 @@ struct Kernel {
   std::string_view symbol;  ///< of its __global__ function; run's kernels are those of rows
   Bidder* bid;
   Preparer* prepare;
-  Launcher* launch;  ///< null in a library that was built without CUDA
+  Launcher* launch;                       ///< null in a library that was built without CUDA
+  PairsLauncher* launch_pairs = nullptr;  ///< null there, too, and where a launch has one pair
 };
 
 /// All of them, in the order in which equal bids win.

@@ -8,6 +8,7 @@
 // Source        copy kernels on sizes and byte strides, as ggml's cpy; measured rows in bench/results.
 #include "src/cuda/device.cuh"
 #include "src/cuda/dispatch.cuh"
+#include "src/cuda/pairs.cuh"
 #include "src/cuda/rows/rows.h"
 #include "src/cuda/rows/words_map.h"
 #include "src/cuda/shift.cuh"
@@ -117,8 +118,7 @@ struct Word {
 };
 
 template <int kUnit, RowsKind kind, int kSteps>
-__global__ void __launch_bounds__(kThreads)
-    rows_words_kernel(const __grid_constant__ RowsArgs a, char* dst, const char* src) {
+__device__ __forceinline__ void move_words(const RowsArgs& a, char* dst, const char* src) {
   Word<kUnit, kind> words[kSteps];
 #pragma unroll
   for (int step = 0; step < kSteps; ++step)
@@ -134,6 +134,19 @@ __global__ void __launch_bounds__(kThreads)
   for (int step = 0; step < kSteps; ++step) words[step].write(a);
 }
 
+template <int kUnit, RowsKind kind, int kSteps>
+__global__ void __launch_bounds__(kThreads)
+    rows_words_kernel(const __grid_constant__ RowsArgs a, char* dst, const char* src) {
+  move_words<kUnit, kind, kSteps>(a, dst, src);
+}
+
+/// Many pairs of memory, one word a thread.
+template <int kUnit, RowsKind kind, class Memory>
+__global__ void __launch_bounds__(kThreads)
+    rows_words_pairs_kernel(const __grid_constant__ RowsArgs a, const __grid_constant__ Memory memory) {
+  move_words<kUnit, kind, 1>(a, memory.dst[blockIdx.y], memory.src[blockIdx.y]);
+}
+
 template <int kUnit, RowsKind kind>
 int launch_kind(const RowsArgs& a, const Launch& on) noexcept {
   return with_size<1, 2, 4>(static_cast<int>(a.block_words / kThreads), [&]<int kSteps>() {
@@ -141,12 +154,16 @@ int launch_kind(const RowsArgs& a, const Launch& on) noexcept {
   });
 }
 
-}  // namespace
+template <int kUnit, RowsKind kind>
+int launch_kind(const RowsArgs& a, const PairsLaunch& on) noexcept {
+  return enqueue_pairs(rows_words_pairs_kernel<kUnit, kind, FewPairs>,
+                       rows_words_pairs_kernel<kUnit, kind, MostPairs<RowsArgs>>, a, on, a.blocks, kThreads);
+}
 
-int launch_rows_words(const CudaArgs& args, const Launch& on) noexcept {
-  const auto& a = std::get<RowsArgs>(args.args);
+template <class On>
+int launch_words(const RowsArgs& a, const Units& units, const On& on) noexcept {
   if (a.kind == RowsKind::kForward) return launch_kind<1, RowsKind::kForward>(a, on);
-  return with_size<1, 2, 4, 8, 16>(args.units.dst, [&]<int kUnit>() {
+  return with_size<1, 2, 4, 8, 16>(units.dst, [&]<int kUnit>() {
     switch (a.kind) {
       case RowsKind::kUnit: return launch_kind<kUnit, RowsKind::kUnit>(a, on);
       case RowsKind::kReverse: return launch_kind<kUnit, RowsKind::kReverse>(a, on);
@@ -154,6 +171,20 @@ int launch_rows_words(const CudaArgs& args, const Launch& on) noexcept {
       default: return launch_kind<kUnit, RowsKind::kCollect>(a, on);
     }
   });
+}
+
+}  // namespace
+
+int launch_rows_words(const CudaArgs& args, const Launch& on) noexcept {
+  return launch_words(std::get<RowsArgs>(args.args), args.units, on);
+}
+
+int launch_rows_words_pairs(const CudaArgs& args, const PairsLaunch& on) noexcept {
+  RowsArgs a = std::get<RowsArgs>(args.args);
+  if (a.chunked) return kOneByOne;  // 2^31 words a pair
+  a.blocks *= a.block_words / kThreads;
+  a.block_words = kThreads;
+  return launch_words(a, args.units, on);
 }
 
 }  // namespace restride::cuda

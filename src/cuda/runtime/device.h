@@ -2,6 +2,7 @@
 // it, device_none.cc answers for a library built without CUDA.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -40,6 +41,11 @@ bool has_bulk_copies(int device) noexcept;
 /// Returns a cudaError_t. A failure of ours is not left behind as the runtime's last error, unless the caller had left
 /// one there, which it replaces.
 int run_cuda(int device, const cuda::CudaArgs& args, void* dst, const void* src, void* stream) noexcept;
+
+/// The same for `count` pairs, by as few launches as the kernel and the driver allow; those before one that fails have
+/// been made.
+int run_cuda_many(int device, const cuda::CudaArgs& args, void* const* dst, const void* const* src, std::size_t count,
+                  void* stream) noexcept;
 
 /// CUDA's words for what run_cuda returned.
 std::string error_text(int status);

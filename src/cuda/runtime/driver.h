@@ -15,6 +15,7 @@ struct Driver {
                                  CUdeviceptr pointer) = nullptr;
   CUresult (*stream_device)(CUstream stream, CUdevice* device) = nullptr;  ///< null before 12.8
   CUresult (*stream_is_capturing)(CUstream stream, CUstreamCaptureStatus* status) = nullptr;
+  CUresult (*context_device)(CUdevice* device) = nullptr;
   CUresult (*primary_retain)(CUcontext* context, CUdevice device) = nullptr;
   CUresult (*primary_release)(CUdevice device) = nullptr;
   CUresult (*primary_state)(CUdevice device, unsigned* flags, int* active) = nullptr;
@@ -39,6 +40,7 @@ inline Driver load_driver() noexcept {
   find("cuPointerGetAttributes", d.pointer_attributes);
   find("cuStreamGetDevice", d.stream_device);
   find("cuStreamIsCapturing", d.stream_is_capturing);
+  find("cuCtxGetDevice", d.context_device);
   find("cuDevicePrimaryCtxRetain", d.primary_retain);
   find("cuDevicePrimaryCtxRelease_v2", d.primary_release);
   find("cuDevicePrimaryCtxGetState", d.primary_state);

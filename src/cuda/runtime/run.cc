@@ -5,14 +5,50 @@
 #include "src/cuda/runtime/scopes.h"
 
 namespace restride::cuda {
+namespace {
+
+/// cuTensorMapEncodeTiled, where bulk copies may run on the device.
+void* tensor_map_encode(int device) noexcept { return has_bulk_copies(device) ? driver().tensor_map_encode : nullptr; }
+
+/// Kernels take parameters of 32,764 bytes from this driver on; before, 4,096.
+bool has_large_parameters() noexcept {
+  constexpr int kFirst = 12010;
+  static const bool has = [] {
+    int version = 0;
+    return cudaDriverGetVersion(&version) == cudaSuccess && version >= kFirst;
+  }();
+  return has;
+}
+
+}  // namespace
 
 int run_cuda(int device, const CudaArgs& args, void* dst, const void* src, void* stream) noexcept {
   if (args.kernel == nullptr) return cudaSuccess;
+  LastErrorGuard guard;
+  const CurrentDevice current(device);
+  if (current.status() != cudaSuccess) return current.status();
+  const int status =
+      args.kernel->launch(args, {dst, src, static_cast<CUstream_st*>(stream), tensor_map_encode(device)});
+  if (status == cudaSuccess) guard.succeeded();
+  return status;
+}
+
+int run_cuda_many(int device, const CudaArgs& args, void* const* dst, const void* const* src, std::size_t count,
+                  void* stream) noexcept {
+  if (args.kernel == nullptr || count == 0) return cudaSuccess;
   const LastErrorGuard guard;
   const CurrentDevice current(device);
   if (current.status() != cudaSuccess) return current.status();
-  void* const encode = has_bulk_copies(device) ? driver().tensor_map_encode : nullptr;
-  return args.kernel->launch(args, {dst, src, static_cast<CUstream_st*>(stream), encode});
+  auto* const on = static_cast<CUstream_st*>(stream);
+  if (count > 1 && args.kernel->launch_pairs != nullptr) {
+    const int status = args.kernel->launch_pairs(args, {dst, src, count, on, has_large_parameters()});
+    if (status != kOneByOne) return status;
+  }
+  void* const encode = tensor_map_encode(device);
+  for (std::size_t i = 0; i < count; ++i)
+    if (const int status = args.kernel->launch(args, {dst[i], src[i], on, encode}); status != cudaSuccess)
+      return status;
+  return cudaSuccess;
 }
 
 }  // namespace restride::cuda
