@@ -1,4 +1,8 @@
-"""restride.jax against jax.numpy: under jit, vmap and grad, of every dtype; and the interface that XLA calls it by."""
+"""restride.jax against jax.numpy: under jit, vmap and grad, of every dtype; and the interface that XLA calls it by.
+
+On the CPU; RESTRIDE_JAX_PLATFORM=cuda takes a GPU.
+"""
+import os
 import pathlib
 import subprocess
 
@@ -7,7 +11,7 @@ import numpy as np
 import pytest
 
 jax = pytest.importorskip("jax")
-jax.config.update("jax_platforms", "cpu")
+jax.config.update("jax_platforms", os.environ.get("RESTRIDE_JAX_PLATFORM", "cpu"))
 import jax.numpy as jnp  # noqa: E402
 
 import restride.jax  # noqa: E402

@@ -406,6 +406,24 @@ def test_subclasses_vmap_and_compile():
         assert torch.empty(8, 16).T.contiguous().shape == (16, 8)
 
 
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.filterwarnings("ignore")
+def test_fallbacks_of_inductor_are_taken(device):
+    import torch._inductor.config as inductor
+
+    def function(x):
+        return x.transpose(0, 1).contiguous(), torch.cat([x.mT, x.mT]).clone()
+
+    x = torch.randn(64, 48, dtype=torch.complex64, device=device)  # for which it makes no code of its own
+    with inductor.patch(pattern_matcher=False, compile_threads=1, force_disable_caches=True):
+        compiled = torch.compile(function, fullgraph=True)
+        compiled(x)
+        restride.torch.stats(reset=True)
+        got = compiled(x)
+    assert restride.torch.stats().taken > 0
+    assert all(torch.equal(a, b) for a, b in zip(got, by_torch(lambda: function(x))))
+
+
 def test_a_subclass_that_dispatches_sees_the_same_operators():
     from torch.utils._python_dispatch import TorchDispatchMode
 
