@@ -155,8 +155,8 @@ std::string way_words(const plan::Candidate& k, const plan::Trace& t, const Figu
   const auto part = [](std::int64_t used, std::int64_t all) {
     return 100.0 * static_cast<double>(used) / static_cast<double>(std::max<std::int64_t>(all, 1));
   };
-  out = fmt::format("This copy is cut into {} {}{}. Number {} is drawn; it has {}. ", t.pieces, t.piece_is,
-                    t.piece_is.ends_with('s') || t.pieces == 1 ? "" : "s", t.piece,
+  out = fmt::format("This copy is cut into {} {}. Number {} is drawn; it has {}. ", t.pieces,
+                    pieces(t.piece_is, t.pieces != 1), t.piece,
                     layout::counted(static_cast<std::size_t>(t.units_of_piece), "unit"));
   if (grain.gpu) {
     out += fmt::format("{} threads move it. ", t.threads);

@@ -125,8 +125,11 @@ Figures figures_of(const plan::Trace& t, const Grain& grain) {
       out->worst = std::max(out->worst, b.worst);
     }
     if (each.empty() || first == nullptr) return;
-    const auto lanes = std::find_if(each.begin(), each.end(), [](const Instruction& i) { return i.warp >= 0; });
-    *first = std::move(lanes == each.end() ? each.front() : *lanes);
+    // The first of those with the most lanes: a few lanes move ends that are no whole words.
+    *first = std::move(*std::max_element(each.begin(), each.end(), [](const Instruction& a, const Instruction& b) {
+      const auto lanes = [](const Instruction& i) { return i.warp < 0 ? 0 : i.lanes.size(); };
+      return lanes(a) < lanes(b);
+    }));
   };
   banks(t.accesses, true, &f.put, &f.first_put);
   banks(t.accesses, false, &f.taken, &f.first_take);

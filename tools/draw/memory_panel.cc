@@ -164,12 +164,16 @@ Drawing memory_drawing(const plan::Trace& t, const Figures& f, const Grain& grai
     m.leaf("tspan", {{"data-figure", is_src ? "src.used_bytes" : "dst.used_bytes"}}, std::to_string(side.used));
     m.text(fmt::format(" bytes used of {} in ", side.sectors * grain.sector_bytes));
     m.leaf("tspan", {{"data-figure", is_src ? "src.sectors" : "dst.sectors"}}, std::to_string(side.sectors));
-    m.text(fmt::format(" {}s", what));
+    m.text(fmt::format(" {}{}", what, side.sectors == 1 ? "" : "s"));
     if (grain.gpu) {
       m.text(" of ").leaf("tspan", {{"data-figure", is_src ? "src.lines" : "dst.lines"}}, std::to_string(side.lines));
-      m.text(" lines, by ");
+      m.text(side.lines == 1 ? " line, by " : " lines, by ");
       m.leaf("tspan", {{"data-figure", is_src ? "src.accesses" : "dst.accesses"}}, std::to_string(side.accesses));
-      m.text(is_src && f.first_load.warp < 0 ? " boxes of the copy engine" : " instructions of warps");
+      const bool one_access = side.accesses == 1;
+      if ((is_src ? f.first_load : f.first_store).warp < 0)
+        m.text(one_access ? " access of the copy engine" : " accesses of the copy engine or of warps");
+      else
+        m.text(one_access ? " instruction of a warp" : " instructions of warps");
     }
     m.close();
     const Instruction& one = is_src ? f.first_load : f.first_store;

@@ -35,6 +35,12 @@ struct Box {
 
 }  // namespace
 
+std::string pieces(std::string_view piece_is, bool several) {
+  if (piece_is == "rows") return several ? "groups of rows" : "group of rows";
+  if (piece_is == "matrix") return several ? "matrices" : "matrix";
+  return fmt::format("{}{}", piece_is, several ? "s" : "");
+}
+
 Drawing order_drawing(const layout::Canonical& c, std::int64_t piece,
                       const std::function<plan::Trace(std::int64_t)>& trace) {
   const plan::Trace first = trace(piece);
@@ -89,10 +95,10 @@ Drawing order_drawing(const layout::Canonical& c, std::int64_t piece,
   const auto py = [&](std::int64_t y) {
     return kTop + static_cast<double>(y - y0) / static_cast<double>(y1 - y0) * height;
   };
-  out.title = fmt::format("the order of {}s: {} of {}", first.piece_is, boxes.size(), first.pieces);
+  out.title = fmt::format("the order of {}: {} of {}", pieces(first.piece_is, true), boxes.size(), first.pieces);
   Markup m;
   m.leaf("text", {{"class", "head"}, {"x", 0}, {"y", 14}},
-         fmt::format("the order of {}s", first.piece_is == "rows" ? "groups of row" : first.piece_is));
+         fmt::format("the order of {}", pieces(first.piece_is, true)));
   m.open("text", {{"class", "note"}, {"x", 0}, {"y", 31}});
   m.text(fmt::format("numbers {} to {} of ", from, from + count - 1))
       .leaf("tspan", {{"data-figure", "of"}}, std::to_string(first.pieces));

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <restride/layout.hpp>
@@ -34,6 +35,9 @@ std::vector<Drawing> stage_drawings(const plan::Trace& t, const Figures& f, cons
 /// Lines of src that are prefetched while the piece is moved, in the order in which they are asked for. Empty where the
 /// kernel prefetches none.
 std::vector<Drawing> ahead_drawings(const plan::Trace& t, std::size_t most_rows = 16);
+
+/// A piece's name, or that of several.
+std::string pieces(std::string_view piece_is, bool several);
 
 /// Where pieces lie in the tensor, and the order in which they are walked. `trace(n)` tells piece n.
 Drawing order_drawing(const layout::Canonical& c, std::int64_t piece,

@@ -92,7 +92,8 @@ tr:hover .hover{display:block}
 .bad{font-weight:700}
 footer{margin-top:2.5rem;padding-bottom:2rem;color:var(--soft);font-size:.9rem}
 @media (max-width:40rem){h1{font-size:1.3rem}th,td{padding-right:.6rem}
-tbody th{min-width:8.5rem;max-width:8.5rem;overflow-wrap:anywhere}.steps{grid-template-columns:1fr}.bar{min-width:6rem}}
+tbody th{min-width:8.5rem;max-width:8.5rem;overflow-wrap:anywhere}
+tbody th:has(>code){min-width:0;overflow-wrap:normal}.steps{grid-template-columns:1fr}.bar{min-width:6rem}}
 @media print{.hover{display:none!important}figure,.scroll{overflow:visible}svg.drawing{max-width:100%}h2{break-after:avoid}
 figure,tr{break-inside:avoid}}
 )css";

@@ -61,6 +61,23 @@ TEST(Figures, CountSectorsLinesAndWhatOfThemIsUsed) {
   EXPECT_EQ(figures_of(t, kCpuGrain).src.sectors, 4);
 }
 
+TEST(Figures, ShowTheInstructionWithTheMostLanesAndCountReadsThatNothingKeepsApart) {
+  plan::Trace t;
+  t.pieces = 1;
+  t.threads = 32;
+  t.put(0, plan::kEngine, 0, 128, 0, plan::kEngine);
+  for (std::int32_t lane = 0; lane < 2; ++lane) t.take(0, lane, lane * 4, 4);  // ends
+  for (std::int32_t lane = 0; lane < 32; ++lane) {
+    t.take(1, lane, lane * 4, 4);
+    t.take_plain(1, lane, lane * 128, 4);
+  }
+  const Figures f = figures_of(t, kGpuGrain);
+  EXPECT_EQ(f.first_take.lanes.size(), 32U);
+  EXPECT_EQ(f.taken.cycles, 2);
+  EXPECT_EQ(f.plain.cycles, 32);
+  EXPECT_EQ(f.put.least, 0) << "the copy engine waits for no bank";
+}
+
 TEST(Figures, CountABroadcastsBytesOnce) {
   plan::Trace t;
   t.src_unit = t.dst_unit = 1;
