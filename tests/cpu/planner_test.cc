@@ -205,6 +205,9 @@ TEST(PlanCpu, ReadsTilesInPlaceWhereAPrefetcherFollowsALineOfEachRow) {
   const Candidate crowded = decide("u8 (4096,4096)", "u8 (4096,4096):(1,4096)", "tile/units", kZen4Machine).chosen;
   EXPECT_EQ(crowded.get(ParamId::kSource), 0) << "rows share sets of the first cache";
   EXPECT_EQ(crowded.get(ParamId::kSideBySide), 1) << "two lines of each row in turn";
+  const Candidate far = decide("f16 (65536,640)", "f16 (65536,640):(1,65536)", "tile/units", kZen4Machine).chosen;
+  EXPECT_EQ(far.get(ParamId::kSource), 0);
+  EXPECT_EQ(far.get(ParamId::kSideBySide), 0) << "rows lie 128 KiB apart";
   EXPECT_EQ(
       decide("f32 (1999,1999)", "f16 (1999,1999):(1,1999)", "tile/units", kZen4Machine).chosen.get(ParamId::kSource), 0)
       << "a conversion is staged";

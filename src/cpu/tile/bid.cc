@@ -179,8 +179,11 @@ bool is_side_by_side(const Canonical& c, const TileSets& sets, std::int64_t tile
 void push_prefetch(const Canonical& c, const TileSets& sets, const CpuMachine& m, bool near, bool spread, Bid* k) {
   const std::int64_t rows = k->get(ParamId::kTileRows);
   const bool in_place = k->get(ParamId::kSource) == static_cast<std::int64_t>(Source::kInPlace);
-  const bool side_by_side = near ? is_side_by_side(c, sets, rows, k->get(ParamId::kTileCols))
-                                 : k->get(ParamId::kStream) != 0 && (in_place || m.tile_side_by_side);
+  // Zen 4, halves 128 KiB from row to row: two lines of each in turn 0.70 of a copy, row by row 0.77.
+  constexpr std::uint64_t kFarBytes = 128 << 10;
+  const bool in_turn = in_place || (m.tile_side_by_side && magnitude(c.modes[0].src_stride) < kFarBytes);
+  const bool side_by_side =
+      near ? is_side_by_side(c, sets, rows, k->get(ParamId::kTileCols)) : k->get(ParamId::kStream) != 0 && in_turn;
   k->params.push_back({ParamId::kSideBySide, side_by_side ? 1 : 0});
   k->params.push_back({ParamId::kOddAhead, near && !spread ? 1 : 0});
 }
