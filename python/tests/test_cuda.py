@@ -3,6 +3,9 @@
 RESTRIDE_CALLS sets how often memory is looked at to stay flat (100,000 calls).
 """
 import os
+import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -170,6 +173,17 @@ def test_jax_arrays_are_sources():
     restride.copy(y, x)
     torch.cuda.synchronize()
     assert np.array_equal(y.cpu().numpy(), np.asarray(x))
+
+
+def test_jax_calls_under_jit():
+    jax = pytest.importorskip("jax")
+    if "cuda" not in {device.platform.replace("gpu", "cuda") for device in jax.devices()}:
+        pytest.skip("JAX has no GPU here")
+    here = {**os.environ, "RESTRIDE_JAX_PLATFORM": "cuda", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    tests = pathlib.Path(__file__).with_name("test_jax.py")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tests, "-k", "not declarations"]
+    ran = subprocess.run(command, env=here, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout
 
 
 # ---- operators, the drop-in, memory
