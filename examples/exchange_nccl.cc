@@ -20,7 +20,7 @@ constexpr std::int64_t kRows = 60, kColumns = 84;
 bool rank_is_right(int gpu, int gpus, ncclComm_t world) {
   cudaSetDevice(gpu);
   const auto comm = dist::nccl(world);  // collective; communicators of its own
-  const std::string shape = "(60,84) as ", over = " over (" + std::to_string(gpus) + ")";
+  const std::string shape = "(60,84) as ", over = " over (" + std::to_string(gpus).append(")");
   const dist::Distribution rows = dist::parse_distribution(shape + "(block[0],*)" + over);
   const dist::Distribution columns = dist::parse_distribution(shape + "(*,block[0])" + over + " order (1,0)");
   const std::vector<std::int64_t> mine = dist::local_shape(rows, gpu), got = dist::local_shape(columns, gpu);

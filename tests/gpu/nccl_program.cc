@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <sstream>
 #include <thread>
 
 #include "src/distributed/gpu_link.h"
@@ -104,10 +105,11 @@ ExchangeOptions options_of(bool check_runs, Method method = Method::kMessages) {
 /// A permuted exchange of `n` by `n` floats, timed by the stream: milliseconds, the best of some.
 std::string timed(Comm& comm, std::int64_t n, bool check_runs, Method method, double* ms) {
   const int ranks = comm.size();
-  const std::string shape = "(" + std::to_string(n) + "," + std::to_string(n) + ")",
-                    over = " over (" + std::to_string(ranks) + ")";
-  const std::string rows = shape + " as (block[0],*)" + over,
-                    columns = shape + " as (*,block[0])" + over + " order (1,0)";
+  std::ostringstream shape, over;
+  shape << '(' << n << ',' << n << ')';
+  over << " over (" << ranks << ')';
+  const std::string rows = shape.str() + " as (block[0],*)" + over.str(),
+                    columns = shape.str() + " as (*,block[0])" + over.str() + " order (1,0)";
   Plan p =
       plan(side(rows.c_str(), DType::kF32), side(columns.c_str(), DType::kF32), comm, options_of(check_runs, method));
   const std::int64_t bytes = n * n / ranks * 4;
