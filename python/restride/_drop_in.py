@@ -33,7 +33,7 @@ def enable(ops: Sequence[str] = OPERATORS, min_bytes: int = MIN_BYTES) -> None:
     """Lets restride do the strided copies of torch: contiguous, clone, reshape, to, slice assignment, and what calls them.
 
     ops: the operators to take, of restride.torch.OPERATORS: copy_ on the CPU and on GPUs, the others on the CPU.
-    min_bytes: smaller copies are left to torch.
+    min_bytes: smaller copies are left to torch; on GPUs, where a launch hides more, below 16 times as many.
     Left to torch as well: plain copies of dense memory into memory that was written before, cat of contiguous tensors,
         copies between devices, casts on which the two differ (floats to integers, to float8, f64 and wide integers to
         half), sparse, quantised and conjugated tensors. Results are the same, bit by bit, but for the payload of NaNs

@@ -54,6 +54,8 @@ bool is_fresh(const at::Tensor& dst, std::int64_t least_bytes);
 inline constexpr std::int64_t kLeastFresh = 256 << 10;  ///< of a copy that is faster anyway
 /// Of a copy that torch makes as fast: below, new memory gains 10 % at most, and asking costs some where it is not new.
 inline constexpr std::int64_t kLeastFreshAlone = 4 << 20;
+/// On GPUs so many times min_bytes and more are taken.
+inline constexpr std::int64_t kLaunchesHide = 16;
 
 // ---- the copy
 

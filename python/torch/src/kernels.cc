@@ -68,7 +68,10 @@ bool torch_has_rows(const at::Tensor& self, const at::Tensor& src) {
 /// The cheapest questions first: most calls are left alone. Flat, because calls of torch's inline functions add up.
 [[gnu::flatten]] bool may_be_taken(const at::Tensor& self, const at::Tensor& src) {
   const std::int64_t bytes = self.numel() * static_cast<std::int64_t>(self.itemsize());
-  if (bytes < min_bytes.load(std::memory_order_relaxed) || bytes == 0) return false;
+  const std::int64_t least = min_bytes.load(std::memory_order_relaxed);
+  if (bytes < least || bytes == 0) return false;
+  // What takes a GPU no longer than a launch gains nothing, and torch's call costs the host a little less.
+  if (bytes < kLaunchesHide * least && !self.is_cpu()) return false;
   if (self.layout() != at::kStrided || src.layout() != at::kStrided || self.device() != src.device()) return false;
   if (!self.sizes().equals(src.sizes()) || self.dim() > Side::kMostAxes) return false;
   if ((bytes < kLeastFreshAlone || !self.is_cpu()) && plain(self, src)) return false;
