@@ -34,9 +34,10 @@ bool may_hold_members(const std::string& path) {
 }
 
 /// The entry that `wanted` names, else the one that it names without `suffix`; the only one when nothing is wanted.
+/// A copy, because the entries may end with the call.
 template <class Entries>
-const auto& choose(const Entries& entries, const std::string& wanted, const std::string& suffix,
-                   const std::string& path) {
+typename Entries::value_type choose(const Entries& entries, const std::string& wanted, const std::string& suffix,
+                                    const std::string& path) {
   std::vector<const typename Entries::value_type*> found;
   for (const std::string& name : {wanted, wanted + suffix}) {
     for (const auto& e : entries)
@@ -59,7 +60,7 @@ OpenArray open_npz(InputFile file, const std::string& wanted) {
   std::vector<ZipMember> arrays = read_zip_directory(file);
   // Folders and notes may lie beside the arrays; whoever names one hears that it is none.
   std::erase_if(arrays, [&](const ZipMember& m) { return !m.name.ends_with(".npy") && m.name != wanted; });
-  const ZipMember& member = choose(arrays, wanted, ".npy", file.path());
+  const ZipMember member = choose(arrays, wanted, ".npy", file.path());
   const std::string shown = file.path() + ":" + member.name;
   ArrayEntry entry = parse_npz_member(file, member);  // of a deflated one before all of it is unpacked
   if (member.deflated) return {unpack_npz_member(file, member), std::move(entry), shown};
