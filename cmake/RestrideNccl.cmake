@@ -11,8 +11,9 @@ if(NOT RESTRIDE_NCCL STREQUAL "OFF" AND NOT WIN32 AND NOT APPLE)
   else()
     file(GLOB cuda_folders ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu*/include)
   endif()
-  find_path(RESTRIDE_CUDA_INCLUDE cuda_runtime.h PATHS ${cuda_folders} /usr/local/cuda/include)
-  if(RESTRIDE_NCCL_INCLUDE AND RESTRIDE_CUDA_INCLUDE)
+  # A wheel of the runtime alone, as PyTorch brings it, lacks the compiler's headers that cuda_runtime.h includes.
+  find_path(RESTRIDE_CUDA_INCLUDE crt/host_config.h PATHS ${cuda_folders} /usr/local/cuda/include)
+  if(RESTRIDE_NCCL_INCLUDE AND EXISTS "${RESTRIDE_CUDA_INCLUDE}/cuda_runtime.h")
     set(RESTRIDE_HAS_NCCL ON)
     find_library(RESTRIDE_NCCL_LIBRARY NAMES libnccl.so.2 nccl HINTS ${RESTRIDE_NCCL_INCLUDE}/../lib)  # for tests and examples
     add_library(restride_nccl_headers INTERFACE)
