@@ -10,6 +10,9 @@ extern "C" {
 
 __attribute__((visibility("default"))) void restride_bench_add_peers(std::vector<Peer>* out, const Case* c,
                                                                      int threads) {
+#ifdef RESTRIDE_BENCH_HPTT
+  restride::bench::add_hptt_peer(*out, *c, threads);
+#endif
 #ifdef RESTRIDE_BENCH_EIGEN
   restride::bench::add_eigen_peer(*out, *c, threads);
 #endif
@@ -19,6 +22,9 @@ __attribute__((visibility("default"))) void restride_bench_add_peers(std::vector
 }
 
 __attribute__((visibility("default"))) void restride_bench_name_peers(std::vector<std::string>* out) {
+#ifdef RESTRIDE_BENCH_HPTT
+  out->push_back("HPTT");
+#endif
 #ifdef RESTRIDE_BENCH_EIGEN
   out->push_back("Eigen");
 #endif

@@ -7,6 +7,9 @@
 
 namespace restride::bench {
 
+/// A permutation of a dense tensor of f32 or f64, by a plan that HPTT tuned (its MEASURE).
+void add_hptt_peer(std::vector<Peer>& out, const Case& c, int threads);
+
 /// Transposed assignment of maps for matrices, Tensor shuffles for higher ranks.
 void add_eigen_peer(std::vector<Peer>& out, const Case& c, int threads);
 

@@ -41,7 +41,6 @@ std::vector<Peer> CpuDevice::peers(const Case& c) {
   std::vector<Peer> out;
   add_naive_peer(out, c, team_);
   add_openblas_peer(out, c);
-  add_hptt_peer(out, c, team_.size());
   add_module_peers(out, c, team_.size());
   add_numpy_peer(out, c);
   add_torch_peer(out, c, team_.size());
@@ -51,7 +50,6 @@ std::vector<Peer> CpuDevice::peers(const Case& c) {
 std::vector<std::string> CpuDevice::peer_names() const {
   std::vector<std::string> out{"naive"};
   if (has_openblas()) out.push_back("OpenBLAS");
-  if (has_hptt()) out.push_back("HPTT");
   for (std::string& name : module_peer_names()) out.push_back(std::move(name));
   if (has_numpy()) out.push_back("numpy");
   if (has_torch()) out.push_back("torch");

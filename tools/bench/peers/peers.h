@@ -20,10 +20,6 @@ void add_naive_peer(std::vector<Peer>& out, const Case& c, const Team& team);
 void add_openblas_peer(std::vector<Peer>& out, const Case& c);
 bool has_openblas();
 
-/// HPTT's C interface, planning included in every call.
-void add_hptt_peer(std::vector<Peer>& out, const Case& c, int threads);
-bool has_hptt();
-
 /// numpy.copyto between the case's views, in a process of its own; it has no threads. The Python is RESTRIDE_PYTHON's.
 void add_numpy_peer(std::vector<Peer>& out, const Case& c);
 bool has_numpy();
@@ -35,7 +31,7 @@ bool has_torch();
 /// The interpreter of both, as a shell's word.
 std::string python_used();
 
-/// What the module has: Eigen and oneDNN, as far as it was built with them.
+/// What the module has: HPTT, Eigen and oneDNN, as far as it was built with them.
 void add_module_peers(std::vector<Peer>& out, const Case& c, int threads);
 std::vector<std::string> module_peer_names();
 
