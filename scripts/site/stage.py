@@ -114,6 +114,9 @@ class Site:
                     lines.append("")
                 fenced = not fenced
             elif not fenced:
+                if line.startswith("    ") and not before.strip():
+                    raise SystemExit(f"{page}: code stands between fences, not behind blanks, which are lost when lines are "
+                                     f"filled: {line.strip()}")
                 if re.fullmatch(r"\s*<!--.*-->\s*", line):
                     line = ""
                 starts = re.match(r"(- |\d+\. |\|)", line)
