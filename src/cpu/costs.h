@@ -13,11 +13,15 @@
 
 namespace restride::cpu {
 
+inline constexpr std::int64_t kLineBytes = 64;  ///< of a cache line, on every machine below
+inline constexpr std::int64_t kPageBytes = 4096;
+inline constexpr std::int64_t kLeastVectorBytes = 16;  ///< of the shortest vector that blocks are transposed by
+
 struct CpuMachine {
   std::string_view name = "Intel Sapphire Rapids (Xeon)";
 
   // Memory.
-  std::int64_t line_bytes = 64;
+  std::int64_t line_bytes = kLineBytes;
   std::int64_t first_cache_bytes = 32 << 10;
   std::int64_t l2_bytes = 1 << 20;
   double stream_bytes_per_ns = 16.0;  ///< read + written, one thread, non-temporal stores
@@ -152,6 +156,44 @@ struct BufferedShuffles {
   double block_ns = 8;    ///< a block of rows, beside its bytes
   double matrix_ns = 12;  ///< a matrix of rows and columns, beside its blocks
 };
+
+/// Sizes that bids aim at on every machine. Each was chosen by timing when its kernel was written: those of rows and
+/// packed on Zen 5, the others on the Xeon, one thread.
+struct Sizes {
+  // rows, in lines: the shortest row that is moved in src's order
+  std::int64_t rows_whole_lines = 2;   ///< where rows of dst are whole lines
+  std::int64_t rows_ragged_lines = 6;  ///< where they share lines with rows that come much later
+
+  // tile/units
+  std::int64_t tile_long_read_bytes = 512;  ///< of a row of src: a cast that narrows, or 16 bytes a unit: few shuffles
+  std::int64_t tile_row_bytes = 512;        ///< that a row of a tile has in dst at most, ...
+  std::int64_t tile_least_cols = 16;        ///< ... unless that are fewer columns
+  std::int64_t tile_cast_rows = 64;         ///< rows of a tile of bytes that are converted; they are staged whole
+  std::int64_t tile_band_bytes = 2048;      ///< of a row in a band, units of 4 bytes and more: what columns carry ...
+  std::int64_t tile_band_on_lines_bytes = 4096;  ///< ... stays in the first cache; here they carry nothing
+  // A task of tiles: one of more rows than `tile_whole_rows` is cut.
+  std::int64_t tile_whole_rows = 8192;
+  std::int64_t tile_task_rows = 4096;
+  std::int64_t tile_task_tiles = 16;  ///< at least, where threads share: the ends of a task are lines written in part
+
+  // tile/records
+  std::int64_t record_column_bytes = 384;        ///< of a column of a tile: fewer rows than a line has bytes
+  std::int64_t record_least_column_bytes = 128;  ///< the same with more rows
+  std::int64_t record_row_bytes = 512;           ///< of a row of src in a tile
+  std::int64_t record_band_bytes = 2048;         ///< of a row of src in a band
+  std::int64_t record_cols = 4;                  ///< columns that are moved at once
+
+  // packed
+  std::int64_t packed_least_run_bytes = 32;  ///< of a run below which others are always faster
+  double packed_pairs_small = 8;             ///< windows' pairs a vector, of units of 1 and 2 bytes, that still pay
+  double packed_pairs = 4;                   ///< the same of wider units
+  double packed_shapes = 4;                  ///< of tiles, where two modes are cut unevenly; two of them have a table
+
+  // buffered: bytes of runs that are tried, by factors of two
+  std::int64_t buffered_longest_run_bytes = 4096;
+  std::int64_t buffered_shortest_run_bytes = 16;
+};
+inline constexpr Sizes kSizes;
 
 /// A processor whose prefetcher follows few places at a time, and drops what is not prefetched by the program: AMD's.
 inline constexpr CpuMachine kAmdMachine = {.name = "AMD Zen 5 (EPYC)",

@@ -5,23 +5,23 @@
 #include "src/cpu/simd/tile_prefetch-inl.h"
 
 namespace restride::cpu {
-void TraceBase::ask(std::int64_t at) const {
-  const std::int64_t line = at - ((at % 64) + 64) % 64;
+void TraceBase::prefetch(std::int64_t at) const {
+  const std::int64_t line = at - (at % kLineBytes + kLineBytes) % kLineBytes;
   if (t.ahead.empty() || t.ahead.back() != line) t.ahead.push_back(line);
 }
 
-void TraceBase::ask_for_runs(const std::vector<std::int64_t>& tiles, const std::int64_t* offsets, std::int64_t runs,
-                             std::int64_t run_bytes, bool near) const {
+void TraceBase::prefetch_runs(const std::vector<std::int64_t>& tiles, const std::int64_t* offsets, std::int64_t runs,
+                              std::int64_t run_bytes, bool near) const {
   constexpr std::int64_t kStreams = HWY_NAMESPACE::RunPrefetcher::kStreams;
   if (tiles.empty()) return;
   for (std::int64_t first = 0; first < runs; first += kStreams) {
-    const auto ask_all = [&](std::int64_t byte) {
+    const auto prefetch_all = [&](std::int64_t byte) {
       for (std::int64_t r = first; r < std::min(first + kStreams, runs); ++r)
-        for (const std::int64_t tile : tiles) ask(tile + offsets[r] + byte);
+        for (const std::int64_t tile : tiles) prefetch(tile + offsets[r] + byte);
     };
     std::int64_t byte = 0;
-    for (; byte < run_bytes; byte += 64) ask_all(byte);
-    if (byte < run_bytes + 64) ask_all(run_bytes - 1);  // runs start inside lines
+    for (; byte < run_bytes; byte += kLineBytes) prefetch_all(byte);
+    if (byte < run_bytes + kLineBytes) prefetch_all(run_bytes - 1);  // runs start inside lines
   }
   t.ahead_is = std::string(tiles.size() > 1 ? "runs of the next tiles" : "runs of the next tile") +
                ", a line of each of up to eight in turn, " + cache_of(near);

@@ -19,8 +19,8 @@ namespace restride::cpu {
 
 /// Piece number `piece` of a prepared copy of `c`: a tile, a block, or some tasks that follow each other. A piece that
 /// the copy lacks counts as its last. Accesses are runs of bytes, as long as they lie side by side; a thread is the
-/// number of a run of src, so that what was read together is seen to be together. Lines that are prefetched meanwhile
-/// are those of a thread that moves all pieces.
+/// number of a run of src, so that what was read together is seen to be together. The prefetched lines are those of
+/// a thread that moves all pieces.
 plan::Trace trace(const CpuArgs& args, const layout::Canonical& c, std::int64_t piece);
 
 // What a family tells its pieces on (<family>/trace.h). `t` has the units' sizes and the piece that is asked for;
@@ -34,10 +34,10 @@ struct TraceBase {
     if (t.piece >= pieces) t.piece = pieces - 1;
   }
   /// The line that byte `at` of src is in is prefetched.
-  void ask(std::int64_t at) const;
+  void prefetch(std::int64_t at) const;
   /// Runs of the tiles that begin at `tiles`, in the order of RunPrefetcher.
-  void ask_for_runs(const std::vector<std::int64_t>& tiles, const std::int64_t* offsets, std::int64_t runs,
-                    std::int64_t run_bytes, bool near) const;
+  void prefetch_runs(const std::vector<std::int64_t>& tiles, const std::int64_t* offsets, std::int64_t runs,
+                     std::int64_t run_bytes, bool near) const;
 };
 
 /// Bytes of the vectors by which kernels store dense bytes, in the instruction set that this machine runs them with.

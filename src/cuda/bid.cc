@@ -64,13 +64,14 @@ bool outer_walk(const Canonical& c, std::uint64_t inside, Walk* walk, std::int64
 }
 
 TileOrder order_of_tiles(std::int64_t tiles_d, std::int64_t tiles_s) {
-  constexpr std::int64_t kMostApart = 512;
+  constexpr std::int64_t kMostApart = 512;  // tiles of a row, as timed on an H200
   return tiles_d > kMostApart && tiles_s < tiles_d ? TileOrder::kSrc : TileOrder::kDst;
 }
 
 std::int64_t sectors(std::int64_t runs, std::int64_t bytes, std::int64_t alignment) {
   // A run that starts anywhere touches, on average, (bytes - 1) / 32 + 1 sectors.
-  return alignment % 32 == 0 ? saturated_mul(runs, (bytes - 1) / 32 + 1) : saturated_mul(runs, bytes - 1) / 32 + runs;
+  return alignment % kSectorBytes == 0 ? saturated_mul(runs, (bytes - 1) / kSectorBytes + 1)
+                                       : saturated_mul(runs, bytes - 1) / kSectorBytes + runs;
 }
 
 double used_by(std::int64_t extent, std::int64_t tile) {

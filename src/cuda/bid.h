@@ -92,6 +92,12 @@ double used_by(std::int64_t extent, std::int64_t tile);
 
 /// Bytes of shared memory of which a multiprocessor that has 228 KiB gives room to four blocks, smaller ones to fewer.
 inline constexpr std::int32_t kRoomOfFour = 46 << 10;
+/// What a block has without asking for more, less what kernels use of their own.
+inline constexpr std::int32_t kMostShared = (48 << 10) - 256;
+/// What the driver takes of a multiprocessor's for every block.
+inline constexpr std::int32_t kReservedShared = 1 << 10;
+
+inline constexpr std::int64_t kSectorBytes = 32;  ///< the smallest transfer of a GPU's memory
 
 /// Makes `bid` apply and predicts its time: the launch, and these sectors at the machine's copy rate times
 /// `efficiency`. The sectors are those that the kernel moves: where its tiles share some, they count twice, and so do

@@ -30,7 +30,6 @@ std::size_t together(std::span<const Kernel> rows) {
 
 /// Tells of each bid what the copy touches.
 void tell_traffic(const layout::Canonical& c, std::span<Candidate> bids) {
-  constexpr std::int64_t kSectorBytes = 32;
   const plan::Traffic traffic = plan::traffic_of(c, kSectorBytes);
   for (Candidate& bid : bids)
     if (bid.applies) static_cast<plan::Traffic&>(bid.predicted) = traffic;

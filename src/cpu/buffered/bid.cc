@@ -29,7 +29,8 @@ double shuffle_ns(const Canonical& c, const BufferedSets& s) {
 /// The sets whose ends cost least: of those that fill a block, long runs in dst against long ones in src.
 bool choose_sets(const Canonical& c, const CpuMachine& m, BufferedSets* out, Targets* targets) {
   double least = 0;
-  for (Targets t{4096, 64}; t.dst_bytes >= 16 && t.src_bytes <= 4096;) {
+  constexpr std::int64_t kLongest = kSizes.buffered_longest_run_bytes;
+  for (Targets t{kLongest, kLineBytes}; t.dst_bytes >= kSizes.buffered_shortest_run_bytes && t.src_bytes <= kLongest;) {
     BufferedSets s;
     if (!buffered_sets(c, t.dst_bytes, t.src_bytes, &s)) {
       t.dst_bytes /= 2;
@@ -62,7 +63,6 @@ void bid_buffered(const Question& q, Bid* bid) {
   k.params.push_back({ParamId::kRunBytes, targets.dst_bytes});
   k.params.push_back({ParamId::kReadBytes, targets.src_bytes});
   push_stream_and_near(&k, c, m);
-  constexpr std::int64_t kPageBytes = 4096;
   // Pages change with every run, unless a block is one run on either side. Runs that meet in the caches, of
   // some 16 places each, push each other out before their time.
   std::int64_t meeting = 1;

@@ -23,9 +23,9 @@ void follow(const Canonical& c, const BufferedSets& s, const Next& next, ModeSet
   }
 }
 
-/// How much more a transpose's blocks of 16 bytes hold than the units of n rows or columns.
+/// How much more a transpose's blocks of the shortest vectors hold than the units of n rows or columns.
 double padded(std::int64_t n, std::int64_t unit_bytes) {
-  const std::int64_t vector = std::max<std::int64_t>(16 / unit_bytes, 1);
+  const std::int64_t vector = std::max<std::int64_t>(kLeastVectorBytes / unit_bytes, 1);
   return static_cast<double>(ceil_div(n, vector) * vector) / static_cast<double>(n);
 }
 
@@ -56,7 +56,7 @@ void choose_rows(const Canonical& c, BufferedSets* s) {
 }  // namespace
 
 double buffered_shuffle_ns(const Canonical& c, std::int64_t rows, std::int64_t cols) {
-  const double block = 64.0 / c.dst_unit;  // rows of the largest vector
+  const double block = static_cast<double>(kLineBytes) / c.dst_unit;  // rows of the largest vector
   const double waste = padded(rows, c.dst_unit) * padded(cols, c.dst_unit);
   const auto r = static_cast<double>(rows);
   const auto n = static_cast<double>(cols);

@@ -31,18 +31,17 @@ Strides stage_strides(const Canonical& c, const PackedSets& s) {
   return strides;
 }
 
-/// 64-byte windows of the stage that the units of one vector of dst come from: the mean of the first two.
+/// Windows of the stage, a line each, that the units of one vector of dst come from: the mean of the first two.
 double windows(const Canonical& c, const PackedSets& s, const Strides& strides) {
-  constexpr std::int64_t kWindow = 64;
-  constexpr std::int64_t kWindows = kPackedBytes / kWindow;  // of a stage
-  const std::int64_t lanes = kWindow / c.dst_unit;
+  constexpr std::int64_t kWindows = kPackedBytes / kLineBytes;  // of a stage
+  const std::int64_t lanes = kLineBytes / c.dst_unit;
   std::int64_t at[layout::kMaxCopyModes] = {};
   std::int64_t offset = 0;
   int found = 0;
   for (int vector = 0; vector < 2; ++vector) {
     std::bitset<kWindows> seen;
     for (std::int64_t i = 0; i < lanes; ++i) {
-      const auto window = static_cast<std::size_t>(offset / kWindow % kWindows);
+      const auto window = static_cast<std::size_t>(offset / kLineBytes % kWindows);
       found += seen[window] ? 0 : 1;
       seen[window] = true;
       for (std::size_t m = 0; m < c.modes.size(); ++m) {
@@ -71,7 +70,8 @@ Way cheapest_way(const Canonical& c, const PackedSets& s, const CpuMachine& m, b
   if (s.planes) {
     const std::int64_t rows = s.points[0];
     const std::int64_t cols = s.points[s.src_run.front()];
-    const bool records = std::min(rows, cols) >= 2 && std::min(rows, cols) <= 4 && std::max(rows, cols) * unit >= 64;
+    const bool records =
+        std::min(rows, cols) >= 2 && std::min(rows, cols) <= 4 && std::max(rows, cols) * unit >= kLineBytes;
     const std::int64_t vector_bytes = plane_vector_bytes(unit, rows);
     // Columns of less than a vector spill into the next one, where that is next in dst.
     const bool spill = rows * unit >= vector_bytes || c.modes[s.src_run.front()].dst_stride == rows * unit;
@@ -90,13 +90,13 @@ Way cheapest_way(const Canonical& c, const PackedSets& s, const CpuMachine& m, b
     const double ns = m.packed_cycle_ns * cycles / static_cast<double>(rows * cols);
     if (ns < way.unit_ns) way = {ns, true};
   }
-  const std::int64_t lanes = 64 / unit;
+  const std::int64_t lanes = kLineBytes / unit;
   if (stream && s.planes && unit >= m.least_shuffled_unit && s.dst_run_units >= lanes) {
     const double pairs = std::max(windows(c, s, stage_strides(c, s)) / 2, 1.0);
     const bool alike = lanes % s.points[0] == 0 || s.points[0] % lanes == 0;
     const double ns = std::max(m.packed_cycle_ns * step_cycles(pairs, alike) / static_cast<double>(lanes),
                                m.packed_least_byte_ns * static_cast<double>(unit));
-    if (pairs <= (unit <= 2 ? 8 : 4) && ns < way.unit_ns) way = {ns, false};
+    if (pairs <= (unit <= 2 ? kSizes.packed_pairs_small : kSizes.packed_pairs) && ns < way.unit_ns) way = {ns, false};
   }
   return way;
 }
@@ -132,7 +132,6 @@ void offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std:
           ? 0
           : static_cast<double>(sets.units) *
                 (k.get(ParamId::kStream) != 0 ? m.packed_streamed_table_units : m.packed_table_units) * m.unit_ns;
-  // Two modes that are cut unevenly make four shapes of tile, for two of which there is a table at a time.
   const int uneven = uneven_cuts(c, sets);
   double pages = 1;
   if (std::max(sets.src_run_units, sets.dst_run_units) < sets.units)
@@ -141,7 +140,7 @@ void offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std:
   if (way.planes && sets.units / sets.dst_run_units >= m.packed_many_runs_from)
     pages *= m.packed_many_runs;  // planes leave run by run
   const std::int64_t runs = sets.units / sets.src_run_units + sets.units / sets.dst_run_units;
-  const double tables_ns = table_ns * (uneven > 1 ? std::max(1.0, tiles / 4) : 1.0);
+  const double tables_ns = table_ns * (uneven > 1 ? std::max(1.0, tiles / kSizes.packed_shapes) : 1.0);
   set_time(bid, stream_ns(k, m) * pages, m.packed_start_ns + tiles * m.row_ns * static_cast<double>(runs),
            static_cast<double>(c.units) * way.unit_ns + tables_ns);
 }
@@ -152,7 +151,7 @@ double moved_plane_cycles(std::int64_t unit, std::int64_t rows, std::int64_t col
                           std::int64_t to_pitch, std::int64_t longest, std::int64_t lanes) {
   if (splits_records(unit, rows, cols, from_pitch, lanes) || joins_records(unit, rows, cols, to_pitch, lanes))
     return records_cycles(unit, rows, cols);
-  const std::int64_t vector_bytes = plane_vector_bytes(unit, rows) >= longest ? longest : 16;
+  const std::int64_t vector_bytes = plane_vector_bytes(unit, rows) >= longest ? longest : kLeastVectorBytes;
   return plane_cycles(unit, rows, cols, vector_bytes, rows * unit >= vector_bytes || to_pitch == rows * unit);
 }
 
@@ -162,8 +161,8 @@ void bid_packed(const Question& q, Bid* bid) {
   PackedSets sets;
   std::int64_t run = kPackedRunBytes;
   const std::int64_t max_units = most_packed_units(c);
-  while (run >= 32 && !packed_sets(c, run, run, max_units, kPackedModes, &sets)) run /= 2;
-  if (run < 32) {
+  while (run >= kSizes.packed_least_run_bytes && !packed_sets(c, run, run, max_units, kPackedModes, &sets)) run /= 2;
+  if (run < kSizes.packed_least_run_bytes) {
     bid->reason = "no set of modes makes dense runs on both sides within a tile";
     return;
   }

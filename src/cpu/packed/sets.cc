@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/base/checked.h"
+#include "src/cpu/costs.h"
 
 namespace restride::cpu {
 namespace {
@@ -20,9 +21,10 @@ int next_in_src(const layout::Canonical& c, const PackedSets& s, const StrideOrd
   while (*at < order.size() && stride(order[*at]) < s.src_run_bytes) ++*at;
   const int next = *at < order.size() ? order[(*at)++] : -1;
   if (next < 0 || stride(next) == s.src_run_bytes) return next;
-  constexpr std::int64_t kLine = 64;
-  const bool worth = stride(next) - s.src_run_bytes < kLine && s.src_run_bytes < 4 * kLine &&
-                     stride(next) <= 8 * s.src_run_units * c.src_unit && (!c.cast || stride(next) % c.src_unit == 0);
+  constexpr std::int64_t kMostGaps = 8;  // times the bytes that are wanted
+  const bool worth = stride(next) - s.src_run_bytes < kLineBytes && s.src_run_bytes < 4 * kLineBytes &&
+                     stride(next) <= kMostGaps * s.src_run_units * c.src_unit &&
+                     (!c.cast || stride(next) % c.src_unit == 0);
   return worth ? next : -1;
 }
 

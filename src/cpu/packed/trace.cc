@@ -47,7 +47,7 @@ void trace_kernel(const PackedArgs& a, const TraceBase& on) {
     next.next();
     tiles.push_back(on.src + next.src());
   }
-  on.ask_for_runs(tiles, runs->src_offsets(), runs->src_runs(), runs->src_run_bytes(), a.near);
+  on.prefetch_runs(tiles, runs->src_offsets(), runs->src_runs(), runs->src_run_bytes(), a.near);
 }
 
 }  // namespace restride::cpu

@@ -21,7 +21,7 @@ bool follows_src(const Canonical& c, const CpuMachine& m) {
   const std::int64_t bytes = c.modes[0].extent * c.dst_unit;
   bool whole = bytes % m.line_bytes == 0;
   for (std::size_t i = 1; i < c.modes.size(); ++i) whole &= c.modes[i].dst_stride % m.line_bytes == 0;
-  return bytes >= (whole ? 2 : 6) * m.line_bytes;
+  return bytes >= (whole ? kSizes.rows_whole_lines : kSizes.rows_ragged_lines) * m.line_bytes;
 }
 
 void bid_records(const Canonical& c, const Canonical& r, const CpuMachine& m, Bid* k) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/base/checked.h"
+#include "src/cpu/costs.h"
 
 namespace restride::cpu {
 
@@ -40,12 +41,11 @@ void order_rows(const Canonical& c, RowOrder order, Nest* nest) {
               });
     return;
   }
-  constexpr std::int64_t kPage = 4096;
   std::size_t near = 1;  // the outer mode that moves least in src
   for (std::size_t i = 2; i < c.modes.size(); ++i)
     if (magnitude(c.modes[i].src_stride) < magnitude(c.modes[near].src_stride)) near = i;
   std::int64_t rows = 1;
-  if (c.modes.size() > 2 && near != 1 && static_cast<std::int64_t>(magnitude(c.modes[1].src_stride)) >= kPage / 2)
+  if (c.modes.size() > 2 && near != 1 && static_cast<std::int64_t>(magnitude(c.modes[1].src_stride)) >= kPageBytes / 2)
     rows = rows_in_turn(c);
   if (rows == 1) {
     for (std::size_t i = 1; i < c.modes.size(); ++i) nest->push(c.modes[i]);

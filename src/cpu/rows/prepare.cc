@@ -16,16 +16,14 @@ using plan::ParamId;
 
 namespace {
 
-constexpr std::int64_t kLineBytes = 64;
-
 RowOrder order_of(const Canonical& c, const plan::Candidate& k) {
   const auto order = static_cast<RowOrder>(k.get(ParamId::kOrder));
   if (k.get(ParamId::kOrder) != 0 && k.get(ParamId::kOrder) != static_cast<std::int64_t>(RowOrder::kSrc)) refuse(k, c);
   return order;
 }
 
-/// Turns the modes of the nest that go down in src: the prefetcher follows what is read upwards, and dst may be written
-/// in any order.
+/// Reverses the modes of the nest that go down in src: the prefetcher follows what is read upwards, and dst may be
+/// written in any order.
 void read_upwards(RowsArgs* a) {
   for (layout::CopyMode& m : a->nest) {
     if (m.src_stride >= 0) continue;

@@ -10,7 +10,7 @@
 namespace restride::cpu {
 namespace {
 
-/// Rows ahead of its own whose lines a row asks for, and so many bytes of them: rows_in_order, short_rows, line_rows.
+/// How many rows ahead of its own a row prefetches, and how many bytes of them: rows_in_order, short_rows, line_rows.
 struct RowsAhead {
   std::int64_t rows = 0;  ///< 0: none are prefetched
   std::int64_t most_bytes = 0;
@@ -60,7 +60,7 @@ void trace_kernel(const RowsArgs& a, const TraceBase& on) {
       const std::int64_t bytes = (units - 1) * std::abs(a.row_src_stride) + a.src_unit;
       const std::int64_t low = on.src + behind.src() - (a.row_src_stride < 0 ? bytes - a.src_unit : 0);
       for (std::int64_t b = low - ((low % 64) + 64) % 64; b < low + std::min(bytes, ahead.most_bytes); b += 64)
-        on.ask(b);
+        on.prefetch(b);
     }
     const std::int64_t dst = on.dst + at.dst(), src = on.src + at.src();
     const std::int64_t read = records ? a.dst_unit : a.src_unit;  // of a unit

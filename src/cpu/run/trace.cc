@@ -6,7 +6,7 @@
 namespace restride::cpu {
 
 void trace_kernel(const RunArgs& a, const TraceBase& on) {
-  constexpr std::int64_t kPieceBytes = 1024, kLineBytes = 64;
+  constexpr std::int64_t kPieceBytes = 1024;
   const std::int64_t each = std::max<std::int64_t>(kPieceBytes / a.dst_unit, 1);
   on.t.piece_is = "run";
   if (a.stream) on.t.vector_bytes = store_vector_bytes();  // else memcpy or the conversion stores

@@ -24,48 +24,60 @@ namespace {
 /// True when every column of dst starts on a line, the buffer itself willing.
 bool columns_on_lines(const Canonical& c) {
   return std::all_of(c.modes.begin(), c.modes.end(), [&](const CopyMode& m) {
-    return static_cast<std::int64_t>(magnitude(m.dst_stride)) == c.dst_unit || m.dst_stride % 64 == 0;
+    return static_cast<std::int64_t>(magnitude(m.dst_stride)) == c.dst_unit || m.dst_stride % kLineBytes == 0;
   });
 }
 
 /// Rows of a task of tiles `rows` high. Threads share tasks: a copy worth several threads is cut into some, down the
 /// rows, where its `bands` alone are too few; but not so short that their ends, lines written in part, count.
 std::int64_t chunk_rows(const Canonical& c, const TileSets& sets, std::int64_t rows, std::int64_t bands) {
-  std::int64_t chunk = sets.rows.points <= 8192 ? sets.rows.points : 4096 / rows * rows;
+  std::int64_t chunk =
+      sets.rows.points <= kSizes.tile_whole_rows ? sets.rows.points : kSizes.tile_task_rows / rows * rows;
   if (bands >= kTasksToShare || c.dst_bytes() < kBytesPerThread) return chunk;
   const std::int64_t pieces = ceil_div(kTasksToShare, bands);
   const std::int64_t piece = ceil_div(ceil_div(sets.rows.points, pieces), rows) * rows;
-  return std::min(chunk, std::max(piece, 16 * rows));
+  return std::min(chunk, std::max(piece, kSizes.tile_task_tiles * rows));
 }
 
-/// Rows and columns of one tile: two lines of every column (one where a line has 64 rows) and 256 bytes of every row,
-/// 512 where few shuffles follow, evenly cut; and the band it walks across. A band is wide for the source, whose rows
-/// should be read on and on, and narrow for the destination, each of whose columns is a page of its own: about a
+/// A tile, and the widest band that its row of tiles may walk across.
+struct Shape {
+  std::int64_t rows, cols, widest;
+};
+
+void push_shape(const Canonical& c, const TileSets& sets, const Shape& s, Candidate* k) {
+  const std::int64_t band = sets.cols.points > s.cols ? s.cols * std::max<std::int64_t>(1, s.widest / s.cols) : s.cols;
+  const std::int64_t bands = ceil_div(sets.cols.points, band) * (c.units / (sets.rows.points * sets.cols.points));
+  k->params.push_back({ParamId::kTileRows, s.rows});
+  k->params.push_back({ParamId::kTileCols, s.cols});
+  k->params.push_back({ParamId::kBandCols, band});
+  k->params.push_back({ParamId::kBlockUnits, chunk_rows(c, sets, s.rows, bands)});
+}
+
+/// Rows and columns of one tile: two lines of every column (one where a line has 64 rows) and a piece of every row, a
+/// longer one where few shuffles follow, evenly cut; and the band it walks across. A band is wide for the source, whose
+/// rows should be read on and on, and narrow for the destination, each of whose columns is a page of its own: about a
 /// thousand of them stay in the TLB. Where columns start inside lines, what each carries from tile to tile should stay
 /// in the first cache, too; where a cast narrows, reading counts for more. Measured on a Xeon with 4 KiB pages; see
 /// bench/results.
 void tile_shape(const Canonical& c, const TileSets& sets, const CpuMachine& m, Candidate* k) {
   const std::int64_t unit = c.dst_unit;
-  const std::int64_t read_bytes = c.src_unit > c.dst_unit || unit == 16 ? 512 : m.tile_read_bytes;
-  std::int64_t cols = std::max<std::int64_t>(std::min(read_bytes / c.src_unit, 512 / unit), 16);
+  const std::int64_t read_bytes =
+      c.src_unit > c.dst_unit || unit == 16 ? kSizes.tile_long_read_bytes : m.tile_read_bytes;
+  std::int64_t cols = std::max(std::min(read_bytes / c.src_unit, kSizes.tile_row_bytes / unit), kSizes.tile_least_cols);
   if (sets.cols.points > cols) {
     const std::int64_t blocks = ceil_div(sets.cols.points, cols);
-    const std::int64_t step = std::max<std::int64_t>(64 / unit, 1);
+    const std::int64_t step = std::max<std::int64_t>(kLineBytes / unit, 1);
     cols = ceil_div(ceil_div(sets.cols.points, blocks), step) * step;
   } else {
     cols = sets.cols.points;
   }
-  const std::int64_t byte_rows = c.cast ? 64 : m.tile_byte_rows;  // converted rows are staged whole
+  const std::int64_t byte_rows = c.cast ? kSizes.tile_cast_rows : m.tile_byte_rows;
   std::int64_t rows = std::max(unit == 1 ? byte_rows : m.tile_column_bytes / unit, m.tile_least_rows);
   rows = std::min({rows, sets.rows.points, kMaxColumnBytes / unit});
   std::int64_t widest = std::min(m.tile_band_columns * std::max(1, c.src_unit / c.dst_unit), kMaxBandCols);
-  if (unit >= 4) widest = std::min(widest, columns_on_lines(c) ? 4096 / unit : 2048 / unit);
-  const std::int64_t band = sets.cols.points > cols ? cols * std::max<std::int64_t>(1, widest / cols) : cols;
-  const std::int64_t bands = ceil_div(sets.cols.points, band) * (c.units / (sets.rows.points * sets.cols.points));
-  k->params.push_back({ParamId::kTileRows, rows});
-  k->params.push_back({ParamId::kTileCols, cols});
-  k->params.push_back({ParamId::kBandCols, band});
-  k->params.push_back({ParamId::kBlockUnits, chunk_rows(c, sets, rows, bands)});
+  const std::int64_t band_bytes = columns_on_lines(c) ? kSizes.tile_band_on_lines_bytes : kSizes.tile_band_bytes;
+  if (unit >= 4) widest = std::min(widest, band_bytes / unit);
+  push_shape(c, sets, {rows, cols, widest}, k);
 }
 
 /// The cost of a tile beyond its lines' way through memory, in ns: every staged row, every column of a tile and every
@@ -88,29 +100,23 @@ double ragged_ns(const Canonical& c, const TileSets& sets, const CpuMachine& m) 
   return static_cast<double>(c.units) / static_cast<double>(sets.rows.points) * m.tile_ragged_column_ns;
 }
 
-/// The same for records: whole lines of a column, 384 bytes of it where 64 rows have them, 512 bytes of a row, and 2
-/// KiB of each row in a band. Longer runs of src are read faster, as long as they fit the first cache beside the
-/// prefetched lines.
+/// A tile of records: whole lines of a column, and pieces of rows that are a few records at least. Longer runs of
+/// src are read faster, as long as they fit the first cache beside the prefetched lines.
 void record_tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
   const std::int64_t record = c.dst_unit;
-  std::int64_t rows = 64 / std::gcd(record, std::int64_t{64});
-  while (rows * record < (rows < 64 ? 384 : 128)) rows *= 2;
+  std::int64_t rows = kLineBytes / std::gcd(record, kLineBytes);
+  while (rows * record < (rows < kLineBytes ? kSizes.record_column_bytes : kSizes.record_least_column_bytes)) rows *= 2;
   rows = std::min(rows, sets.rows.points);
-  const std::int64_t most = std::max<std::int64_t>(512 / c.src_unit / 4 * 4, 4);
+  constexpr std::int64_t kStep = kSizes.record_cols;
+  const std::int64_t most = std::max(kSizes.record_row_bytes / c.src_unit / kStep * kStep, kStep);
   const std::int64_t pieces = ceil_div(sets.cols.points, most);
-  const std::int64_t cols = std::min(sets.cols.points, (ceil_div(sets.cols.points, pieces) + 3) / 4 * 4);
-  const std::int64_t band = sets.cols.points > cols ? cols * std::max<std::int64_t>(1, 2048 / c.src_unit / cols) : cols;
-  const std::int64_t bands = ceil_div(sets.cols.points, band) * (c.units / (sets.rows.points * sets.cols.points));
-  k->params.push_back({ParamId::kTileRows, rows});
-  k->params.push_back({ParamId::kTileCols, cols});
-  k->params.push_back({ParamId::kBandCols, band});
-  k->params.push_back({ParamId::kBlockUnits, chunk_rows(c, sets, rows, bands)});
+  const std::int64_t cols = std::min(sets.cols.points, ceil_div(ceil_div(sets.cols.points, pieces), kStep) * kStep);
+  push_shape(c, sets, {rows, cols, kSizes.record_band_bytes / c.src_unit}, k);
 }
 
 /// True where the rows of a first tile spread over the sets of the first cache, if src starts a page.
 bool rows_spread(const Canonical& c, const TileSets& sets, std::int64_t tile_rows) {
-  constexpr std::uint64_t kLineBytes = 64;
-  constexpr std::uint64_t kSets = 64;
+  constexpr std::int64_t kSets = 64;
   constexpr int kMostLines = 8;  // of the 12 that a set holds
   const std::int64_t rows = std::min({tile_rows, sets.rows.points, kMaxTileRows});
   std::int64_t offsets[kMaxTileRows];
@@ -154,7 +160,7 @@ Source source_of(const Canonical& c, const CpuMachine& m, Sink sink, bool spread
 /// True where columns lie about an even number of lines apart: see late_lines-inl.h. Blocks of wider units or of
 /// narrower vectors write a few lines of a column before the next column's.
 bool is_late(const Canonical& c, const TileSets& sets, const CpuMachine& m, Sink sink, std::int64_t tile_rows) {
-  constexpr std::uint64_t kTwoLines = 128;
+  constexpr std::uint64_t kTwoLines = 2 * kLineBytes;
   constexpr std::uint64_t kNear = 32;
   if (sink == Sink::kCaches || c.dst_unit > 2 || m.least_shuffled_unit > 2) return false;
   if (!m.tile_late && static_cast<std::uint64_t>(tile_rows * c.dst_unit) >= kTwoLines) return false;
@@ -221,7 +227,7 @@ void bid_records(const Canonical& c, const Canonical& r, const TileSets& sets, c
 /// How much more a small matrix's blocks hold than its units: the last ones overlap those before.
 double small_waste(const Canonical& c, const TileSets& sets) {
   const auto padded = [&](std::int64_t points) {
-    const std::int64_t block = 16 / c.dst_unit;
+    const std::int64_t block = kLeastVectorBytes / c.dst_unit;
     return static_cast<double>(ceil_div(points, block) * block) / static_cast<double>(points);
   };
   return padded(sets.rows.points) * padded(sets.cols.points);
@@ -233,7 +239,7 @@ std::int64_t matrix_band_cols(const Canonical& c, const TileSets& sets) {
   constexpr std::int64_t kBandBytes = 32 << 10;
   const std::int64_t matrices = c.units / (sets.rows.points * sets.cols.points);
   if (matrices >= kTasksToShare || c.dst_bytes() < kBytesPerThread) return sets.cols.points;
-  const std::int64_t line = 64 / c.dst_unit;  // columns of src that lie in one line
+  const std::int64_t line = kLineBytes / c.dst_unit;  // columns of src that lie in one line
   const std::int64_t band = ceil_div(ceil_div(kBandBytes, sets.rows.points * c.dst_unit), line) * line;
   return sets.cols.points / band < 2 ? sets.cols.points : band;
 }
@@ -259,10 +265,10 @@ void bid_units(const Canonical& c, const TileSets& sets, const CpuMachine& m, Bi
   k->params.push_back({ParamId::kLate, is_late(c, sets, m, sink, k->get(ParamId::kTileRows)) ? 1 : 0});
   push_prefetch(c, sets, m, near, spread, k);
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
-  const double unit = c.dst_unit;
   const auto padded = [](double n, double step) { return std::ceil(n / step) * step / n; };
-  const double waste = padded(static_cast<double>(sets.rows.points), std::max(1.0, 64 / unit)) *
-                       padded(static_cast<double>(sets.cols.points), std::max(1.0, 16 / unit));
+  const auto blocks_of = [&](std::int64_t bytes) { return std::max(1.0, static_cast<double>(bytes) / c.dst_unit); };
+  const double waste = padded(static_cast<double>(sets.rows.points), blocks_of(kLineBytes)) *
+                       padded(static_cast<double>(sets.cols.points), blocks_of(kLeastVectorBytes));
   const double stream = stream_ns(*k, m);
   set_time(k, stream, ragged_ns(c, sets, m) + tile_starts_ns(c, sets, m, *k),
            std::max(lines * waste * m.shuffle_line_ns - stream, 0.0) + m.tile_line_ns * lines);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/base/checked.h"
+#include "src/cpu/costs.h"
 
 namespace restride::cpu {
 
@@ -16,9 +17,9 @@ bool tile_sets(const layout::Canonical& c, std::int64_t row_bytes, std::int64_t 
   out->cols.modes.push_back(static_cast<std::uint8_t>(fast));
   out->cols.points = c.modes[fast].extent;
   // Rows that end inside a line need the next mode of dst more than columns that are long enough without it.
-  constexpr std::int64_t kEnoughColBytes = 512;
+  constexpr std::int64_t kEnoughColBytes = 512, kEnoughRowBytes = 4096;
   const std::int64_t first_row_bytes = c.modes[0].extent * c.dst_unit;
-  const bool ragged = first_row_bytes % 64 != 0 && c.modes[1].dst_stride == first_row_bytes;
+  const bool ragged = first_row_bytes % kLineBytes != 0 && c.modes[1].dst_stride == first_row_bytes;
   for (bool grew = !out->cols_backwards; grew && out->cols.points * c.src_unit < col_bytes;) {
     grew = false;
     for (std::size_t i = 1; i < c.modes.size() && !grew; ++i)
@@ -33,7 +34,7 @@ bool tile_sets(const layout::Canonical& c, std::int64_t row_bytes, std::int64_t 
   out->rows.points = c.modes[0].extent;
   for (std::size_t i = 1; i < c.modes.size(); ++i) {
     const std::int64_t bytes = out->rows.points * c.dst_unit;
-    const bool enough = bytes % 64 == 0 ? bytes >= 4096 : bytes >= row_bytes;
+    const bool enough = bytes % kLineBytes == 0 ? bytes >= kEnoughRowBytes : bytes >= row_bytes;
     if (enough || out->cols.has(i) || c.modes[i].dst_stride != bytes) break;
     out->rows.modes.push_back(static_cast<std::uint8_t>(i));
     out->rows.points *= c.modes[i].extent;
@@ -48,8 +49,8 @@ bool columns_start_at(const layout::Canonical& c, const TileSets& sets, std::int
 }
 
 bool plain_matrices(const layout::Canonical& c, const TileSets& sets) {
-  return !c.cast && sets.rows.modes.size() == 1 && sets.cols.modes.size() == 1 && sets.rows.points * c.dst_unit >= 16 &&
-         sets.cols.points * c.dst_unit >= 16;
+  return !c.cast && sets.rows.modes.size() == 1 && sets.cols.modes.size() == 1 &&
+         sets.rows.points * c.dst_unit >= kLeastVectorBytes && sets.cols.points * c.dst_unit >= kLeastVectorBytes;
 }
 
 }  // namespace restride::cpu

@@ -13,6 +13,8 @@
 namespace restride::cpu {
 namespace {
 
+static_assert(kLineBytes == HWY_NAMESPACE::kLine, "kernels store lines of the size that bids count");
+
 /// What the walk takes for the tensors; nothing is read there.
 std::uint8_t* far_from_null() {
   return reinterpret_cast<std::uint8_t*>(std::uintptr_t{1} << 62);  // NOLINT(performance-no-int-to-ptr)
@@ -27,10 +29,9 @@ std::int64_t tiles_of(const TileArgs& a) {
   return a.nest.points() * down * across;
 }
 
-/// The lines that TilePrefetcher asks for while the tile in front is moved, in its order.
-void ask_for_rows(const TileArgs& a, const HWY_NAMESPACE::TileQueue& queue, const std::uint8_t* base,
-                  const TraceBase& on) {
-  constexpr std::int64_t kLineBytes = 64;
+/// The lines that TilePrefetcher prefetches while the tile in front is moved, in its order.
+void prefetch_rows(const TileArgs& a, const HWY_NAMESPACE::TileQueue& queue, const std::uint8_t* base,
+                   const TraceBase& on) {
   const HWY_NAMESPACE::TilePlace* even = queue.ahead(1);
   if (even == nullptr) return;
   const HWY_NAMESPACE::TilePlace* odd = a.odd_ahead ? queue.ahead(2) : even;
@@ -46,14 +47,14 @@ void ask_for_rows(const TileArgs& a, const HWY_NAMESPACE::TileQueue& queue, cons
   const bool pairs = side_by_side && prefetched_by_pairs(a);
   for (std::int64_t i = 0; pairs && i <= last; i += 2 * kLineBytes)
     for (std::int64_t r = 0; r < even->rows; ++r)
-      for (const std::int64_t line : {i, std::min(i + kLineBytes, last)}) on.ask(row(r) + line);
+      for (const std::int64_t line : {i, std::min(i + kLineBytes, last)}) on.prefetch(row(r) + line);
   for (std::int64_t r = 0; !pairs && r < even->rows; r += side_by_side ? kSideBySide : 1) {
     if (!side_by_side) {
       const std::int64_t end = row(r) - HWY_NAMESPACE::prefetched_from(r % 2 != 0 ? *odd : *even) + row_bytes;
-      for (std::int64_t at = row(r) / kLineBytes * kLineBytes; at < end; at += kLineBytes) on.ask(at);
+      for (std::int64_t at = row(r) / kLineBytes * kLineBytes; at < end; at += kLineBytes) on.prefetch(at);
     }
     for (std::int64_t i = 0; side_by_side && i <= last; i += kLineBytes)
-      for (std::int64_t k = r; k < std::min(r + kSideBySide, even->rows); ++k) on.ask(row(k) + i);
+      for (std::int64_t k = r; k < std::min(r + kSideBySide, even->rows); ++k) on.prefetch(row(k) + i);
   }
   on.t.ahead_is = std::string("rows of the next tile, ") + (odd != even ? "odd ones of the one behind it, " : "") +
                   (pairs          ? "two lines of each row in turn, "
@@ -79,7 +80,7 @@ void trace_kernel(const TileArgs& a, const TraceBase& on) {
   // Casts convert on the way into the stage; records lie there in their cells.
   const std::int64_t stage_unit = records ? a.src_unit : a.dst_unit;
   const std::int64_t row_bytes = (tile.cols - 1) * a.src_unit + (records ? a.dst_unit : a.src_unit);
-  ask_for_rows(a, queue, base, on);
+  prefetch_rows(a, queue, base, on);
   if (!records) t.vector_bytes = store_vector_bytes();
   const std::int64_t src = on.src + (tile.src - base), dst = on.dst + (tile.dst - base);
   for (std::int64_t r = 0; r < tile.rows; ++r) {

@@ -12,8 +12,10 @@ void bid_gather(const Request& request, std::span<Candidate> bids) {
   const layout::Canonical& c = request.c;
   Candidate &bid = bids[c.cast ? 1 : 0], &other = bids[c.cast ? 0 : 1];
   other.reason = c.cast ? "units are converted" : "nothing is converted";
-  const bool narrow = c.units < (std::int64_t{1} << 30);
-  const std::int64_t blocks = std::min<std::int64_t>((c.units - 1) / kGatherThreads + 1, std::int64_t{1} << 20);
+  constexpr std::int64_t kNarrowUnits = std::int64_t{1} << 30;  // whose numbers, and a grid's step more, fit 31 bits
+  constexpr std::int64_t kMostBlocks = 1 << 20;                 // threads go on with units further behind
+  const bool narrow = c.units < kNarrowUnits;
+  const std::int64_t blocks = std::min((c.units - 1) / kGatherThreads + 1, kMostBlocks);
   bid.params = {
       {ParamId::kThreads, kGatherThreads}, {ParamId::kBlocks, blocks}, {ParamId::kIndexBits, narrow ? 32 : 64}};
   // Every unit may cost a sector of src, and a division a mode.

@@ -59,8 +59,9 @@ void packed::bid_batches(const Canonical& c, const CudaMachine& machine, Candida
   const auto fit = [&](int stages) { return (batch_room(stages) - kBatchEnds) / (step * matrix) * step; };
   if (matrix > batch_room(1) || fit(1) == 0) return refuse(bid, "a matrix does not fit shared memory");
   const int stages = fit(2) > 0 ? 2 : 1;
-  const std::int64_t resident = machine.shared_per_sm_bytes / (2 * stages * batch_room(stages) + 1024);
-  const std::int64_t most_blocks = machine.sm_count * std::clamp<std::int64_t>(resident, 1, 4);
+  constexpr std::int64_t kMostResident = 4;  // blocks of a multiprocessor
+  const std::int64_t resident = machine.shared_per_sm_bytes / (2 * stages * batch_room(stages) + kReservedShared);
+  const std::int64_t most_blocks = machine.sm_count * std::clamp<std::int64_t>(resident, 1, kMostResident);
   // As many as fit, but as many tiles for every block.
   const std::int64_t rounds = ceil_div(ceil_div(count, fit(stages)), most_blocks);
   const std::int64_t matrices = std::min(fit(stages), ceil_div(ceil_div(count, most_blocks * rounds), step) * step);

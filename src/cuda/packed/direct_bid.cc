@@ -54,7 +54,10 @@ Footprint footprint(const Canonical& c, std::int64_t dst_bytes) {
 }
 
 constexpr std::int64_t kWarpBytes = 512, kBlockBytes = kDirectThreads * 16;
-constexpr double kLine = 128, kSector = 32;
+constexpr double kLine = 128, kSector = kSectorBytes;
+/// Units, and those of a last block, are numbered by 31 bits.
+constexpr std::int64_t kMostUnits = (std::int64_t{1} << 31) - 1024;
+
 }  // namespace
 
 void packed::bid_direct(const Canonical& c, const CudaMachine& machine, Candidate& bid) {
@@ -67,7 +70,7 @@ void packed::bid_direct(const Canonical& c, const CudaMachine& machine, Candidat
     if (m.dst_stride != dense || m.src_stride == 0) return refuse(bid, "dst is not one dense run");
     dense *= m.extent;
   }
-  if (c.units >= (std::int64_t{1} << 31) - 1024) return refuse(bid, "too many units");
+  if (c.units >= kMostUnits) return refuse(bid, "too many units");
   const auto refuse_far = [&] { return refuse(bid, "neighbours in dst lie too far apart in src"); };
   // The first cache takes about a cycle for each line that a warp's loads look up, memory some 50 for as many bytes.
   if (footprint(c, kWarpBytes).pieces(kLine, c.src_unit) * (16.0 / c.dst_unit) > machine.costs->direct_most_lines)

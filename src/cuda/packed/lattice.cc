@@ -7,6 +7,13 @@
 
 namespace restride::cuda::packed {
 
+namespace {
+
+constexpr std::int64_t kLineWords = 8;    ///< of 128 bytes
+constexpr std::int64_t kMostGroups = 64;  ///< of a line's words; planning tries no more lattices
+
+}  // namespace
+
 std::int64_t steps_of(std::int64_t words, std::int64_t lines, std::int64_t across, std::int64_t threads) {
   return ceil_div(words, across) * ceil_div(lines, threads / across);
 }
@@ -21,7 +28,9 @@ PackedLattice lattice(std::int64_t words, std::int64_t lines, std::int64_t acros
 }
 
 Across::Across(std::int64_t line_words, std::int64_t threads)
-    : words_(line_words), threads_(threads), most_groups_(std::clamp<std::int64_t>(ceil_div(line_words, 8), 1, 64)) {
+    : words_(line_words),
+      threads_(threads),
+      most_groups_(std::clamp<std::int64_t>(ceil_div(line_words, kLineWords), 1, kMostGroups)) {
   step();
 }
 
@@ -44,7 +53,7 @@ std::int64_t Across::best(std::int64_t lines, std::int64_t narrowest) {
 
 void Across::step() {
   for (; groups_ <= most_groups_; ++groups_) {
-    across_ = groups_ == 1 ? words_ : (ceil_div(words_, groups_) + 7) / 8 * 8;
+    across_ = groups_ == 1 ? words_ : ceil_div(ceil_div(words_, groups_), kLineWords) * kLineWords;
     if (across_ > threads_ || (groups_ > 1 && ceil_div(words_, across_) != groups_)) continue;
     if (groups_ > 1 && across_ >= words_) break;
     ++groups_;

@@ -67,7 +67,7 @@ double yield_of_ends(const StagedCosts& w, const Runs& runs, double words, std::
   double yield = part(static_cast<double>(runs.bytes), w.run);
   if (runs.merged) return yield;
   if (starts < 16) yield *= part(words, w.split_words);
-  if (starts >= 32 && runs.bytes % 32 == 0) return yield;
+  if (starts >= kSectorBytes && runs.bytes % kSectorBytes == 0) return yield;
   // Sectors that two tiles write parts of wait for each other; the more, the longer.
   const double waiting = under_way / w.split_sectors;
   return yield / (1 + waiting * waiting);
@@ -117,7 +117,7 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
            (1 + w.entry * per_word + costs.staged_table_cost * std::max(0.0, per_word - costs.staged_table_free));
   };
   constexpr std::int64_t kMostServed = 2;
-  const auto own = static_cast<double>(c.units) * (c.src_unit + c.dst_unit) / 32;
+  const auto own = static_cast<double>(c.units) * (c.src_unit + c.dst_unit) / kSectorBytes;
   const auto too_dear = [&](double sectors) {  // most are so even without their tables
     return sectors >= least * efficiency || sectors >= least * with_tables(kMostServed);
   };
@@ -125,21 +125,21 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
 
   const std::int64_t table_bytes = table_bytes_of(set, small && starts < 16 ? 4 / c.dst_unit : 1);
   const std::int64_t loaded_bytes = set.tile_units / set.piece_units * set.piece_bytes;
-  if (loaded_bytes * 17 / 16 + table_bytes > (44 << 10)) return p;
+  if (loaded_bytes * 17 / 16 + table_bytes > kMostTile) return p;  // a sixteenth more aligns pieces
   const std::int64_t all_tiles = tiles_of(c, set);
   if (too_many(all_tiles)) return p;
   const auto tiles = static_cast<double>(all_tiles);
   const double used = static_cast<double>(c.units) / (tiles * static_cast<double>(set.tile_units));
   efficiency *= std::min(1.0, 1 - w.unused + (w.unused + costs.staged_full_bonus) * used);
-  const auto block_bytes = static_cast<double>(loaded_bytes + table_bytes + 1024);
+  const auto block_bytes = static_cast<double>(loaded_bytes + table_bytes + kReservedShared);
   const double resident = std::min(small ? costs.staged_resident_small : costs.staged_resident,
                                    static_cast<double>(machine.shared_per_sm_bytes) / block_bytes);
   efficiency *= part(tiles / (machine.sm_count * resident), w.wave);
 
   const Runs runs = runs_of(c, set);
   p.read = sectors_read(c, set);
-  p.written = sectors(runs.count, runs.bytes, starts >= 32 ? 32 : 1);
-  if (gap_behind(c, set) && (starts < 32 || runs.bytes % 32 != 0))
+  p.written = sectors(runs.count, runs.bytes, starts >= kSectorBytes ? kSectorBytes : 1);
+  if (gap_behind(c, set) && (starts < kSectorBytes || runs.bytes % kSectorBytes != 0))
     p.read += std::min(p.written, saturated_mul(runs.count, 2));
   const auto words = static_cast<double>(set.run_units * c.dst_unit) / 16;
   const double rows = static_cast<double>(set.tile_units) / static_cast<double>(set.run_units);

@@ -88,7 +88,7 @@ void offer(const Canonical& c, const CudaMachine& machine, const Records& r, boo
   const std::int64_t chunks = anywhere ? tiles_of(count.extent, c.dst_unit) : ceil_div(words, words_of_chunk);
   const double used = static_cast<double>(words) / static_cast<double>(chunks * words_of_chunk);
   const Costs& costs = *machine.costs;
-  const int most_bits = anywhere ? 28 : 30;  // units, or words, are counted by 32 bits
+  const int most_bits = anywhere ? 28 : 30;  // words: their units, or bytes, are counted by 32 bits
   if (used < costs.records_least_used || words >= std::int64_t{1} << most_bits)
     return refuse(bid, "planes are too short or too long");
   std::int64_t batch = 0;

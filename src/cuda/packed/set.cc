@@ -16,11 +16,13 @@ namespace {
 /// Indices of a cut mode: enough for `need`, evenly many a tile, whole sectors where that is cheap.
 std::int32_t chunk_of(std::int64_t extent, std::int64_t need, std::int64_t run_bytes) {
   std::int64_t chunk = ceil_div(extent, ceil_div(extent, need));
-  std::int64_t step = 32;
-  while (step > 1 && run_bytes * step / 2 % 32 == 0) step /= 2;
-  if (chunk >= 4 * step)
+  constexpr std::int64_t kCheap = 4;        // steps, of which a part of one more is little
+  constexpr std::int64_t kCheapBytes = 48;  // the same of words
+  std::int64_t step = kSectorBytes;
+  while (step > 1 && run_bytes * step / 2 % kSectorBytes == 0) step /= 2;
+  if (chunk >= kCheap * step)
     chunk = ceil_div(chunk, step) * step;
-  else if (step == 32 && chunk >= 48)  // whole words
+  else if (step == kSectorBytes && chunk >= kCheapBytes)
     chunk = ceil_div(chunk, 16) * 16;
   return static_cast<std::int32_t>(std::min(chunk, extent));
 }
@@ -44,12 +46,13 @@ Taken take(const Canonical& c, const Order& order, std::int64_t unit, std::int64
     std::int32_t& chunk = set.chunk[m];
     const bool fresh = chunk == 0;
     if (fresh) {
-      if (taken.bytes * 4 >= target * 3) {
+      if (taken.bytes * 4 >= target * 3) {  // three quarters of it are enough
         taken.same_until = taken.bytes * 4 / 3;
         break;
       }
       const std::int64_t need = step * extent <= target ? extent : ceil_div(target, step);  // most are taken whole
-      chunk = extent <= need + need / 2 ? static_cast<std::int32_t>(std::min<std::int64_t>(extent, 1 << 20))
+      constexpr std::int64_t kMostChunk = 1 << 20;
+      chunk = extent <= need + need / 2 ? static_cast<std::int32_t>(std::min(extent, kMostChunk))
                                         : chunk_of(extent, need, step);
       taken.fresh *= chunk;
     }
@@ -103,7 +106,7 @@ std::int64_t take_runs(const Canonical& c, const Order& dst_order, std::int64_t 
 }
 
 std::int64_t take_pieces(const Canonical& c, const Order& src_order, std::int64_t target, Set& set) {
-  constexpr std::int64_t kMostGap = 31;  // a sector that is read anyway
+  constexpr std::int64_t kMostGap = kSectorBytes - 1;  // a sector that is read anyway
   for_each_mode(set.src & ~set.dst, [&](std::size_t i) { set.chunk[i] = 0; });
   set.src = 0;
   set.s_cut = kNone;

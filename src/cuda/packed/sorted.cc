@@ -45,7 +45,8 @@ struct Sorted {
     const std::int64_t rounds = step == 0 ? 0 : kPackedThreads / across / (16 / step);
     if (rounds == 0 || a.rows <= kPackedThreads / across) return false;
     const std::int64_t lines = rounds * (16 / step), passes = ceil_div(most, rounds);
-    if (across * lines <= kPackedThreads * 5 / 8) return false;
+    constexpr std::int64_t kLeastBusy = kPackedThreads * 5 / 8;
+    if (across * lines <= kLeastBusy) return false;
     if (a.shared_bytes + (lines * passes - a.rows) * 16 > kMostShared) return false;
     way.threads = static_cast<std::int32_t>(ceil_div(across * lines, 32) * 32);
     way.store.across = base::FastDiv(across);

@@ -13,7 +13,8 @@ namespace restride::cuda::packed {
 
 inline constexpr int kMaxSet = 63;  // modes a bit mask can name
 inline constexpr int kNone = -1;
-inline constexpr std::int32_t kMostShared = (48 << 10) - 256;  // what a kernel has without asking, less its own
+/// Bytes of a tile with its tables that is priced: what aligns its pieces has the rest of kMostShared.
+inline constexpr std::int64_t kMostTile = 44 << 10;
 
 /// A tile as a choice: how many indices of each mode are inside (0: the mode is outside).
 struct Set {

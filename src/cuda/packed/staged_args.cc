@@ -61,8 +61,9 @@ bool starts_alike(const PackedArgs& a) {
 
 /// True when the runs of a tile make up one, in the order of the rows.
 bool flat(const Canonical& c, const Set& set, const PackedArgs& a) {
+  constexpr std::int64_t kMostStep = 4096;  // bytes from row to row in a piece
   return set.d_cut == kNone && a.row_modes.rank == 1 && a.row_modes.src_stride[0] > 0 &&
-         a.row_modes.src_stride[0] <= 4096 && a.row_modes.dst_stride[0] == std::int64_t{a.run_units} * c.dst_unit;
+         a.row_modes.src_stride[0] <= kMostStep && a.row_modes.dst_stride[0] == std::int64_t{a.run_units} * c.dst_unit;
 }
 
 /// True when words of small units hold units of two lines: lanes of a lattice would meet in few banks again and again.
@@ -201,7 +202,8 @@ PackedArgs geometry(const Canonical& c, const Set& set, const Order& src_order) 
 PackedKind kind_of(const Canonical& c, const Set& set, const PackedArgs& a) {
   const std::int64_t run_bytes = std::int64_t{a.run_units} * c.dst_unit;
   if (is_transposed(c, set)) return PackedKind::kTransposed;
-  if (flat(c, set, a) && (run_bytes % 16 != 0 || run_bytes <= 32 || straddles(c, a))) return PackedKind::kFlat;
+  constexpr std::int64_t kFewBytes = 32;  // of a run
+  if (flat(c, set, a) && (run_bytes % 16 != 0 || run_bytes <= kFewBytes || straddles(c, a))) return PackedKind::kFlat;
   return !c.cast && starts_alike(a) ? PackedKind::kFixed : PackedKind::kLoose;
 }
 

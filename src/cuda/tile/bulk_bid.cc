@@ -22,8 +22,11 @@ bool by_bulk(const Canonical& c, std::size_t s) {
 
 namespace {
 
-/// Shape and depth of a tile that the copy engine brings in. The engine fetches 256 bytes into L2 at a time, twice as
-/// much of a row as the fastest tiles need; that pays if the neighbouring tiles come soon.
+/// What the engine fetches into L2 at a time.
+constexpr std::int64_t kFetchBytes = 256;
+
+/// Shape and depth of a tile that the copy engine brings in. A fetch is twice as much of a row as the fastest tiles
+/// need; that pays if the neighbouring tiles come soon.
 struct BulkTile {
   TileShape shape;
   std::int64_t stages = 1;
@@ -46,9 +49,9 @@ BulkTile bulk_tile_of(const Costs& k, const Canonical& c, const Tiling& t) {
   // inside a fetch.
   const std::int64_t row_bytes = t.s_extent * c.src_unit;
   const bool ends_matter = static_cast<double>(row_bytes) < k.bulk_short_row_bytes &&
-                           (c.modes[0].src_stride != row_bytes || t.src_alignment < 64);
+                           (c.modes[0].src_stride != row_bytes || t.src_alignment < 2 * kSectorBytes);
   if (static_cast<double>(until_beside) <= k.bulk_soon_bytes) return {narrow, 1, !ends_matter && !t.splits_sectors()};
-  return {kWide[i], 1, t.src_alignment >= 256 && !t.splits_sectors()};
+  return {kWide[i], 1, t.src_alignment >= kFetchBytes && !t.splits_sectors()};
 }
 
 /// What tiles by bulk copies reach. What is not converted, ordinary loads bring in as fast: units of 1 and 2 bytes in
@@ -56,7 +59,8 @@ BulkTile bulk_tile_of(const Costs& k, const Canonical& c, const Tiling& t) {
 double bulk_reach(const Costs& k, const Canonical& c) {
   if (c.cast) return k.bulk_cast;
   if (c.dst_unit < 4) return k.bulk_small;
-  if (c.dst_unit == 16 || c.modes[0].src_stride % 4096 == 0) return k.bulk_far;
+  constexpr std::int64_t kFar = 4 << 10;
+  if (c.dst_unit == 16 || c.modes[0].src_stride % kFar == 0) return k.bulk_far;
   return c.dst_unit == 4 ? k.bulk_words : k.bulk_doubles;
 }
 

@@ -150,19 +150,20 @@ bool rows_join(const Canonical& c, const Link& d, std::size_t s) {
 /// Rows of dst that start inside sectors share these with rows of other tiles, and half of the shared sectors meet in
 /// L2; where rows join, the sectors are the same tile's.
 double dst_yield(const Costs& k, const Canonical& c, const Rows& d, std::size_t s) {
-  if (d.starts_on >= 32 || rows_join(c, d.link, s)) return 1;
+  if (d.starts_on >= kSectorBytes || rows_join(c, d.link, s)) return 1;
   const std::int64_t bytes = d.link.extent * c.dst_unit, runs = c.units / d.link.extent;
   const double shared =
-      static_cast<double>(sectors(runs, bytes, d.starts_on)) * 32 / static_cast<double>(c.dst_bytes());
+      static_cast<double>(sectors(runs, bytes, d.starts_on)) * kSectorBytes / static_cast<double>(c.dst_bytes());
   return k.chains_dst_shared / (k.chains_dst_fixed + k.chains_dst_more * shared);
 }
 
 /// Rows of src that start off lines, that are short, or so long that tiles side by side are written far apart.
 double src_yield(const Costs& k, const Canonical& c, const Rows& s) {
+  constexpr int kShort = 8, kLong = 10, kMostDoublings = 3;  // 256 bytes, 1 KiB
   const int log = std::bit_width(static_cast<std::uint64_t>(s.link.extent * c.src_unit)) - 1;
-  double yield = s.starts_on <= 32 ? k.chains_src_off_lines : 1.0;
-  yield *= 1 - k.chains_src_short * std::max(0, 8 - log);
-  yield *= 1 - k.chains_src_long * std::clamp(log - 10, 0, 3);
+  double yield = s.starts_on <= kSectorBytes ? k.chains_src_off_lines : 1.0;
+  yield *= 1 - k.chains_src_short * std::max(0, kShort - log);
+  yield *= 1 - k.chains_src_long * std::clamp(log - kLong, 0, kMostDoublings);
   for (const std::uint8_t m : s.link.modes)
     if (c.modes[m].dst_stride > c.modes[s.link.modes[0]].dst_stride) return k.chains_order * yield;
   return yield;
@@ -214,12 +215,12 @@ Pair best_pair(const Canonical& c, const CudaMachine& machine) {
   if (longest_d.modes.empty() || longest_s.modes.empty()) return {};
   detail::FixedVector<Rows, kMaxChain> sources;
   for (std::size_t j = 1; j <= longest_s.modes.size(); ++j) {
-    sources.push_back(rows_of(c, longest_s, j, {c.src_align, &CopyMode::src_stride, &TileShape::s, 64}));
+    sources.push_back(rows_of(c, longest_s, j, {c.src_align, &CopyMode::src_stride, &TileShape::s, 2 * kSectorBytes}));
     sources[j - 1].yield = src_yield(*machine.costs, c, sources[j - 1]);
   }
   Pair best;
   for (std::size_t i = 1; i <= longest_d.modes.size(); ++i) {
-    Rows d = rows_of(c, longest_d, i, {c.dst_align, &CopyMode::dst_stride, &TileShape::d, 32});
+    Rows d = rows_of(c, longest_d, i, {c.dst_align, &CopyMode::dst_stride, &TileShape::d, kSectorBytes});
     if (!d.words) continue;
     d.yield = dst_yield(*machine.costs, c, d, longest_s.modes[0]);
     for (const Rows& s : sources) {

@@ -14,10 +14,10 @@ using layout::Canonical;
 using layout::CopyMode;
 using namespace chains;
 using tiles::kSector;
+using tiles::kSmallShare;
 
 namespace {
 
-constexpr std::int32_t kMostShared = (48 << 10) - 256;  // what any kernel may use
 constexpr std::int64_t kMostLine = std::int64_t{1} << 30;
 
 /// Both chains and the tile of them.
@@ -111,8 +111,8 @@ UnalignedChainArgs shape_of(const Canonical& c, const Choice& k) {
 
 /// Tiles that a multiprocessor holds at once, each of so many bytes of shared memory.
 std::int64_t resident_tiles(const CudaMachine& machine, const Choice& k, std::int64_t shared_bytes) {
-  constexpr std::int64_t kBlockShared = 1024, kRegisters = 65536 / 40;
-  return std::min({machine.shared_per_sm_bytes / (shared_bytes + kBlockShared), machine.threads_per_sm / k.threads,
+  constexpr std::int64_t kRegisters = 65536 / 40;
+  return std::min({machine.shared_per_sm_bytes / (shared_bytes + kReservedShared), machine.threads_per_sm / k.threads,
                    kRegisters / k.threads});
 }
 
@@ -225,7 +225,6 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
   const Link longest_d = dst_chain(c), longest_s = src_chain(c);
   if (longest_d.modes.empty() || longest_s.modes.empty()) return refuse("a side has no dense mode");
   const bool named = request.forces("tile/unaligned_chains");
-  constexpr std::int64_t kSmallShare = 32 << 10;  // bytes of a copy for every multiprocessor
   if (!named && c.dst_bytes() < request.machine.sm_count * kSmallShare)
     return refuse("too small for such tiles to pay");
   Choice best;
