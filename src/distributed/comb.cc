@@ -71,13 +71,13 @@ void intersect_cyclic(const Comb& src, const Comb& dst, AxisPieces& out) {
   const std::int64_t gcd = std::gcd(src.step, dst.step);
   const Wide period = Wide{src.step / gcd} * dst.step;
   const std::int64_t end = std::min(src.end, dst.end);
-  const std::int64_t turn = dst.step / gcd;  // src blocks after which dst's places repeat
-  const std::int64_t back = turn == 1 ? 0 : inverse(src.step / gcd % turn, turn);
+  const std::int64_t repeat = dst.step / gcd;  // src blocks after which dst's places repeat
+  const std::int64_t back = repeat == 1 ? 0 : inverse(src.step / gcd % repeat, repeat);
   for (std::int64_t d = -dst.length + 1 + modulo(Wide{dst.start} - src.start + dst.length - 1, gcd); d < src.length;
        d += gcd) {
     // The first k of src's blocks whose x + d is the start of a block of dst ...
     const Wide apart = (Wide{dst.start} - d - src.start) / gcd;
-    Wide x = src.start + Wide{src.step} * modulo(Wide{modulo(apart, turn)} * back, turn);
+    Wide x = src.start + Wide{src.step} * modulo(Wide{modulo(apart, repeat)} * back, repeat);
     // ... and is not before dst's first.
     if (x + d < dst.start) x += (dst.start - (x + d) + period - 1) / period * period;
     const Wide from = std::max(x, x + d);
