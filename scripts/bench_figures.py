@@ -198,6 +198,18 @@ def rows(result, names: list) -> str:
     return "\n".join(lines) + "\n"
 
 
+def kernels(result, family: str) -> str:
+    """A table of a family's kernels on one thread or a GPU: how many layouts each moves, with mean, best and worst."""
+    mine = [c for c in measured(result) if c["threads"] == 1 and c.get("kernel", "").split("/")[0] == family]
+    lines = [f"| on {where(mine[0])} | layouts | mean | best | worst |", "|---|---|---|---|---|"]
+    for kernel in sorted({c["kernel"] for c in mine}, key=lambda k: (-sum(c["kernel"] == k for c in mine), k)):
+        moved = [c for c in mine if c["kernel"] == kernel]
+        ends = [f"{c['ratio']:.2f} `{c['name']}`" for c in (max(moved, key=lambda c: c["ratio"]), worst_of(moved))]
+        mean = geometric_mean([c["ratio"] for c in moved])
+        lines.append(f"| `{kernel}` | {len(moved)} | {mean:.2f} | {' | '.join(ends)} |")
+    return "\n".join(lines) + "\n"
+
+
 def peers(result) -> str:
     """A table of what every peer reaches, case by case; the ratios are of one run."""
     names = sorted({peer for file in result["files"].values() for c in result_file.cases(file) for peer in c.get("peers", {})})

@@ -10,6 +10,7 @@ A marked block names what it shows and where that comes from; its content is rep
 headline, numbers, classes, cases, lost, peers
           from result files of `restride bench`, as scripts/bench_figures.py says
 rows      a table of single cases: the files, a colon, the names
+kernels   a table of the kernels of a family: the files, a colon, the family
 exchange  the table of exchanges between ranks of MPI: the folder of the result files (scripts/exchange_figures.py)
 lab_*     the tables of docs/lab.md (scripts/lab_figures.py): a file and what of it to show
 drop_in_* those of docs/torch.md and docs/python.md (scripts/drop_in_figures.py): files
@@ -18,7 +19,8 @@ explain   the output of `restride explain ARGS`, run now: `<!-- figures: explain
 
 fill_figures.py [--check] [FILE...]: --check writes nothing and exits 1 when a block is not up to date. Of the outputs
 of programs, whose numbers depend on the machine, only the names of the families are compared, and only where
-build/dev/bin holds the program. Without FILEs: README.md, bench/README.md and docs/*.md.
+build/dev/bin holds the program. Without FILEs: README.md, bench/README.md,
+docs/*.md and the families' pages.
 """
 import argparse
 import json
@@ -51,6 +53,12 @@ def rows_block(argument: str) -> str:
     files, names = argument.split(": ")
     result = bench_figures.load(files)
     return bench_figures.rows(result, names.split()) if result else missing(files)
+
+
+def kernels_block(argument: str) -> str:
+    files, family = argument.split(": ")
+    result = bench_figures.load(files)
+    return bench_figures.kernels(result, family) if result else missing(files)
 
 
 def lab_block(kind: str, argument: str) -> str:
@@ -100,6 +108,8 @@ def block(kind: str, argument: str, old: str, check: bool) -> str:
         return drop_in_block(kind, argument)
     if kind == "rows":
         return rows_block(argument)
+    if kind == "kernels":
+        return kernels_block(argument)
     if kind == "exchange":
         return exchange_figures.table(ROOT / argument)
     return lab_block(kind, argument) if kind in lab_figures.KINDS else bench_block(kind, argument)
@@ -115,7 +125,8 @@ def main() -> int:
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     args = parser.parse_args()
     stale = 0
-    for path in args.files or [ROOT / "README.md", ROOT / "bench/README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for path in args.files or [ROOT / "README.md", ROOT / "bench/README.md", *sorted((ROOT / "docs").glob("*.md")),
+                               *sorted(ROOT.glob("src/c*/*/README.md"))]:
         old = path.read_text()
         new = filled(old, args.check)
         if new == old:

@@ -57,6 +57,16 @@ class Rows(unittest.TestCase):
             bench_figures.rows(result(case("good", 1)), ["other"])
 
 
+class Kernels(unittest.TestCase):
+    def test_of_a_family_are_shown_with_their_mean_their_best_and_their_worst_layout(self):
+        moved = [case("good", 1) | {"kernel": "tile/a"}, case("low", 0.25) | {"kernel": "tile/a"},
+                 case("one", 0.5) | {"kernel": "tile/b"}, case("other", 0.1) | {"kernel": "rows/a"}]
+        self.assertEqual(bench_figures.kernels(result(*moved), "tile").splitlines(),
+                         ["| on a GPU | layouts | mean | best | worst |", "|---|---|---|---|---|",
+                          "| `tile/a` | 2 | 0.50 | 1.00 `good` | 0.25 `low` |",
+                          "| `tile/b` | 1 | 0.50 | 0.50 `one` | 0.50 `one` |"])
+
+
 class Sources(unittest.TestCase):
     def test_name_the_runs_that_are_of_another_commit(self):
         runs = [{"case_files": [name], "threads": 1, "commit": commit * 40} for name, commit in
