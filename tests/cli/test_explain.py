@@ -147,7 +147,7 @@ def bash_completions(restride, tmp_path, *words):
 @pytest.mark.parametrize("words, offered", [
     (["expl"], ["explain"]), (["copy", "--rea"], ["--rearrange"]), (["completion", ""], ["bash", "zsh", "fish"]),
     (["copy", "--family", "ch"], ["channels"]), (["copy", "--family", "=", "buf"], ["buffered"]), (["copy", "--family", "no"], []),
-    (["copy", "--dtype", "bf"], ["bf16"]), (["bench", "--cases", ""], ["field", "ttc57", "extra"]),
+    (["copy", "--dtype", "bf"], ["bf16"]), (["bench", "--cases", ""], ["field", "ttc57", "extra", "odd"]),
     (["copy", "--device", ""], ["cpu", "cuda", "auto"]), (["bench", "--device", "="], ["cpu", "cuda"]),
     (["copy", "in.npy", ""], []), (["info", ""], []), (["copy", "--rot"], ["--rot90"]), (["info", "--"], ["--help", "--json"]),  # files, which are bash's own to offer
 ])

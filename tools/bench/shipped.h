@@ -7,7 +7,7 @@
 
 namespace restride::bench {
 
-inline constexpr std::string_view kShippedNames[] = {"field", "ttc57", "extra"};
+inline constexpr std::string_view kShippedNames[] = {"field", "ttc57", "extra", "odd"};
 
 /// Text of bench/cases/NAME.json of a shipped name, or nothing.
 std::optional<std::string_view> shipped_cases(std::string_view name);
