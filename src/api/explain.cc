@@ -105,7 +105,7 @@ Gap gap_of(const plan::Decision& d, const Candidate& k) {
   return {false, behind, sectors, starts, behind - sectors - starts};
 }
 
-/// Bytes and the sectors that they lie in; where those hold half as much again, how many times the bytes that is.
+/// Bytes, and the sectors that they lie in. Sectors that hold half as much again say how many times the bytes they are.
 std::string in_sectors(std::int64_t bytes, std::int64_t sectors, const plan::Decision& d) {
   constexpr std::int64_t kTold = 4096;  // of fewer bytes the ends of runs make most of it
   std::string out = fmt::format("{} in {}", layout::counted(bytes, "byte"), layout::counted(sectors, sector_of(d)));

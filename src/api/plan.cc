@@ -58,7 +58,7 @@ void move(Plan::Impl& p, const Offsets& to) {
   p.src.offset_bytes = to.src_bytes;
 }
 
-/// This machine, with the share of the caches that a result of such use may take.
+/// This machine, with the share of the caches that a result for this use may take.
 cpu::CpuMachine machine_for(ResultUse use) noexcept {
   cpu::CpuMachine machine = machines().cpu;
   if (use == ResultUse::kSoon) machine.stream_share *= 2;

@@ -67,7 +67,7 @@ plan::Params params_of(const JsonValue& in) {
   return params;
 }
 
-/// Whose numbers chose the parameters, where others than those that `decision` goes by; a text need not say it.
+/// The machine whose numbers chose the parameters, where it is not the decision's; a text need not name it.
 std::string costs_of(const JsonValue& in, const plan::Decision& decision) {
   if (in.find("costs") == nullptr) return {};
   const std::string& name = string(in, "costs");

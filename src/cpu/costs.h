@@ -87,9 +87,9 @@ struct CpuMachine {
   double packed_start_ns = 60;             ///< of a call
   double packed_table_units = 0.5;         ///< of unit_ns, an entry of the table takes
   double packed_streamed_table_units = 2;  ///< the same, where shuffles are looked for in it
-  /// What lines take more where neither side of a tile is one run, and pages change with every run of either; those of
-  /// dst often go on with the next tile, so long runs of src help. (Zen 5, a register of 23 qubits, 512 bytes of dst:
-  /// 0.35 of a copy with as many of src, 0.47 with 2048.)
+  /// How much longer lines take where neither side of a tile is one run, so that pages change with every run. The next
+  /// tile often goes on in the same pages of dst, so long runs of src help. (Zen 5, a register of 23 qubits, 512 bytes
+  /// of dst: 0.35 of a copy with as many of src, 0.47 with 2048.)
   double packed_pages = 1.1;
   double packed_short_run_pages = 0.15;  ///< more, where runs of src have packed_short_run_bytes or less
   double packed_short_run_bytes = 512;
@@ -166,8 +166,8 @@ struct Sizes {
 
   // tile/units
   std::int64_t tile_long_read_bytes = 512;  ///< of a row of src: a cast that narrows, or 16 bytes a unit: few shuffles
-  std::int64_t tile_row_bytes = 512;        ///< that a row of a tile has in dst at most, ...
-  std::int64_t tile_least_cols = 16;        ///< ... unless that are fewer columns
+  std::int64_t tile_row_bytes = 512;        ///< that a row of a tile takes in dst at most
+  std::int64_t tile_least_cols = 16;        ///< columns of a tile at least, whatever their bytes
   std::int64_t tile_cast_rows = 64;         ///< rows of a tile of bytes that are converted; they are staged whole
   std::int64_t tile_band_bytes = 2048;      ///< of a row in a band, units of 4 bytes and more: what columns carry ...
   std::int64_t tile_band_on_lines_bytes = 4096;  ///< ... stays in the first cache; here they carry nothing

@@ -100,8 +100,8 @@ inline constexpr std::int32_t kReservedShared = 1 << 10;
 inline constexpr std::int64_t kSectorBytes = 32;  ///< the smallest transfer of a GPU's memory
 
 /// Makes `bid` apply and predicts its time: the launch, and these sectors at the machine's copy rate times
-/// `efficiency`. The sectors are those that the kernel moves: where its tiles share some, they count twice, and so do
-/// those that it reads because it writes them in part. What the copy touches, `plan_cuda` tells in the prediction.
+/// `efficiency`. These sectors are what the kernel moves: sectors that its tiles share count twice, and so do sectors
+/// that it reads because it writes them in part. What the copy touches, `plan_cuda` tells in the prediction.
 void predict(Candidate& bid, const CudaMachine& machine, std::int64_t read_sectors, std::int64_t written_sectors,
              double efficiency);
 

@@ -35,7 +35,7 @@ struct GpuNumbers {
   Costs costs;
 };
 
-/// Sets the name and the costs: those of the nearest GPU that was measured, of `own` or of those that restride knows.
+/// Sets the name and the costs of the nearest GPU that was measured: one of `own`, or one that restride knows.
 /// Nearest is the one of the closest compute capability, of several the one that copies closest to as fast; of equals
 /// the first of `own`, which has to live as long as the process.
 void take_nearest_costs(std::span<const GpuNumbers> own, CudaMachine* gpu) noexcept;

@@ -29,7 +29,7 @@ double padded(std::int64_t n, std::int64_t unit_bytes) {
   return static_cast<double>(ceil_div(n, vector) * vector) / static_cast<double>(n);
 }
 
-/// Rows and columns such that the work is least: what src's run has more than the columns is walked by itself.
+/// The rows and columns that take the least work. What src's run has beyond the columns is walked by itself.
 void choose_rows(const Canonical& c, BufferedSets* s) {
   double least = 0;
   ModeSet cols;

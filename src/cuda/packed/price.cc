@@ -62,7 +62,8 @@ std::int64_t sectors_read(const Canonical& c, const Set& set) {
 /// What of `all` is left where `lost` more takes as long.
 constexpr double part(double all, double lost) { return all / (all + lost); }
 
-/// What is left where runs of `words` that start on `starts` bytes end; `under_way`: such runs on a multiprocessor.
+/// The share of the speed that the ends of runs leave. A run has `words` words and starts on `starts` bytes, and
+/// `under_way` runs are moved at once on a multiprocessor.
 double yield_of_ends(const StagedCosts& w, const Runs& runs, double words, std::int64_t starts, double under_way) {
   double yield = part(static_cast<double>(runs.bytes), w.run);
   if (runs.merged) return yield;

@@ -29,7 +29,7 @@ std::int64_t first_wanted(const Canonical& c, const CopyMode& fields) {
   return c.src_offset + std::min<std::int64_t>(0, (fields.extent - 1) * fields.src_stride);
 }
 
-/// Records as the source of planes: fields in either order, those at the ends perhaps left out.
+/// Records as the source of planes: fields in either order; fields at the ends may be left out.
 Records find_planes(const Canonical& c, int mode) {
   const CopyMode& first = c.modes[0];
   const CopyMode& m = c.modes[static_cast<std::size_t>(mode)];

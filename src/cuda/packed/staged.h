@@ -35,7 +35,7 @@ void for_each_mode(std::uint64_t set, Visit visit) {
 
 // ---- set.cc: which modes a tile takes ----
 
-/// Mode numbers by |src_stride|, those that repeat (stride 0) left out.
+/// Mode numbers by |src_stride|, without modes that repeat (stride 0).
 Order by_src_stride(const layout::Canonical& c);
 
 inline constexpr std::int64_t kAnyTarget = std::numeric_limits<std::int64_t>::max();
@@ -63,7 +63,7 @@ bool is_transposed(const layout::Canonical& c, const Set& set);
 
 // ---- price.cc: what a tile costs ----
 
-/// A run as memory sees it: those of flat tiles and those that fill whole words go on from row to row.
+/// A run as memory sees it: in flat tiles, and where runs fill whole words, it goes on from row to row.
 struct Runs {
   std::int64_t bytes = 0, count = 0;
   bool loose = false;   ///< rows start anywhere in a word
