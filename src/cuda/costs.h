@@ -123,8 +123,10 @@ namespace restride::cuda {
   X(direct_most_lines, 48)  /* lines that a warp's loads may touch for 512 bytes of dst */                            \
   X(direct_most_read, 1.25) /* bytes of sectors that a block may read for a byte written */                           \
   /* packed/batches */                                                                                                \
-  X(batches_full, 0.77)      /* share of a copy's speed, beside staged's, which is measured faster than it says */    \
-  X(batches_one_stage, 0.88) /* factor where a block has one tile under way */                                        \
+  X(batches_full, 0.99)    /* share of a copy's speed */                                                              \
+  X(batches_free, 46)      /* cycles of shared memory for 512 bytes of dst that others hide */                        \
+  X(batches_cycle, 0.0085) /* time lost to every one more */                                                          \
+  X(batches_large, 0.0013) /* time lost to every KB of a tile */                                                      \
   /* packed/staged, besides what goes by the size of units */                                                         \
   X(staged_table_cost, 0.35)         /* lost for every entry of tables a word, beyond the free ones */                \
   X(staged_table_free, 0.5)          /* such entries that are free */                                                 \
@@ -156,7 +158,7 @@ namespace restride::cuda {
   X(merged, 1, 0.97, 1, 1) /* of rows that follow each other */                                                        \
   X(loose, 0.81, 0.97, 0.96, 0.96)   /* of rows that start anywhere */                                                 \
   X(block, 0.96, 1, 1, 1)            /* of rows transposed */                                                          \
-  X(block_words, 0.25, 0.15, 0, 0)   /* words lost a run of these, where a lane's words are of different rows */      \
+  X(block_words, 0.25, 0.15, 0, 0)   /* words lost a run of these, where a lane's words are of different rows */       \
   X(entry, 0.09, 0.117, 0.09, 0.09)  /* words that an entry of a tile's tables costs */                                \
   X(wave, 0.5, 0.85, 0.7, 0.7)       /* waves of blocks lost to the last one */                                        \
   X(unused, 0.78, 0.38, 0.5, 0.5)    /* share of a tile's idle part that is lost */                                    \

@@ -287,14 +287,16 @@ void replay(const Copy& copy, const plan::Candidate&, const cuda::DirectArgs& a)
 
 void replay(const Copy& copy, const plan::Candidate&, const cuda::BatchArgs& a) {
   const int unit = copy.c.dst_unit;
-  ASSERT_EQ(a.bytes, copy.c.dst_bytes());
-  expect_covers(a.tiles, a.tile_units, copy.c.units);
   for (const std::int64_t tile : some_of(a.tiles)) {
-    const cuda::BatchPart in = cuda::batch_read(a, static_cast<std::uint32_t>(tile), 0);
-    const cuda::BatchPart out = cuda::batch_written(a, static_cast<std::uint32_t>(tile), 0);
-    for (const std::int64_t n : some_of(out.bytes / unit))
-      copy.expect_pair(a.dst_offset + out.start + n * unit,
-                       a.src_offset + in.start + cuda::batch_source(a, static_cast<std::uint32_t>(n)));
+    const cuda::BatchPlace place = cuda::batch_place(a, static_cast<std::uint32_t>(tile));
+    const auto low = static_cast<std::uint32_t>(place.at.src & 15);
+    for (const std::int64_t n : some_of(place.matrices * a.matrix_bytes / unit)) {
+      const cuda::BatchUnit at = cuda::batch_unit(a, static_cast<std::int32_t>(n));
+      const std::int32_t from = cuda::batch_line(a, static_cast<std::uint32_t>(at.line), low) + at.at * a.unit_step;
+      const std::int32_t piece = a.pieces == 1 ? 0 : from / a.piece_pitch;
+      copy.expect_pair(place.at.dst + n * unit,
+                       place.at.src + piece * a.src_pitch + from - cuda::batch_piece(a, piece, low));
+    }
   }
 }
 

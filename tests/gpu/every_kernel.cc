@@ -32,6 +32,10 @@ struct Form {
   std::string operator()(const cuda::RecordsArgs& a) const {
     return a.plane_units != 0 ? "" : a.to_planes ? " apart" : " together";
   }
+  std::string operator()(const cuda::BatchArgs& a) const {
+    if (a.kept_words != 0) return cuda::batch_turns(a.line_units.divisor, 1, 16) > 2 ? " kept short" : " kept";
+    return a.word_bytes < 16 ? " narrow" : a.pieces > 1 ? " apart" : "";
+  }
   std::string operator()(const cuda::GatherArgs& a) const { return a.src_rank > 0 ? " two walks" : ""; }
   template <class Args>
   std::string operator()(const Args&) const {
@@ -171,7 +175,17 @@ const std::vector<KernelCase>& kernel_cases() {
        "f32 (2,2,2,2,2,2,2,2,9,8):(1,2,4,8,16,32,64,128,256,2304)"},
       {"packed/staged spread 8", "f64 (7,4,5,3,9)", "f64 (7,4,5,3,9):(1,7,28,140,420)"},
       {"packed/staged spread 16", "c128 (4,3201)", "c128 (4,3201):(1,4)", 16, 0},
-      {"packed/batches 2", "u16 (701,13,13)", "u16 (701,13,13):(169,1,13)"},
+      {"packed/batches 1", "u8 (701,13,19)", "u8 (701,13,19):(247,1,13)", 1, 3},
+      {"packed/batches 2", "u16 (701,31,43)", "u16 (701,31,43):(1333,1,31)", 2, 6},
+      {"packed/batches 4", "f32 (301,9,41)", "f32 (301,9,41):(369,1,9)", 4, 8},
+      {"packed/batches 8", "f64 (101,31,33)", "f64 (101,31,33):(1023,1,31)", 8, 0},
+      {"packed/batches apart 2", "u16 (15,11,31,43)", "u16 (15,11,31,43):(1333,19995,1,31)", 2, 6},
+      {"packed/batches kept 1", "u8 (701,12,12)", "u8 (701,12,12):(144,1,12)", 3, 0},
+      {"packed/batches kept short 1", "u8 (1401,7,7)", "u8 (1401,7,7):(49,1,7)", 0, 5},
+      {"packed/batches narrow 1", "u8 (71,119,13)", "u8 (71,119,13):(1547,1,119)", 1, 0},
+      {"packed/batches narrow 2", "u16 (41,67,35)", "u16 (41,67,35):(2345,1,67)", 0, 2},
+      {"packed/batches narrow 4", "f32 (5,100,100)", "f32 (5,100,100):(10000,1,100)", 4, 0},
+      {"packed/batches narrow 8", "f64 (21,24,64)", "f64 (21,24,64):(1536,1,24)", 8, 0},
       {"packed/direct 4", "f32 (3201,7)", "f32 (3201,7):(1,3201)", 4, 0},
       {"packed/direct 8", "f64 (301,8,8)", "f64 (301,8,8):(64,1,8)"},
       {"packed/planes 4", "f32 (9,3201)", "f32 (9,3201):(1,9)", 4, 0},

@@ -1,12 +1,11 @@
-// Moves         batches of matrices, of any modes, that are dense on both sides but in another order.
-// Applies when  units have 2 bytes, some whole matrices fit shared memory, both sides start on words.
-// Thread map    one thread starts the copies; a lane collects the same words of every tile. It finds the places of
-//               their units out once and keeps them in registers.
-// Shared memory a tile of src as it lies there and one of dst, two of each where they are small enough.
+// Moves         dense blocks whose modes have another order in dst than in src: batches of matrices, permutations whose
+//               innermost modes change places among themselves.
+// Applies when  a block is one run of bytes on both sides; units of 1 to 8 bytes, anywhere.
+// Thread map    load, 16 bytes a lane along src; store, a word of 16 or 4 bytes a lane along dst, whose units a lane
+//               finds one after the other; words whose places repeat themselves share them.
+// Shared memory a tile of src as it lies there, and where in it each line of dst begins (batches_map.h).
 // Traffic       every byte once each way; tiles are runs, so only their ends share sectors.
-// Source        the bulk copies of one dimension in the PTX manual; what packed/staged loses to its own instructions
-//               (README.md).
-#include "src/cuda/bulk.cuh"
+// Source        what packed/staged loses to its own instructions, and persistent blocks to waiting (README.md).
 #include "src/cuda/device.cuh"
 #include "src/cuda/dispatch.cuh"
 #include "src/cuda/packed/batches_map.h"
@@ -15,126 +14,136 @@
 namespace restride::cuda {
 namespace {
 
-constexpr int kUnits = kBatchWord / kBatchUnit;  // of a word
-
-__device__ inline void store_shared_unit(std::uint32_t at, Bits<kBatchUnit> v) {
-  asm volatile("st.shared.u16 [%0], %1;" ::"r"(at), "h"(v) : "memory");
-}
-__device__ inline void store_shared_word(std::uint32_t at, Bits<kBatchWord> v) {
-  asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(v) : "memory");
+/// The low bits of an address.
+__device__ inline std::uint32_t low_bits(const void* p) {
+  return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(p));
 }
 
-/// base + the low or the high half of `pair`, by one instruction.
-__device__ inline std::uint32_t add_half(std::uint32_t base, std::uint32_t pair, bool high) {
-  return __dp2a_lo(pair, high ? 0x0100u : 0x0001u, base);
+template <bool inside>
+__device__ inline void load_pieces(const BatchArgs& a, int pieces, int bytes, std::uint32_t room, const char* from,
+                                   const char* src) {
+  const int items = pieces * static_cast<int>(a.piece_words.divisor);
+#pragma unroll 4
+  for (int item = threadIdx.x; item < items; item += blockDim.x) {
+    const auto piece = static_cast<int>(a.piece_words.quotient(item));
+    const int word = item - piece * static_cast<int>(a.piece_words.divisor);
+    const char* const start = from + piece * a.src_pitch;
+    const int low = nibble(start);
+    if (word * 16 >= low + bytes) continue;
+    const std::uint32_t to = room + piece * a.piece_pitch + word * 16;
+    if constexpr (inside)
+      copy_word<true>(to, start - low + word * 16);
+    else
+      stage_word<true>(to, start - low + word * 16, src + a.src_first, src + a.src_last);
+  }
 }
 
-/// Brings in what bulk copies may move; the leader's.
-__device__ inline void fetch(const BatchArgs& a, const char* src, std::uint32_t tile, std::uint32_t room,
-                             std::uint32_t arrival) {
-  const BatchPart part = batch_read(a, tile, static_cast<std::uint32_t>(nibble(src)));
-  const int bytes = part.last - part.first;
-  expect_bytes(arrival, bytes);
-  if (bytes > 0) copy_in(room + part.nibble + part.first, src + part.start + part.first, bytes, arrival);
+/// Where the units of a word of dst lie, from unit `first` of the tile on: a step of src apart, and from where the next
+/// line begins.
+template <int kUnits, int kTurns>
+__device__ inline void find_places(const BatchArgs& a, std::uint32_t room, std::uint32_t table, int first,
+                                   std::uint32_t (&places)[kUnits]) {
+  const BatchUnit unit = batch_unit(a, first);
+  const std::uint32_t entry = table + unit.line * 2;
+  std::uint32_t at = room + load_shared<2>(entry) + unit.at * a.unit_step;
+  std::uint32_t next[kTurns];
+  int turn[kTurns];  // the unit at which the line goes on
+  if constexpr (kUnits > 1) {
+#pragma unroll
+    for (int t = 0; t < kTurns; ++t) {
+      next[t] = room + load_shared<2>(entry + 2 * (t + 1));
+      turn[t] = (t + 1) * static_cast<int>(a.line_units.divisor) - unit.at;
+    }
+  }
+#pragma unroll
+  for (int u = 0; u < kUnits; ++u) {
+    if (u > 0) {
+#pragma unroll
+      for (int t = 0; t < kTurns; ++t)
+        if (u == turn[t]) at = next[t];
+    }
+    places[u] = at;
+    at += a.unit_step;
+  }
 }
 
-template <int kWords>
-__global__ void __launch_bounds__(kBatchThreads, resident_blocks(kBatchThreads, kWords* kBatchWord <= 48 ? 4 : 2))
+template <int kUnit, int kUnits>
+__device__ inline Bits<kUnit * kUnits> collect(const std::uint32_t (&places)[kUnits], std::uint32_t ahead) {
+  Bits<kUnit> units[kUnits];
+#pragma unroll
+  for (int u = 0; u < kUnits; ++u) units[u] = load_shared<kUnit>(places[u] + ahead);
+  return join<kUnit, kUnits>(units);
+}
+
+template <int kUnit, int kWord, int kTurns, bool kept>
+__global__ void __launch_bounds__(kMostBatchThreads, resident_blocks(kMostBatchThreads, 6))
     packed_batches_kernel(const __grid_constant__ BatchArgs a, char* dst, const char* src) {
-  extern __shared__ __align__(128) char rooms[];
-  __shared__ std::uint64_t arrivals[2];
-  dst += a.dst_offset;
-  src += a.src_offset;
-  const std::uint32_t arrival0 = shared_address(arrivals), in0 = shared_address(rooms);
-  const std::uint32_t room = batch_room(a.stages), out0 = in0 + a.stages * room;
-  const bool leader = threadIdx.x == 0;
-  if (leader) {
-    for (int s = 0; s < a.stages; ++s) {
-      init_arrival(arrival0 + 8 * s);
-      const std::uint32_t tile = blockIdx.x + s * gridDim.x;
-      if (tile < a.tiles) fetch(a, src, tile, in0 + s * room, arrival0 + 8 * s);
-    }
-  }
-  // Where a unit of dst lies in a tile of src: found out by all, in the rooms of dst, which nothing is in yet.
+  extern __shared__ __align__(128) char shared[];
+  constexpr int kUnits = kWord / kUnit;
+  const BatchPlace place = batch_place(a, blockIdx.x);
+  const std::uint32_t room = shared_address(shared), table = room + batch_table(a);
+  const char* const from = src + place.at.src;
+  char* const to = dst + place.at.dst;
+  const int pieces = batch_pieces(a, place.matrices), piece_bytes = batch_piece_bytes(a, place.matrices);
+  const char* const last = from + (pieces - 1) * a.src_pitch;
+  const char *const lowest = last < from ? last : from, *const highest = last < from ? from : last;
+  if (lowest - 15 >= src + a.src_first && highest + piece_bytes + 15 <= src + a.src_last)
+    load_pieces<true>(a, pieces, piece_bytes, room, from, src);
+  else
+    load_pieces<false>(a, pieces, piece_bytes, room, from, src);
+  const int lines = batch_lines_made(a, place.matrices, kUnit);
 #pragma unroll 1
-  for (int unit = threadIdx.x; unit < a.tile_units; unit += kBatchThreads)
-    store_shared_unit(out0 + 2 * unit, static_cast<std::uint16_t>(batch_source(a, unit)));
+  for (int line = threadIdx.x; line < lines; line += blockDim.x)
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(table + line * 2),
+                 "h"(static_cast<std::uint16_t>(batch_line(a, line, low_bits(from))))
+                 : "memory");
+  wait_copies();
   __syncthreads();
-  std::uint32_t places[kWords];  // of the two units of a lane's words, 16 bits each
-#pragma unroll
-  for (int w = 0; w < kWords; ++w) {
-    const int first = (threadIdx.x + w * kBatchThreads) * kUnits;
-    places[w] = first < a.tile_units ? load_shared<4>(out0 + 2 * first) : 0;
-  }
-  __syncthreads();
-  int stage = 0;
-  unsigned phase = 0;
-  for (std::uint32_t tile = blockIdx.x; tile < a.tiles; tile += gridDim.x) {
-    const BatchPart read = batch_read(a, tile, static_cast<std::uint32_t>(nibble(src)));
-    const BatchPart written = batch_written(a, tile, static_cast<std::uint32_t>(nibble(dst)));
-    const std::uint32_t from = in0 + stage * room + read.nibble, to = out0 + stage * room + written.nibble;
-    wait_arrival(arrival0 + 8 * stage, phase);
-    const int read_ends = read.ends() / kBatchUnit;
-    if (read_ends > 0) {
-      if (threadIdx.x < read_ends) {
-        const int at = read.end(threadIdx.x * kBatchUnit);
-        store_shared_unit(from + at, load<kBatchUnit>(src + read.start + at));
-      }
-      __syncthreads();
+  const BatchRun run = batch_run(a, place.matrices, low_bits(to));
+  std::uint32_t places[kUnits];
+  if constexpr (kept) {
+    const int first = threadIdx.x;
+    if (first < min(a.kept_words, run.words)) {
+      find_places<kUnits, kTurns>(a, room, table, (run.head + first * kWord) / kUnit, places);
+#pragma unroll 1
+      for (int word = first; word < run.words; word += a.kept_words)
+        store<kWord>(to + run.head + word * kWord, collect<kUnit, kUnits>(places, (word - first) * kWord));
     }
-    const int words = written.bytes / kBatchWord;
-#pragma unroll
-    for (int w = 0; w < kWords; ++w) {
-      const int word = threadIdx.x + w * kBatchThreads;
-      if (word < words) {
-        Bits<kBatchUnit> units[kUnits];
-#pragma unroll
-        for (int u = 0; u < kUnits; ++u) units[u] = load_shared<kBatchUnit>(add_half(from, places[w], u != 0));
-        store_shared_word(to + word * kBatchWord, join<kBatchUnit, kUnits>(units));
-      }
-    }
-    const int unit = words * kUnits + threadIdx.x;  // the last tile's last one may be half a word
-    if (threadIdx.x < kUnits && unit * kBatchUnit < written.bytes)
-      store_shared_unit(to + unit * kBatchUnit, load_shared<kBatchUnit>(from + batch_source(a, unit)));
-    show_stores();
-    if (leader && a.stages > 1) wait_read();  // of the other stage's, which is written to next
-    __syncthreads();
-    if (leader) {
-      if (written.last > written.first)
-        copy_out(dst + written.start + written.first, to + written.first, written.last - written.first);
-      const std::uint32_t next = tile + a.stages * gridDim.x;
-      if (next < a.tiles) fetch(a, src, next, in0 + stage * room, arrival0 + 8 * stage);
-    }
-    if (threadIdx.x < written.ends() / kBatchUnit) {
-      const int at = written.end(threadIdx.x * kBatchUnit);
-      store<kBatchUnit>(dst + written.start + at, load_shared<kBatchUnit>(to + at));
-    }
-    if (a.stages == 1) {
-      if (leader) wait_read();
-      __syncthreads();
-    }
-    if (++stage == a.stages) {
-      stage = 0;
-      phase ^= 1;
+  } else {
+#pragma unroll 1
+    for (int word = threadIdx.x; word < run.words; word += blockDim.x) {
+      const int byte = run.head + word * kWord;
+      find_places<kUnits, kTurns>(a, room, table, byte / kUnit, places);
+      store<kWord>(to + byte, collect<kUnit, kUnits>(places, 0));
     }
   }
-  if (leader) wait_read();
+  // Ends that are less than words, a unit a lane.
+  if (threadIdx.x < (run.head + run.tail) / kUnit) {
+    int byte = threadIdx.x * kUnit;
+    if (byte >= run.head) byte += run.words * kWord;
+    const BatchUnit unit = batch_unit(a, byte / kUnit);
+    store<kUnit>(to + byte,
+                 load_shared<kUnit>(room + batch_line(a, unit.line, low_bits(from)) + unit.at * a.unit_step));
+  }
 }
 
-template <int kStages>
-int launch_stages(const BatchArgs& a, const Launch& on) noexcept {
-  constexpr int kWords = (batch_room(kStages) / kBatchWord + kBatchThreads - 1) / kBatchThreads;
-  constexpr unsigned kShared = 2 * kStages * batch_room(kStages);
-  static_assert(kShared <= 48 << 10, "more needs cudaFuncSetAttribute");
-  return enqueue(packed_batches_kernel<kWords>, a, on, a.blocks, kBatchThreads, kShared);
+template <int kUnit, int kWord, int kTurns, bool kept>
+int enqueue_tiles(const BatchArgs& a, const Launch& on) noexcept {
+  return enqueue(packed_batches_kernel<kUnit, kWord, kTurns, kept>, a, on, a.tiles, static_cast<unsigned>(a.threads),
+                 static_cast<unsigned>(batch_shared(a)));
 }
 
 }  // namespace
 
 int launch_packed_batches(const CudaArgs& args, const Launch& on) noexcept {
-  if (on.encode_tensor_map == nullptr) return cudaErrorNotSupported;  // a plan made for a later GPU
   const auto& a = std::get<BatchArgs>(args.args);
-  return with_size<1, 2>(a.stages, [&]<int kStages>() { return launch_stages<kStages>(a, on); });
+  const int turns = batch_turns(a.line_units.divisor, args.units.dst, a.word_bytes);
+  if (a.kept_words != 0)
+    return turns == 2 ? enqueue_tiles<1, 16, 2, true>(a, on) : enqueue_tiles<1, 16, 3, true>(a, on);
+  return with_size<1, 2, 4, 8>(args.units.dst, [&]<int kUnit>() {
+    return a.word_bytes == 16 ? enqueue_tiles<kUnit, 16, 1, false>(a, on)
+                              : enqueue_tiles<kUnit, (kUnit < 4 ? 4 : kUnit), 1, false>(a, on);
+  });
 }
 
 }  // namespace restride::cuda

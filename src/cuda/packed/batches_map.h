@@ -1,88 +1,148 @@
-// The index map of packed's kernel for batches of matrices: tensors whose modes but the outermost are dense on both
-// sides, so that some whole matrices are one run of bytes in src and the same run in dst.
+// The index map of packed's kernel for dense blocks: copies whose innermost modes make up a run of bytes in dst and the
+// same bytes in src, in another order. Such a block is called a matrix here, whatever its rank.
 //
-// A tile is such a run. Bulk copies bring it in and take it out; in between lanes collect words of dst inside shared
-// memory. Where a word's units lie in the tile is the same in every tile: a lane finds it out once and keeps it.
+// A tile is some matrices that follow each other in dst. They lie in shared memory as they do in src, congruent to
+// their addresses modulo 16. A table says where each line of dst, the innermost mode, begins there.
 #pragma once
 
 #include <cstdint>
 
 #include "src/base/fast_div.h"
 #include "src/base/hd.h"
+#include "src/cuda/walk.h"
 
 namespace restride::cuda {
 
-inline constexpr int kMaxBatchModes = 4;  ///< of a matrix
-inline constexpr int kBatchThreads = 256;
-inline constexpr int kBatchUnit = 2, kBatchWord = 4;  ///< bytes of a unit, and of a word of dst that a lane collects
-/// Bytes of shared memory of one side of a tile, by how many tiles a block has under way: with two, two of each side.
-constexpr std::int32_t batch_room(int stages) { return stages == 1 ? 23552 : 11776; }
-inline constexpr std::int32_t kBatchEnds = 32;  ///< of them for ends that lie off 16 bytes
+inline constexpr int kMaxBatchModes = 6;  ///< of a matrix
+inline constexpr int kMostBatchThreads = 256;
+inline constexpr std::uint32_t kBatchSector = 32;  ///< bytes
+inline constexpr int kMostBatchTurns = 3;          ///< lines that a word of dst may go on to
+
+/// How lanes know where the units of a word lie.
+enum class BatchKind : std::uint8_t {
+  kLines,  ///< by a table of lines, for every word
+  kKept,   ///< found out once, for words as far apart as matrices that are whole words
+};
 
 struct BatchArgs {
   std::int64_t dst_offset = 0, src_offset = 0;
-  std::int64_t bytes = 0;  ///< of each side
-  std::int32_t tile_bytes = 0;
-  std::int32_t tile_units = 0;
-  std::int32_t stages = 1;        ///< tiles that a block has under way, 1 or 2
-  std::int32_t rank = 0;          ///< modes of a matrix, innermost in dst first
-  std::int32_t matrix_bytes = 0;  ///< what one matrix more adds on both sides
-  base::FastDiv extent[kMaxBatchModes];
-  std::int32_t step[kMaxBatchModes] = {};  ///< bytes of src that one index more of a mode adds
-  std::uint32_t tiles = 0, blocks = 0;
+  std::int64_t src_first = 0, src_last = 0;
+  Walk batch;                      ///< tiles' outer modes
+  base::FastDiv row_tiles;         ///< tiles along matrices that follow each other in dst
+  std::int32_t matrices = 0;       ///< of them, and
+  std::int32_t tile_matrices = 1;  ///< in a tile
+  std::int64_t src_pitch = 0;      ///< bytes of src from one of them to the next
+  std::int32_t matrix_bytes = 0;   ///< and of dst
+  std::int32_t pieces = 1;         ///< runs of src in a tile: one, or one a matrix
+  std::int32_t piece_pitch = 0;    ///< bytes of shared memory from one to the next
+  base::FastDiv piece_words;       ///< words that cover one wherever it starts
+  base::FastDiv line_units;        ///< of dst, the innermost mode
+  std::int32_t unit_step = 0;      ///< bytes of src that one unit more adds
+  base::FastDiv matrix_lines;      ///< lines of a matrix
+  std::int32_t rank = 0;           ///< its other modes, innermost in dst first
+  base::FastDiv extent[kMaxBatchModes - 1];
+  std::int32_t step[kMaxBatchModes - 1] = {};   ///< bytes of src that one index more adds
+  std::int32_t again[kMaxBatchModes - 1] = {};  ///< the same, less what the mode before it then goes back
+  std::int32_t word_bytes = 16;                 ///< of dst that a lane collects at once
+  std::int32_t kept_words = 0;  ///< words from one to the next of a lane that keeps its places; 0: none does
+  std::uint32_t tiles = 0;
+  std::int32_t threads = 128;
 };
 
-/// Of a unit of a tile of dst: the byte of the tile of src that it comes from.
-RESTRIDE_HD constexpr std::int32_t batch_source(const BatchArgs& a, std::uint32_t unit) {
-  std::int32_t at = 0;
-  for (int m = 0; m < a.rank; ++m) {
-    const std::uint32_t rest = a.extent[m].quotient(unit);
-    at += static_cast<std::int32_t>(unit - rest * a.extent[m].divisor) * a.step[m];
-    unit = rest;
-  }
-  return at + static_cast<std::int32_t>(unit) * a.matrix_bytes;
-}
-
-/// A tile on one side: its first byte there, how many it has, and which of them, whole 16-byte words, a bulk copy
-/// moves: [first, last). Lanes move the others. What is read may reach beyond the tile, into its neighbours.
-struct BatchPart {
-  std::int64_t start = 0;
-  std::int32_t bytes = 0;
-  std::int32_t nibble = 0;  ///< low bits of the address of its first byte, which lies as far into its room
-  std::int32_t first = 0, last = 0;
-
-  /// Bytes that lanes move, and the n-th of them.
-  RESTRIDE_HD constexpr std::int32_t ends() const {
-    return (first > 0 ? first : 0) + (last < bytes ? bytes - last : 0);
-  }
-  RESTRIDE_HD constexpr std::int32_t end(std::int32_t n) const {
-    return n < first ? n : last + n - (first > 0 ? first : 0);
-  }
+/// A tile: where its first matrix lies, and how many it has.
+struct BatchPlace {
+  Offsets at;
+  std::int32_t matrices = 0;
 };
 
-/// `data`: the low bits of the address at which the side begins, offset and all. `before`, `behind`: a word that holds
-/// bytes of the tile may be moved whole, though it begins before it, or ends behind it.
-RESTRIDE_HD constexpr BatchPart batch_part(const BatchArgs& a, std::uint32_t tile, std::uint32_t data, bool before,
-                                           bool behind) {
-  BatchPart part;
-  part.start = std::int64_t{tile} * a.tile_bytes;
-  const std::int64_t left = a.bytes - part.start;
-  part.bytes = left < a.tile_bytes ? static_cast<std::int32_t>(left) : a.tile_bytes;
-  part.nibble = static_cast<std::int32_t>((data + static_cast<std::uint32_t>(part.start)) & 15);
-  const std::int32_t over = (part.nibble + part.bytes) & 15;  // bytes of its last word
-  part.first = before ? -part.nibble : (16 - part.nibble) & 15;
-  part.last = behind ? part.bytes + ((16 - over) & 15) : part.bytes - over;
-  if (part.last <= part.first) part.first = part.last = 0;
-  return part;
+RESTRIDE_HD constexpr BatchPlace batch_place(const BatchArgs& a, std::uint32_t tile) {
+  const std::uint32_t outer = a.row_tiles.quotient(tile);
+  const std::int32_t first = static_cast<std::int32_t>(tile - outer * a.row_tiles.divisor) * a.tile_matrices;
+  BatchPlace place{offsets(a.batch, outer), a.matrices - first};
+  place.at.dst += a.dst_offset + std::int64_t{first} * a.matrix_bytes;
+  place.at.src += a.src_offset + first * a.src_pitch;
+  if (place.matrices > a.tile_matrices) place.matrices = a.tile_matrices;
+  return place;
 }
 
-RESTRIDE_HD constexpr BatchPart batch_written(const BatchArgs& a, std::uint32_t tile, std::uint32_t data) {
-  return batch_part(a, tile, data, false, false);
+/// Runs of src that a tile of so many matrices reads, and bytes of one.
+RESTRIDE_HD constexpr std::int32_t batch_pieces(const BatchArgs& a, std::int32_t matrices) {
+  return a.pieces == 1 ? 1 : matrices;
+}
+RESTRIDE_HD constexpr std::int32_t batch_piece_bytes(const BatchArgs& a, std::int32_t matrices) {
+  return a.pieces == 1 ? matrices * a.matrix_bytes : a.matrix_bytes;
 }
 
-/// Words at the tensor's own ends are not all its own; inside, neighbouring tiles share them.
-RESTRIDE_HD constexpr BatchPart batch_read(const BatchArgs& a, std::uint32_t tile, std::uint32_t data) {
-  return batch_part(a, tile, data, tile != 0, tile + 1 != a.tiles);
+/// Where a piece begins in shared memory; `src`: the low bits of the address of the tile's first one.
+RESTRIDE_HD constexpr std::int32_t batch_piece(const BatchArgs& a, std::int32_t piece, std::uint32_t src) {
+  const auto low = static_cast<std::uint32_t>(src + static_cast<std::uint32_t>(a.src_pitch) * piece) & 15;
+  return piece * a.piece_pitch + static_cast<std::int32_t>(low);
+}
+
+/// Where line `line` of the tile's dst begins there. The line behind the last one has a place, too, but no units.
+RESTRIDE_HD constexpr std::int32_t batch_line(const BatchArgs& a, std::uint32_t line, std::uint32_t src) {
+  const std::uint32_t matrix = a.matrix_lines.quotient(line);
+  std::uint32_t rest = line - matrix * a.matrix_lines.divisor;
+  const auto number = static_cast<std::int32_t>(matrix);
+  std::int32_t at =
+      a.pieces == 1 ? static_cast<std::int32_t>(src & 15) + number * a.matrix_bytes : batch_piece(a, number, src);
+  at += static_cast<std::int32_t>(rest) * a.step[0];
+  for (int m = 1; m < a.rank; ++m) {  // each time an index of mode m - 1 begins again, one of mode m goes on
+    rest = a.extent[m - 1].quotient(rest);
+    at += static_cast<std::int32_t>(rest) * a.again[m];
+  }
+  return at;
+}
+
+/// Lines of so many units that a word goes on to at most, behind the one that it begins in.
+RESTRIDE_HD constexpr std::int32_t batch_turns(std::uint32_t line_units, int unit, int word_bytes) {
+  const auto more = static_cast<std::uint32_t>(word_bytes / unit - 1);
+  return static_cast<std::int32_t>((more + line_units - 1) / line_units);
+}
+
+/// Entries of the table of lines: of a whole tile, and those behind it that its last word may go on to.
+RESTRIDE_HD constexpr std::int32_t batch_lines(const BatchArgs& a, std::int32_t matrices) {
+  return matrices * static_cast<std::int32_t>(a.matrix_lines.divisor) + kMostBatchTurns;
+}
+
+/// Shared memory: pieces, then the table, 2 bytes an entry.
+RESTRIDE_HD constexpr std::int32_t batch_table(const BatchArgs& a) { return a.pieces * a.piece_pitch; }
+RESTRIDE_HD constexpr std::int32_t batch_shared(const BatchArgs& a) {
+  return batch_table(a) + (batch_lines(a, a.tile_matrices) * 2 + 15) / 16 * 16;
+}
+
+/// Of those the ones that are made: of all words, or of the first ones, after which the places repeat themselves.
+RESTRIDE_HD constexpr std::int32_t batch_lines_made(const BatchArgs& a, std::int32_t matrices, int unit) {
+  const std::int32_t all = batch_lines(a, matrices);
+  if (a.kept_words == 0) return all;
+  const auto line_bytes = static_cast<std::uint32_t>(unit) * a.line_units.divisor;
+  const auto kept =
+      static_cast<std::int32_t>((kBatchSector - 1 + static_cast<std::uint32_t>(a.kept_words) * 16) / line_bytes) + 1;
+  return kept + kMostBatchTurns < all ? kept + kMostBatchTurns : all;
+}
+
+/// A tile's run of dst: bytes before its first whole sector, the words from there on, and bytes behind the last one. So
+/// the words of a warp, side by side, make up whole sectors.
+struct BatchRun {
+  std::int32_t head = 0, words = 0, tail = 0;
+};
+RESTRIDE_HD constexpr BatchRun batch_run(const BatchArgs& a, std::int32_t matrices, std::uint32_t dst) {
+  const std::int32_t bytes = matrices * a.matrix_bytes;
+  BatchRun run;
+  run.head = static_cast<std::int32_t>((0u - dst) & (kBatchSector - 1));
+  if (run.head > bytes) run.head = bytes;
+  run.words = (bytes - run.head) / a.word_bytes;
+  run.tail = bytes - run.head - run.words * a.word_bytes;
+  return run;
+}
+
+/// Of a unit of a tile: its line, and its place there.
+struct BatchUnit {
+  std::int32_t line = 0, at = 0;
+};
+RESTRIDE_HD constexpr BatchUnit batch_unit(const BatchArgs& a, std::int32_t unit) {
+  const auto line = static_cast<std::int32_t>(a.line_units.quotient(static_cast<std::uint32_t>(unit)));
+  return {line, unit - line * static_cast<std::int32_t>(a.line_units.divisor)};
 }
 
 }  // namespace restride::cuda

@@ -19,7 +19,11 @@ void bid_packed(const Request& request, std::span<Candidate> bids) {
   };
   ask("packed/direct", packed::bid_direct, direct);
   taken = taken || direct.applies;
-  ask("packed/batches", packed::bid_batches, batches);
+  constexpr std::int64_t kSmallShare = 8 << 10;  // bytes of a copy for every multiprocessor
+  if (request.c.dst_bytes() < request.machine.sm_count * kSmallShare && !request.forces("packed/batches"))
+    refuse(batches, "too small for such tiles to pay");
+  else
+    ask("packed/batches", packed::bid_batches, batches);
   ask("packed/staged", packed::bid_staged, staged);
 }
 

@@ -442,48 +442,42 @@ void trace_kernel(const RecordsArgs& a, const CudaArgs& args, plan::Trace& t) {
 }
 
 void trace_kernel(const BatchArgs& a, const CudaArgs&, plan::Trace& t) {
-  set_pieces(t, a.tiles, a.blocks, kBatchThreads);
+  set_pieces(t, a.tiles, a.tiles, a.threads);
   t.stage_is =
-      "The tile lies in shared memory as it lies in src, and again as it lies in dst, because bulk copies bring it in "
-      "and out without rearranging it. Lanes collect words of dst that lie side by side; their units lie as far apart "
-      "as the matrix has them, and nothing is padded: lanes meet where that distance brings different words into one "
-      "bank. ";
-  const auto tile = static_cast<std::uint32_t>(t.piece);
-  constexpr int kUnits = kBatchWord / kBatchUnit;
-  const BatchPart read = batch_read(a, tile, static_cast<std::uint32_t>(a.src_offset & 15));
-  const BatchPart written = batch_written(a, tile, static_cast<std::uint32_t>(a.dst_offset & 15));
-  const std::int64_t src = a.src_offset + read.start, dst = a.dst_offset + written.start;
-  const std::int64_t from = read.nibble, to = std::int64_t{a.stages} * batch_room(a.stages) + written.nibble;
-  for (std::int32_t at = read.first; at < read.last; at += kWord)
-    t.load_staged(0, plan::kEngine, src + at, kWord, from + at);
-  for (std::int32_t n = 0; n < read.ends() / kBatchUnit; ++n)
-    t.load_staged(1, n, src + read.end(n * kBatchUnit), kBatchUnit, from + read.end(n * kBatchUnit));
-  // A unit from where src's lie to where dst's do.
-  const auto collect = [&](std::int32_t step, std::int32_t thread, std::int32_t n) {
-    const std::int64_t at = from + batch_source(a, static_cast<std::uint32_t>(n));
-    t.take(step, thread, at, kBatchUnit);
-    t.remember(to + n * kBatchUnit, kBatchUnit, t.source_of(at), t.loader_of(at));
-  };
-  const auto put = [&](std::int32_t step, std::int32_t thread, std::int64_t at, std::int32_t bytes) {
-    t.accesses.push_back({plan::Space::kStage, true, step, thread, at, bytes});
-  };
-  const std::int32_t words = written.bytes / kBatchWord;
-  for (std::int32_t w = 0; w < words; ++w) {
-    const std::int32_t step = 2 + w / kBatchThreads, thread = w % kBatchThreads;
-    for (int u = 0; u < kUnits; ++u) collect(step * kUnits + u, thread, w * kUnits + u);
-    put(step, thread, to + w * kBatchWord, kBatchWord);
+      "The tile lies in shared memory as it lies in src. A lane collects the units of a word of dst one after the "
+      "other, "
+      "which lie as far apart as the matrix has them, and nothing is padded: lanes meet where that distance brings "
+      "different words into one bank. ";
+  const BatchPlace place = batch_place(a, static_cast<std::uint32_t>(t.piece));
+  const auto low = static_cast<std::uint32_t>(place.at.src & 15);
+  const std::int32_t bytes = batch_piece_bytes(a, place.matrices),
+                     words = static_cast<std::int32_t>(a.piece_words.divisor);
+  for (std::int32_t item = 0; item < batch_pieces(a, place.matrices) * words; ++item) {
+    const std::int64_t start = place.at.src + item / words * a.src_pitch, off = item % words * kWord - (start & 15);
+    if (off >= bytes) continue;
+    load_word_staged(t, item / a.threads, item % a.threads, start + off, kWord, a.src_first, a.src_last,
+                     item / words * a.piece_pitch + item % words * kWord);
   }
-  for (std::int32_t n = words * kUnits; n * kBatchUnit < written.bytes; ++n) {
-    collect(1, n - words * kUnits, n);
-    put(0, n - words * kUnits, to + n * kBatchUnit, kBatchUnit);
-  }
-  const auto leave = [&](std::int32_t step, std::int32_t thread, std::int32_t at, std::int32_t bytes) {
-    t.take(step, thread, to + at, bytes);
-    t.store(step, thread, dst + at, bytes);
-    for (std::int32_t b = 0; b < bytes; b += kBatchUnit) t.unit_staged(thread, dst + at + b, to + at + b);
+  const std::int32_t unit = t.dst_unit, units = a.word_bytes / unit;
+  const auto collect = [&](std::int32_t step, std::int32_t thread, std::int32_t byte) {
+    const BatchUnit place_of = batch_unit(a, byte / unit);
+    const std::int64_t at = batch_line(a, static_cast<std::uint32_t>(place_of.line), low) + place_of.at * a.unit_step;
+    t.take(step, thread, at, unit);
+    t.unit_staged(thread, place.at.dst + byte, at);
   };
-  for (std::int32_t at = written.first; at < written.last; at += kWord) leave(0, plan::kEngine, at, kWord);
-  for (std::int32_t n = 0; n < written.ends() / kBatchUnit; ++n) leave(0, n, written.end(n * kBatchUnit), kBatchUnit);
+  const BatchRun run = batch_run(a, place.matrices, static_cast<std::uint32_t>(place.at.dst));
+  const std::int32_t lanes = a.kept_words != 0 ? a.kept_words : a.threads;  // that collect words
+  for (std::int32_t word = 0; word < run.words; ++word) {
+    const std::int32_t step = word / lanes, thread = word % lanes, byte = run.head + word * a.word_bytes;
+    for (std::int32_t u = 0; u < units; ++u) collect(step * units + u, thread, byte + u * unit);
+    t.store(step, thread, place.at.dst + byte, a.word_bytes);
+  }
+  const std::int32_t behind = (run.words + lanes - 1) / lanes;  // steps
+  for (std::int32_t n = 0; n < (run.head + run.tail) / unit; ++n) {
+    const std::int32_t byte = n * unit < run.head ? n * unit : n * unit + run.words * a.word_bytes;
+    collect(behind * units, n, byte);
+    t.store(behind, n, place.at.dst + byte, unit);
+  }
 }
 
 void trace_kernel(const PackedArgs& a, const CudaArgs& args, plan::Trace& t) {
