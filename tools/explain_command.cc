@@ -190,19 +190,18 @@ nlohmann::ordered_json explained_json(const draw::Explained& e, const std::vecto
     out["others"].push_back(candidate_json(k, k.applies ? api::why_lost(decision, k) : std::string(k.reason)));
   out["piece"] = draw::piece_json(e);
   if (e.measured && e.measured->error.empty())
-    out["run"] = {{"median_ns", e.measured->median_ns},
-                  {"noise", e.measured->noise},
-                  {"plain_copy_ns", e.measured->plain_ns},
-                  {"plain_copy", e.measured->plain_by},
-                  {"checked", e.measured->checked}};
+    out["run"] = {{"median_ns", e.measured->median_ns},    {"noise", e.measured->noise},
+                  {"plain_copy_ns", e.measured->plain_ns}, {"plain_copy", e.measured->plain_by},
+                  {"checked", e.measured->checked},        {"others_ns", e.measured->others}};
   else if (e.measured)
     out["run"] = {{"error", e.measured->error}};
   out["plan"] = io::parse_report(plan.serialize());
   return out;
 }
 
-/// The copy timed beside plain copies of the same bytes, as `bench` does it.
-draw::Measured measured(const Sides& sides, const Options& options) {
+/// The copy timed beside plain copies of the same bytes, as `bench` does it, and where `others` the other kernels that
+/// apply, by fewer repetitions.
+draw::Measured measured(const Sides& sides, const Options& options, const plan::Decision& decision, bool others) {
   const auto side = [](Layout l) {
     const auto [first, last] = byte_range(l);
     l.offset_bytes -= first / 4096 * 4096 - (first < 0 ? 4096 : 0);  // its place inside a page is its own
@@ -210,6 +209,7 @@ draw::Measured measured(const Sides& sides, const Options& options) {
   };
   bench::Case c;
   c.spec.name = "explained";
+  c.reshape = sides.reshape;
   c.src = side(sides.src);
   c.dst = side(sides.dst);
   const std::unique_ptr<bench::Device> device =
@@ -217,9 +217,17 @@ draw::Measured measured(const Sides& sides, const Options& options) {
           ? bench::make_cuda_device()
           : bench::make_cpu_device(options.threads > 0 ? options.threads : cpu::cores_granted());
   bench::RunSettings settings;
-  settings.family = options.family;
+  settings.family = decision.chosen.kernel.text;  // also where measurements, not predictions, chose it
   const bench::CaseResult r = bench::run_case(c, *device, settings);
-  return {r.time.median_ns, r.time.noise, r.ceiling.median_ns, r.ceiling_by, r.checked, r.error};
+  draw::Measured m{r.time.median_ns, r.time.noise, r.ceiling.median_ns, r.ceiling_by, r.checked, r.error};
+  settings.reps = 3;
+  for (const plan::Candidate& k : decision.others) {
+    if (!others || !k.applies || !m.error.empty()) continue;
+    settings.family = k.kernel.text;
+    const bench::CaseResult other = bench::run_case(c, *device, settings);
+    if (other.error.empty()) m.others[settings.family] = other.time.median_ns;
+  }
+  return m;
 }
 
 /// The line of --run in text.
@@ -263,7 +271,7 @@ void run_explain(ExplainArguments& a) {
   if (a.run_it && plan.device() == DeviceKind::kCuda && plan.cuda_device() == kModelDevice)
     e.measured.emplace().error = "there is no GPU here";
   else if (a.run_it)
-    e.measured = measured(sides, options);
+    e.measured = measured(sides, options, plan.impl().decision, a.json || !a.html.empty());
   if (!a.svg.empty()) io::write_report(a.svg, draw::svg_file(draw::whole_drawing(e)));
   if (!a.html.empty()) io::write_report(a.html, draw::page(e, explained_json(e, sides.views)));
   if (a.json) {
@@ -304,7 +312,8 @@ void add_explain_command(CLI::App& app) {
   sub->add_option("--piece", a->piece, "The tile, block or task that is drawn; the first unless told")
       ->check(whole_number(0, INT64_MAX).description(""))
       ->type_name("N");
-  sub->add_flag("--run", a->run_it, "Time the copy beside a plain one, as bench does");
+  sub->add_flag("--run", a->run_it,
+                "Time the copy beside a plain one, as bench does; for a page also the other kernels");
   sub->callback([a] { run_explain(*a); });
 }
 

@@ -243,13 +243,23 @@ def test_explain_draws_the_piece_that_is_asked_for(restride, tmp_path):
     assert "--piece" in restride("explain", "f32 (4)", "--piece", "-1", code=2).err
 
 
-def test_explain_measures_beside_a_plain_copy(restride):
-    run = restride("explain", "f32 (64,48) -> (1,0)", "--device", "cpu", "--run", "--json").json()["run"]
+def test_explain_measures_beside_a_plain_copy_and_the_other_kernels(restride, tmp_path):
+    report = restride("explain", "f32 (64,48) -> (1,0)", "--device", "cpu", "--run", "--json", "--html", "out.html").json()
+    run = report["run"]
     assert run["checked"] and run["median_ns"] > 0 and run["plain_copy_ns"] > 0
+    others = {k["kernel"] for k in report["others"] if k["applies"]}
+    assert set(run["others_ns"]) == others and min(run["others_ns"].values()) > 0
+    shown = re.findall(r'data-measured-ns="([0-9.]+)"', (tmp_path / "out.html").read_text())
+    assert len(shown) == len(others) + 1 and min(map(float, shown)) > 0
     text = restride("explain", "f32 (64,48) -> (1,0)", "--device", "cpu", "--run").out
     assert re.search(r"\nrun        .*; a plain copy of the same bytes takes .*: ratio [0-9.]+, noise [0-9]+ %\n$", text)
     assert max(map(len, text.splitlines())) <= 100
     assert "run" not in re.findall(r"^\w+", restride("explain", "f32 (64,48) -> (1,0)").out, re.M)
+
+
+def test_explain_measures_copies_that_pair_by_count(restride):
+    run = restride("explain", "f32 (4,6):(1,4) -> f32 (24)", "--reshape", "24", "--device", "cpu", "--run", "--json").json()["run"]
+    assert run.get("error") is None and run["checked"]
 
 
 def test_explain_replaces_its_own_pages_and_nothing_else(restride, tmp_path):

@@ -165,6 +165,7 @@ std::string way_words(const plan::Candidate& k, const plan::Trace& t, const Figu
                          counted(f.first_load_is.sectors, "sector"), counted(f.first_load_is.lines, "line"));
     else
       out += "The copy engine brings it in, box by box, without the threads. ";
+    out += t.load_is;
     out += fmt::format("The first store writes {} bytes in {}. ", f.first_store_is.bytes,
                        counted(f.first_store_is.sectors, "sector"));
     if (f.stage_bytes == 0) out += "Nothing is staged: a thread stores what it loaded. ";
@@ -188,15 +189,27 @@ std::string way_words(const plan::Candidate& k, const plan::Trace& t, const Figu
   return out;
 }
 
-/// Whether reads of shared memory wait for each other, and why; empty where a kernel has none.
+/// Whether lanes wait for each other in shared memory, and why; empty where a kernel has none.
 std::string bank_words(const plan::Trace& t, const Figures& f) {
   if (f.taken.least == 0) return "";
-  std::string out =
-      f.taken.cycles == f.taken.least
-          ? "Lanes that read shared memory together want different banks or the same word, so no read waits. "
-          : fmt::format(
-                "Reads of shared memory take {:.2f} times the cycles that they would take without bank conflicts. ",
-                static_cast<double>(f.taken.cycles) / static_cast<double>(f.taken.least));
+  const auto waits = [](const char* what, const BankFigures& b) {
+    return fmt::format("{} of shared memory take {:.2f} times the cycles that they would take without bank conflicts. ",
+                       what, static_cast<double>(b.cycles) / static_cast<double>(b.least));
+  };
+  const bool put_waits = f.put.cycles > f.put.least, taken_waits = f.taken.cycles > f.taken.least;
+  std::string out;
+  if (!put_waits && !taken_waits && f.put.least > 0)
+    out =
+        "Lanes that write or read shared memory together want different banks or the same word, so neither a write nor "
+        "a read waits. ";
+  else if (put_waits)
+    out = waits("Writes", f.put);
+  else if (f.put.least > 0)
+    out = "Lanes that write shared memory together want different banks, so no write waits. ";
+  if (taken_waits)
+    out += waits("Reads", f.taken);
+  else if (put_waits || f.put.least == 0)
+    out += "Lanes that read shared memory together want different banks or the same word, so no read waits. ";
   out += t.stage_is;
   if (f.plain.cycles > f.taken.cycles)
     out += fmt::format("If nothing kept lanes apart, the reads of this {} would take {} cycles instead of {}.",
@@ -207,13 +220,22 @@ std::string bank_words(const plan::Trace& t, const Figures& f) {
   return out;
 }
 
-void bids(Markup& m, const Plan::Impl& p) {
-  const plan::Decision& d = p.decision;
+/// Nanoseconds that a kernel took: in --run, else in --measure; 0: it was not timed.
+double measured_ns(const Explained& e, const plan::Candidate& k) {
+  if (!e.measured || !e.measured->error.empty()) return k.measured_ns;
+  if (&k == &e.plan.impl().decision.chosen) return e.measured->median_ns;
+  const auto at = e.measured->others.find(k.kernel.text);
+  return at == e.measured->others.end() ? 0 : at->second;
+}
+
+void bids(Markup& m, const Explained& e) {
+  const plan::Decision& d = e.plan.impl().decision;
+  const char* sector = sector_of(e.plan.impl());
   m.leaf("h2", {{"id", "bids"}}, "What the kernels bid");
   m.open("p").text("Each kernel that applies says how long it would take, and what the time goes into: ");
   m.close();
   m.open("p", {{"class", "key"}});
-  m.leaf("span", {{"class", "b1"}}, "").text(fmt::format("{}s that come and go", sector_of(p)));
+  m.leaf("span", {{"class", "b1"}}, "").text(fmt::format("{}s that come and go", sector));
   m.leaf("span", {{"class", "b2"}}, "").text("beginnings and ends of rows and tiles");
   m.leaf("span", {{"class", "b3"}}, "").text("moving the units").close();
   double most = d.chosen.predicted.time_ns;
@@ -228,7 +250,7 @@ void bids(Markup& m, const Plan::Impl& p) {
       .leaf("th", {{"scope", "col"}}, "kernel")
       .leaf("th", {{"scope", "col"}, {"class", "n"}}, "predicted");
   const bool measured =
-      std::any_of(order.begin(), order.end(), [](const plan::Candidate* k) { return k->measured_ns > 0; });
+      std::any_of(order.begin(), order.end(), [&](const plan::Candidate* k) { return measured_ns(e, *k) > 0; });
   if (measured) m.leaf("th", {{"scope", "col"}, {"class", "n"}}, "measured");
   m.leaf("th", {{"scope", "col"}}, "goes into").leaf("th", {{"scope", "col"}}, "why").close().close();
   m.open("tbody");
@@ -237,13 +259,14 @@ void bids(Markup& m, const Plan::Impl& p) {
     m.open("tr", {{"data-bid", k->kernel.text}, {"data-ns", t.time_ns}});
     m.open("th", {{"scope", "row"}}).leaf("code", {}, k->kernel.text).close();
     m.leaf("td", {{"class", "n"}}, in_time_units(t.time_ns));
-    if (measured) m.leaf("td", {{"class", "n"}}, k->measured_ns > 0 ? in_time_units(k->measured_ns) : "-");
+    if (const double ns = measured_ns(e, *k); measured)
+      m.leaf("td", {{"class", "n"}, {"data-measured-ns", ns}}, ns > 0 ? in_time_units(ns) : "-");
     const double sectors = std::max(t.sectors_ns, 0.0), starts = std::max(t.starts_ns, 0.0);
     const double units = std::max(t.time_ns - sectors - starts, 0.0), scale = most > 0 ? 100 / most : 0;
     m.open("td").open("div", {{"class", "bar"},
                               {"role", "img"},
                               {"aria-label", fmt::format("{} {}, {} starts, {} units", in_time_units(t.sectors_ns),
-                                                         fmt::format("{}s", sector_of(p)), in_time_units(t.starts_ns),
+                                                         fmt::format("{}s", sector), in_time_units(t.starts_ns),
                                                          in_time_units(t.time_ns - t.sectors_ns - t.starts_ns))}});
     for (const auto& [name, ns] : {std::pair{"b1", sectors}, {"b2", starts}, {"b3", units}})
       if (ns > 0) m.leaf("span", {{"class", name}, {"style", fmt::format("width:{}%", number(ns * scale))}}, "");
@@ -338,14 +361,18 @@ std::string page(const Explained& e, const nlohmann::ordered_json& json) {
     m.leaf("p", {{"id", "way-words"}}, way_words(p.decision.chosen, t, f, grain));
     if (const std::string banks = bank_words(t, f); grain.gpu && !banks.empty())
       m.leaf("p", {{"id", "bank-words"}}, banks);
-    m.leaf(
-        "p", {{"class", "soft"}},
+    std::string boxes =
         "The boxes are drawn by the functions from which the kernel takes its addresses, for data pointers that lie on "
         "whole lines. A row begins at the byte beside it, counted from the data pointer or in the stage. A stroke "
-        "across a box marks bytes that are touched and not used.");
+        "across a box marks bytes that are touched and not used.";
+    if (grain.gpu && f.put.least + f.taken.least > 0)
+      boxes +=
+          " Shared memory has 32 banks of 4 bytes and serves each once a cycle: 32 lanes of 4 bytes together, lanes of "
+          "16 bytes 8 at a time. Lanes that want different words of one bank wait for each other.";
+    m.leaf("p", {{"class", "soft"}}, boxes);
     for (std::size_t i = 1; i < all.size(); ++i) figure(m, all[i], "");
   }
-  bids(m, p);
+  bids(m, e);
   m.leaf("h2", {{"id", "again"}}, "Again, and elsewhere");
   const std::string data = io::json_text(json);
   m.open("p").text("The decision and all numbers of this page as JSON: ");

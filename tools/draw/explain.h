@@ -1,6 +1,8 @@
 // A plan as pictures: what `restride explain --svg` and `--html` write.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +23,8 @@ struct Measured {
   std::string plain_by;             ///< its name
   bool checked = false;             ///< compared with the naive loop
   std::string error;                ///< why there are no times
+  std::map<std::string, double, std::less<>> others =
+      {};  ///< median_ns of the other kernels that apply, by their names
 };
 
 /// A plan, the piece of it that is drawn, and what the reader calls it.
