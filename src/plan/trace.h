@@ -42,6 +42,7 @@ class Trace {
   std::int64_t pieces = 1;             ///< of the copy
   std::int64_t blocks = 1;             ///< launched on a GPU: block b moves pieces b, b + blocks ...
   std::int32_t threads = 1;            ///< of a piece
+  std::string load_is;   ///< on a GPU, why threads load other words than the tile's own, or none; mostly empty
   std::string stage_is;  ///< on a GPU, how the stage keeps lanes out of each other's banks; empty where not told
   std::vector<Access> plain_reads;  ///< the loads from the stage as they would be without that; may be empty
   std::int32_t src_unit = 1, dst_unit = 1;

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -104,8 +105,7 @@ Drawing order_drawing(const layout::Canonical& c, std::int64_t piece,
       .leaf("tspan", {{"data-figure", "of"}}, std::to_string(first.pieces));
   if (first.blocks < first.pieces)
     m.text(", by ").leaf("tspan", {{"data-figure", "blocks"}}, std::to_string(first.blocks)).text(" blocks in turn");
-  m.text(other_places > 0 ? fmt::format("; {} of those shown lie at another place of the other modes", other_places)
-                          : "");
+  m.text(other_places > 0 ? fmt::format("; {} of them lie elsewhere in modes that are not drawn", other_places) : "");
   m.text(empty > 0 ? fmt::format("; {} empty", empty) : "").close();
   m.leaf("text", {{"class", "note"}, {"x", kLeft}, {"y", kTop - 6}},
          fmt::format("→ side by side in dst: {} to {} of {}", x0, x1 - 1, x_all));
@@ -118,12 +118,21 @@ Drawing order_drawing(const layout::Canonical& c, std::int64_t piece,
            fmt::format("{}: {} to {} of {} ←", "side by side in src", y0, y1 - 1, y_all));
   m.leaf("rect", {{"class", "whole"}, {"x", kLeft}, {"y", kTop}, {"width", kWide}, {"height", height}});
   std::string way;
+  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>> drawn;  // tints must not add up
+  const auto draw = [&](const Box& b) {
+    if (!drawn.emplace(b.x0, b.x1, b.y0, b.y1).second) return;
+    m.leaf("rect", {{"class", b.piece == piece ? "here" : "tile"},
+                    {"x", px(b.x0)},
+                    {"y", py(b.y0)},
+                    {"width", px(b.x1) - px(b.x0)},
+                    {"height", py(b.y1) - py(b.y0)}});
+  };
+  for (const Box& b : boxes)
+    if (b.piece == piece) draw(b);
   for (const Box& b : boxes) {
-    const double w = px(b.x1) - px(b.x0), h = py(b.y1) - py(b.y0);
-    m.leaf(
-        "rect",
-        {{"class", b.piece == piece ? "here" : "tile"}, {"x", px(b.x0)}, {"y", py(b.y0)}, {"width", w}, {"height", h}});
-    way += fmt::format("{}{} {}", way.empty() ? "M" : "L", number(px(b.x0) + w / 2), number(py(b.y0) + h / 2));
+    draw(b);
+    const double x = (px(b.x0) + px(b.x1)) / 2, y = (py(b.y0) + py(b.y1)) / 2;
+    way += fmt::format("{}{} {}", way.empty() ? "M" : "L", number(x), number(y));
   }
   if (!way.empty()) m.leaf("path", {{"class", "way"}, {"d", way}});
   std::set<std::pair<double, double>> labelled;  // pieces that differ in other modes share a place

@@ -92,6 +92,11 @@ void load_rows(const Here& h, plan::Trace& t) {
   const std::int64_t from = h.src - h.a.halo * h.a.src_pitch, low = from & 15;
   const std::int64_t row_bytes = std::int64_t{std::min(h.a.tile_s, h.a.s_extent - h.place.s)} * t.src_unit;
   const auto items = static_cast<std::int32_t>((h.a.halo + h.a.tile_d) * h.a.row_words.divisor);
+  if (h.a.halo > 1)
+    t.load_is = fmt::format(
+        "Rows of dst start inside their sectors, so the tile has up to {} rows of src more, in front of its own. {}",
+        h.a.halo - 1,
+        h.place.d == 0 ? "Here these lie outside the tensor, so the threads that would read them load nothing. " : "");
   for (std::int32_t item = 0; item < items; ++item) {
     const TileLoad at = tile_load(h.a, static_cast<std::uint32_t>(item));
     const int d = h.place.d - h.a.halo + at.row;
@@ -110,6 +115,11 @@ void store_collected(const Here& h, plan::Trace& t, int across) {
       "of dst lie an odd number of 16-byte words behind those of the word before, so these lanes begin in different "
       "banks. Without a gap between the rows they would begin in the same banks. Where rows of dst start differently "
       "in their sectors, lanes of different rows may meet all the same. ";
+  if (const auto row_words = static_cast<int>(h.a.row_words.divisor); row_words % 8 != 0)
+    t.stage_is += fmt::format(
+        "In writing, a row of src takes {} lanes, so the 8 lanes of a cycle may have two rows, whose words may meet in "
+        "a bank. ",
+        row_words);
   const int units = h.units, words = h.a.tile_d / units;
   const std::int64_t low = (h.src - h.a.halo * h.a.src_pitch) & 15;
   for (std::int32_t item = 0; item < words * h.a.tile_s / across; ++item) {
