@@ -35,10 +35,10 @@ class RestrideConan(ConanFile):
     def requirements(self):
         self.requires("highway/[>=1.0.3 <2]")
         self.requires("fmt/[>=9 <12]")
-        if self.options.cli:
-            self.requires("cli11/[>=2.3 <3]")
-            self.requires("nlohmann_json/[>=3.11 <4]")
-            self.requires("zlib/[>=1.2.11 <2]")
+        if self.options.cli:  # the command's alone: users of the library see none of them
+            self.requires("cli11/[>=2.3 <3]", visible=False)
+            self.requires("nlohmann_json/[>=3.11 <4]", visible=False)
+            self.requires("zlib/[>=1.2.11 <2]", visible=False)
 
     def validate(self):
         check_min_cppstd(self, 20)
@@ -66,10 +66,21 @@ class RestrideConan(ConanFile):
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
         CMake(self).install()
 
+    def _linked(self, *names):
+        """Those that are Conan's packages; system.profile takes the distribution's, which no component can name."""
+        known = {package.ref.name for package in self.dependencies.direct_host.values()}
+        return [f"{name}::{name}" for name in names if name in known]
+
     def package_info(self):
-        self.cpp_info.libs = ["restride"]
         self.cpp_info.set_property("cmake_file_name", "restride")
-        self.cpp_info.set_property("cmake_target_name", "restride::restride")
         self.cpp_info.set_property("pkg_config_name", "restride")
+        core, distributed = self.cpp_info.components["core"], self.cpp_info.components["distributed"]
+        core.libs = ["restride"]
+        core.set_property("cmake_target_name", "restride::restride")
+        core.requires = self._linked("highway", "fmt")
+        distributed.libs = ["restride_distributed"]
+        distributed.set_property("cmake_target_name", "restride::distributed")
+        distributed.requires = ["core"] + self._linked("fmt")
         if not self.options.shared:
-            self.cpp_info.system_libs = ["pthread", "m"]
+            core.system_libs = ["pthread", "m"]
+            distributed.system_libs = ["pthread", "dl"]
