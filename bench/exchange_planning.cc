@@ -1,8 +1,11 @@
 // How long one rank takes to plan its part of an exchange, with 64, 1,024 and 4,096 ranks: both distributions checked,
-// all pairs of the rank listed, as sender and as receiver. Prints the median and the worst of 50 ranks.
+// all pairs of the rank listed, as sender and as receiver. Prints the median and the worst of 200 ranks.
+//
+//     build/dev/bin/exchange_planning [--json FILE]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -33,15 +36,24 @@ std::vector<Case> cases(int ranks) {
   };
 }
 
+std::string cpu_model() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(": ") + 2);
+  return "unknown";
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  constexpr int kRanksTimed = 200;
+  std::string json;
   std::printf("%6s  %-16s %12s %12s %8s\n", "ranks", "case", "median ms", "worst ms", "pairs");
   for (int ranks : {64, 1024, 4096}) {
     for (const Case& c : cases(ranks)) {
       std::vector<double> ms;
       std::size_t pairs = 0;
-      for (int i = 0; i < 50; ++i) {
+      for (int i = 0; i < kRanksTimed; ++i) {
         const auto begin = std::chrono::steady_clock::now();
         const Distribution src = parse_distribution(c.src), dst = parse_distribution(c.dst);
         const Exchange x(src, DType::kF32, dst, DType::kF32);
@@ -51,6 +63,15 @@ int main() {
       }
       std::sort(ms.begin(), ms.end());
       std::printf("%6d  %-16s %12.3f %12.3f %8zu\n", ranks, c.name, ms[ms.size() / 2], ms.back(), pairs);
+      char line[160];
+      std::snprintf(line, sizeof line,
+                    "  {\"ranks\": %d, \"case\": \"%s\", \"median_ms\": %.4f, \"worst_ms\": %.4f, \"pairs\": %zu}",
+                    ranks, c.name, ms[ms.size() / 2], ms.back(), pairs);
+      json += std::string(json.empty() ? "" : ",\n") + line;
     }
   }
+  if (argc == 3 && std::string(argv[1]) == "--json")
+    std::ofstream(argv[2]) << "{\n \"cpu\": \"" << cpu_model() << "\",\n \"ranks_timed\": " << kRanksTimed
+                           << ",\n \"cases\": [\n"
+                           << json << "\n ]\n}\n";
 }

@@ -1,4 +1,5 @@
-"""The table of docs/distributed.md: exchanges of MPI beside what people write by hand, from committed result files."""
+"""The tables of docs/distributed.md, from committed result files: exchanges of MPI beside what people write by hand, and how
+long planning takes."""
 import json
 import pathlib
 import statistics
@@ -24,4 +25,14 @@ def table(folder: pathlib.Path) -> str:
             ways = [[by_hand(us) / us[way] for us in run["us"].values()] for way in ("auto", "auto unchecked")]
             cells.append(", ".join(f"{of(way):.2f}" for way in ways))
         rows.append([word, *cells])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def planning(path: pathlib.Path) -> str:
+    run = json.loads(path.read_text())
+    ranks = sorted({case["ranks"] for case in run["cases"]})
+    rows = [["ms a rank: median, worst", *(f"{n:,} ranks" for n in ranks)], ["---"] * (len(ranks) + 1)]
+    for name in dict.fromkeys(case["case"] for case in run["cases"]):
+        of_name = {case["ranks"]: case for case in run["cases"] if case["case"] == name}
+        rows.append([name, *(f"{of_name[n]['median_ms']:.3f}, {of_name[n]['worst_ms']:.3f}" for n in ranks)])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
