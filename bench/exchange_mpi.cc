@@ -4,7 +4,8 @@
 //
 // By hand: MPI_Alltoallv of blocks that loops of memcpy pack and unpack, where a block is not one run already, and
 // MPI_Alltoallw of subarrays (vectors where axes change their order). Ours: the method that kAuto takes, with and
-// without the check before each run, and every method by name. A time is the slowest rank's, the median over rounds.
+// without the check before each run, and every method by name. A time is the slowest rank's, the median over rounds, in
+// each of which the ways take turns in another order.
 #include <mpi.h>
 
 #include <algorithm>
@@ -14,6 +15,9 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <numeric>
+#include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -175,11 +179,11 @@ void by_alltoallw(Hand& h, char* dst, char* src) {
 }
 
 std::string distribution(const Case& c, int split, int ranks, bool turned) {
-  std::string text = "(" + std::to_string(c.shape[0]);
-  for (int a = 1; a < kAxes; ++a) text += "," + std::to_string(c.shape[static_cast<std::size_t>(a)]);
-  text += ") as (";
-  for (int a = 0; a < kAxes; ++a) text += std::string(a > 0 ? "," : "") + (a == split ? "block[0]" : "*");
-  return text + ") over (" + std::to_string(ranks) + ")" + (turned ? " order (1,0,2)" : "");
+  std::ostringstream text;
+  text << '(' << c.shape[0] << ',' << c.shape[1] << ',' << c.shape[2] << ") as (";
+  for (int a = 0; a < kAxes; ++a) text << (a > 0 ? "," : "") << (a == split ? "block[0]" : "*");
+  text << ") over (" << ranks << ')' << (turned ? " order (1,0,2)" : "");
+  return text.str();
 }
 
 struct Way {
@@ -258,8 +262,13 @@ std::string measure(const Case& c, Comm& comm, double seconds) {
     if (out != right) stop(std::string(c.name) + ": " + way.name + " gives other bytes than " + ways[0].name);
   }
   const double end = MPI_Wtime() + seconds;
+  std::mt19937 order(1);  // the same on all ranks; every way comes behind every other
+  std::vector<std::size_t> turn(ways.size());
+  std::iota(turn.begin(), turn.end(), std::size_t{0});
   for (int more = 1, rounds = 0; more != 0; ++rounds) {
-    for (Way& way : ways) {
+    std::shuffle(turn.begin(), turn.end(), order);
+    for (const std::size_t i : turn) {
+      Way& way = ways[i];
       MPI_Barrier(MPI_COMM_WORLD);
       const double begin = MPI_Wtime();
       way.run(out.data(), in.data());

@@ -258,6 +258,16 @@ class Comm {
   /// Every rank's `bytes` bytes, in the order of ranks. Collective. `what` is for messages: "plan", "run".
   /// Errors: DeadlineError that names the ranks that did not come.
   virtual void allgather(const void* mine, void* all, std::int64_t bytes, std::string_view what, Deadline deadline) = 0;
+  /// The longest message, in bytes, that `allgather_with` takes along; 0: none.
+  virtual std::int64_t most_carried() const noexcept { return 0; }
+  /// `allgather`, and each message of `sends` comes along, so that a small exchange needs no second round. Each of
+  /// `receives` says how many bytes are expected; afterwards it says how many came, and `data` is where they lie until
+  /// the next call: in memory of the engine, so that the caller may compare what was gathered before it takes them.
+  virtual void allgather_with(const void* mine, void* all, std::int64_t bytes, std::span<const Message> sends,
+                              std::span<Message> receives, std::string_view what, Deadline deadline) {
+    static_cast<void>(sends), static_cast<void>(receives);
+    allgather(mine, all, bytes, what, deadline);
+  }
   /// Begins an exchange of messages; `tag` is the same on all ranks and unlike that of any other on its way.
   virtual std::unique_ptr<Posted> post(std::span<const Message> receives, std::int64_t tag, std::string_view what) = 0;
   /// Whether the engine has that method.

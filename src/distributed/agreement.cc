@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace restride::distributed {
 namespace {
 
@@ -16,6 +18,10 @@ std::uint64_t hash_of(std::string_view text) noexcept {
 }
 
 void require_agreement(const std::vector<Fingerprint>& all) {
+  const Fingerprint& first = all[0];
+  if (first.magic == Fingerprint{}.magic && first.status == 0 &&
+      std::all_of(all.begin(), all.end(), [&](const Fingerprint& f) { return f == first; }))
+    return;
   std::vector<int> wrong;
   const auto unlike = [&](const auto& member) {
     wrong.clear();

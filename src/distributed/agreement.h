@@ -22,6 +22,7 @@ struct Fingerprint {
   std::uint32_t sequence = 0;  ///< of the plan among the communicator's
   std::uint32_t run = 0;       ///< of the plan's runs
   std::uint64_t version = 0, shapes = 0, elements = 0, sources = 0, targets = 0, options = 0;
+  friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
 };
 static_assert(sizeof(Fingerprint) == 64);
 

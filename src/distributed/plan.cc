@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <set>
 
 #include "src/distributed/plan.h"
@@ -175,12 +177,26 @@ restride::Options link_options(GpuLink& link, const ExchangeOptions& options) {
 
 }  // namespace
 
-void agree(Comm& comm, Fingerprint mine, std::exception_ptr failed, std::string_view what, Deadline deadline) {
+void agree(Comm& comm, Fingerprint mine, std::exception_ptr failed, std::string_view what, Deadline deadline,
+           std::span<const Message> sends, std::span<Message> receives) {
   if (failed) mine.status = static_cast<std::uint16_t>(ErrorCode::kInternal);
   std::vector<Fingerprint> all(static_cast<std::size_t>(comm.size()));
-  comm.allgather(&mine, all.data(), sizeof mine, what, deadline);
+  if (sends.empty() && receives.empty())
+    comm.allgather(&mine, all.data(), sizeof mine, what, deadline);
+  else
+    comm.allgather_with(&mine, all.data(), sizeof mine, sends, receives, what, deadline);
   if (failed) std::rethrow_exception(failed);
   require_agreement(all);
+}
+
+Plan::Impl::~Impl() {
+  if (in_flight && link == nullptr)
+    comm.abort(fmt::format("rank {} destroyed a plan between start and wait", comm.rank()));
+  if (workspace.empty() || comm.unusable().empty()) return;
+  static std::mutex mutex;  // an engine may still read and write what was on its way: kept until the process ends
+  static auto* kept_workspaces = new std::deque<std::vector<std::byte>>;
+  const std::lock_guard lock(mutex);
+  kept_workspaces->push_back(std::move(workspace));
 }
 
 void Plan::Impl::make_local(std::span<const Transfer> transfers) {
@@ -364,6 +380,7 @@ void Plan::Impl::make_messages() {
                       [&](const PeerSteps& p) { return p.in_place != (*side)[0].in_place; }))
         for (PeerSteps& p : *side) p.in_place = -1;
   if (bounded) return cut_into_rounds();
+  if (method == Method::kMessages) choose_carried();
   place_in_workspace();
   if (method == Method::kAlltoallv) prepare_alltoallv();
 }
@@ -400,12 +417,23 @@ void Plan::Impl::cut_into_rounds() {
   workspace.resize(static_cast<std::size_t>(4 * most));
 }
 
+/// Both ranks of a pair know how long their message is, so they come to the same.
+void Plan::Impl::choose_carried() {
+  if (!options.check_runs) return;  // nothing that they could come with
+  for (std::vector<PeerSteps>* side : {&sends, &receives})
+    for (PeerSteps& p : *side) {
+      p.carried = p.bytes > 0 && p.bytes <= comm.most_carried();
+      carries = carries || p.carried;
+    }
+  std::stable_partition(receives.begin(), receives.end(), [](const PeerSteps& p) { return !p.carried; });
+}
+
 void Plan::Impl::place_in_workspace() {
   std::int64_t end = 0;
   constexpr std::int64_t kLine = 64;
   for (std::vector<PeerSteps>* side : {&sends, &receives})
     for (PeerSteps& p : *side) {
-      if (p.in_place >= 0) continue;
+      if (p.in_place >= 0 || (p.carried && side == &receives)) continue;  // the latter lie in the engine's memory
       p.offset = end;
       end += ceil_div(p.bytes, kLine) * kLine;
     }
@@ -481,6 +509,11 @@ std::string Plan::explain() const {
   if (p.method != Method::kDirect)
     out += fmt::format("; {} of {} messages leave and {} of {} arrive where they lie", in_place(p.sends),
                        p.sends.size(), in_place(p.receives), p.receives.size());
+  const auto carried = [](const std::vector<PeerSteps>& all) {
+    return std::count_if(all.begin(), all.end(), [](const PeerSteps& s) { return s.carried; });
+  };
+  if (p.carries)
+    out += fmt::format("; {} leave and {} arrive with the check of a run", carried(p.sends), carried(p.receives));
   return out + '\n';
 }
 

@@ -17,16 +17,15 @@
 namespace restride::distributed {
 
 /// All ranks' fingerprints. `failed`: why this rank cannot take part; it is thrown here, once the others know.
-void agree(Comm& comm, Fingerprint mine, std::exception_ptr failed, std::string_view what, Deadline deadline);
+/// `sends` and `receives`: small messages that come with them.
+void agree(Comm& comm, Fingerprint mine, std::exception_ptr failed, std::string_view what, Deadline deadline,
+           std::span<const Message> sends = {}, std::span<Message> receives = {});
 
 struct Plan::Impl {
   explicit Impl(Comm& c, const ExchangeOptions& o) : comm(c), options(o), plans(o.threads) {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
-  ~Impl() {
-    if (in_flight && link == nullptr)
-      comm.abort(fmt::format("rank {} destroyed a plan between start and wait", comm.rank()));
-  }
+  ~Impl();
 
   /// What one rank has of a tensor's sides: layouts, and whether there is anything in them.
   struct Local {
@@ -50,7 +49,8 @@ struct Plan::Impl {
   std::vector<PeerCopies> direct;          ///< kDirect: out of peers' memory; with `fused` into it
   std::unique_ptr<Fused> fused;            ///< of plans for GPUs
   GpuLink* link = nullptr;                 ///< the engine's own, of plans for GPUs
-  std::vector<PeerSteps> sends, receives;  ///< all others
+  std::vector<PeerSteps> sends, receives;  ///< all others; of `receives` those that are carried are the last
+  bool carries = false;                    ///< some of them
   std::unique_ptr<Staged> staged;          ///< kMessages on GPUs
   std::string why_staged;                  ///< the reason against `fused`
   std::vector<Round> rounds;               ///< with a bounded workspace: `sends` and `receives` are parcels
@@ -65,6 +65,7 @@ struct Plan::Impl {
   std::vector<const void*> everyones;  ///< kDirect of the host: a rank's sources, one behind the other
   void* stream = nullptr;
   std::unique_ptr<Posted> posted;
+  std::vector<Message> carried_out, carried_in;
 
   /// In `everyones`.
   std::size_t at(int rank, int tensor) const {
@@ -113,8 +114,11 @@ struct Plan::Impl {
   void check_pointers() const;
   void check_places() const;
   void agree_on_run();
+  void agree_and_exchange(const Fingerprint& mine, std::exception_ptr failed);
   void pack(PeerSteps& p);
   void unpack(PeerSteps& p);
+  void unpack_from(const PeerSteps& p, const std::byte* message) const;
+  void choose_carried();
   void enqueue_staged();
   void start_messages();
   void begin_round(std::size_t i);

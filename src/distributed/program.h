@@ -68,6 +68,7 @@ struct PeerSteps {
   /// The message is one run of a tensor's own memory: its bytes start at `in_place_offset` of `in_place`, no copy.
   int in_place = -1;
   std::int64_t in_place_offset = 0;
+  bool carried = false;  ///< goes with the fingerprints, see Comm::allgather_with
   std::vector<CopyStep> steps;
   std::vector<Layout> pieces;  ///< of the tensor's own memory, in the order of `steps`, which may cut them
 };

@@ -84,6 +84,7 @@ void Plan::Impl::agree_on_run() {
   f.kind = CallKind::kRun;
   f.sequence = static_cast<std::uint32_t>(sequence);
   f.run = static_cast<std::uint32_t>(runs);
+  if (carries) return agree_and_exchange(f, failed);
   agree(comm, f, failed, "run", deadline());
   if (fused) return fused->tell_addresses(deadline());
   if (method == Method::kDirect) {
@@ -91,6 +92,34 @@ void Plan::Impl::agree_on_run() {
     comm.allgather(src.data(), everyones.data(), static_cast<std::int64_t>(src.size() * sizeof(void*)), "run",
                    deadline());
   }
+}
+
+/// Small messages come with the fingerprints. They lie in the engine's memory until all are equal: nothing of dst is
+/// written before.
+void Plan::Impl::agree_and_exchange(const Fingerprint& mine, std::exception_ptr failed) {
+  carried_out.clear();
+  carried_in.clear();
+  if (!failed) {
+    for (PeerSteps& p : sends) {
+      if (!p.carried) continue;
+      pack(p);
+      carried_out.push_back({p.peer, message(p, false), p.bytes});
+    }
+    for (const PeerSteps& p : receives)
+      if (p.carried) carried_in.push_back({p.peer, nullptr, p.bytes});
+  }
+  agree(comm, mine, failed, "run", deadline(), carried_out, carried_in);
+  const auto first = receives.end() - static_cast<std::ptrdiff_t>(carried_in.size());
+  for (std::size_t i = 0; i < carried_in.size(); ++i)
+    if (const PeerSteps& p = first[static_cast<std::ptrdiff_t>(i)]; carried_in[i].bytes != p.bytes) {
+      const std::string why =
+          fmt::format("rank {} sent {} bytes to rank {}, which expects {}: they have different plans", p.peer,
+                      carried_in[i].bytes, comm.rank(), p.bytes);
+      comm.abort(why);
+      throw AgreementError(why);
+    }
+  for (std::size_t i = 0; i < carried_in.size(); ++i)
+    unpack_from(first[static_cast<std::ptrdiff_t>(i)], static_cast<const std::byte*>(carried_in[i].data));
 }
 
 void Plan::Impl::run_kept() const {
@@ -160,9 +189,11 @@ void Plan::Impl::pack(PeerSteps& p) {
 }
 
 void Plan::Impl::unpack(PeerSteps& p) {
-  if (p.in_place >= 0) return;
-  for (const CopyStep& s : p.steps)
-    plans.run(s.plan, moved(to(s.tensor), s.dst_offset), message(p, true) + s.src_offset);
+  if (p.in_place < 0) unpack_from(p, message(p, true));
+}
+
+void Plan::Impl::unpack_from(const PeerSteps& p, const std::byte* message) const {
+  for (const CopyStep& s : p.steps) plans.run(s.plan, moved(to(s.tensor), s.dst_offset), message + s.src_offset);
 }
 
 void Plan::Impl::start_messages() {
@@ -179,11 +210,14 @@ void Plan::Impl::start_messages() {
                              from_workspace ? workspace.data() : from(packed ? sends[0].in_place : 0), "run");
     return;
   }
+  if (carries && carried_in.size() == receives.size() && carried_out.size() == sends.size()) return;
   std::vector<Message> messages;
   messages.reserve(receives.size());
-  for (PeerSteps& p : receives) messages.push_back({p.peer, message(p, true), p.bytes});
+  for (PeerSteps& p : receives)
+    if (!p.carried) messages.push_back({p.peer, message(p, true), p.bytes});
   posted = comm.post(messages, sequence, "run");
   for (PeerSteps& p : sends) {
+    if (p.carried) continue;
     pack(p);
     posted->send({p.peer, message(p, false), p.bytes});
   }
@@ -247,6 +281,7 @@ void Plan::wait() {
   if (p.fused) return p.fused->end(p.deadline());
   if (p.method == Method::kDirect) return p.comm.allgather(nullptr, nullptr, 0, "the end of run", p.deadline());
   if (!p.rounds.empty()) return p.end_rounds();
+  if (p.posted == nullptr) return;  // all messages were carried
   const Deadline deadline = p.deadline();
   for (int i = p.posted->received(deadline); i >= 0; i = p.posted->received(deadline))
     p.unpack(p.receives[static_cast<std::size_t>(i)]);

@@ -2,12 +2,15 @@
 //
 // Nothing blocks: every wait polls requests and looks at the clock. A rank whose deadline passes calls the roll: it
 // sends a note to all others, and ranks that wait somewhere answer. A rank that does not answer is named.
+// Few ranks meet by a message from each to each, which begins with a Head. Small messages of a run come with it, in
+// parts that MPIs send without asking the receiver first.
 #include "src/distributed/mpi/module.h"
 
 #include <mpi.h>
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <cstring>
 #include <deque>
@@ -24,11 +27,28 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kNoteTag = 32000;           // tags go to 32767 at least
 constexpr int kMeetTag = 31999;           // of few ranks' small meetings
+constexpr int kPartTags = 1000;           // and of the parts behind their first, below it
 constexpr int kFewRanks = 8;              // that meet by messages, which MPIs send faster than nonblocking collectives
 constexpr std::int64_t kFewBytes = 4096;  // of a rank
 constexpr int kTags = 30000;              // of messages, from 1 on
 constexpr std::int64_t kChunk = 1 << 30;  // counts are int: longer messages go in several
 constexpr std::size_t kNoteBytes = 512;   // text of a note: empty, or an abort's reason
+
+// Measured by bench/exchange_mpi.cc on ranks of one host. Open MPI asks the receiver from 4,096 bytes on, headers
+// included, which takes as long as the copy; its datatypes are faster than parts from 64 KiB on.
+#if defined(OPEN_MPI)
+constexpr std::int64_t kPart = 3968, kMostCarried = 16 << 10;
+#else
+constexpr std::int64_t kPart = 7936, kMostCarried = 64 << 10;
+#endif
+constexpr std::int64_t kLine = 64;
+static_assert(kPart % kLine == 0);
+
+/// In front of a rank's message to a meeting: what follows, first `bytes` of the rank's own, then a message. As long as
+/// a line, as fingerprints are, so that the message lies at a line.
+struct alignas(kLine) Head {
+  std::int64_t bytes = 0, carried = 0;
+};
 
 std::string_view this_mpi() {
 #if defined(OPEN_MPI)
@@ -88,7 +108,7 @@ class MpiComm final : public Comm {
 
   void allgather(const void* mine, void* all, std::int64_t bytes, std::string_view what, Deadline deadline) override {
     require_usable();
-    if (size_ <= kFewRanks && bytes <= kFewBytes) return meet(mine, all, static_cast<int>(bytes), what, deadline);
+    if (size_ <= kFewRanks && bytes <= kFewBytes) return meet(mine, all, bytes, {}, {}, what, deadline);
     // Buffers of our own, kept when the others do not come: MPI may write to them whenever they do.
     auto* in = new std::vector<char>(static_cast<std::size_t>(bytes));
     auto* out = new std::vector<char>(static_cast<std::size_t>(bytes) * static_cast<std::size_t>(size_));
@@ -108,44 +128,12 @@ class MpiComm final : public Comm {
     delete out;
   }
 
-  /// The same by a message from each rank to each other. A rank that came with another number of bytes is found out.
-  void meet(const void* mine, void* all, int bytes, std::string_view what, Deadline deadline) {
-    if (meeting_ == nullptr) meeting_ = std::make_unique<Meeting>(size_);
-    Meeting& m = *meeting_;
-    const auto n = static_cast<std::size_t>(bytes);
-    const auto slot = [&](int r) { return m.bytes.data() + static_cast<std::size_t>(r) * kFewBytes; };
-    if (n > 0) std::memcpy(slot(rank_), mine, n);
-    for (int d = 1; d < size_; ++d) {
-      const int from = (rank_ + size_ - d) % size_, to = (rank_ + d) % size_;
-      const auto at = static_cast<std::size_t>(d - 1), others = static_cast<std::size_t>(size_ - 1);
-      require_mpi(MPI_Irecv(slot(from), static_cast<int>(kFewBytes), MPI_BYTE, from, kMeetTag, comm_, &m.requests[at]),
-                  "MPI_Irecv");
-      require_mpi(MPI_Isend(slot(rank_), bytes, MPI_BYTE, to, kMeetTag, comm_, &m.requests[others + at]), "MPI_Isend");
-    }
-    try {
-      wait_until(
-          [&] {
-            int done = 0;
-            require_mpi(MPI_Testall(static_cast<int>(m.requests.size()), m.requests.data(), &done, m.statuses.data()),
-                        "a meeting");
-            return done != 0;
-          },
-          what, deadline);
-    } catch (const Error&) {
-      static_cast<void>(meeting_.release());  // MPI may write to it whenever the others come
-      throw;
-    }
-    for (int d = 1; d < size_; ++d) {
-      const int from = (rank_ + size_ - d) % size_;
-      int got = -1;
-      MPI_Get_count(&m.statuses[static_cast<std::size_t>(d - 1)], MPI_BYTE, &got);
-      if (got != bytes)
-        fail("rank " + std::to_string(from) + " came to " + std::string(what) + " with " + std::to_string(got) +
-             " bytes where rank " + std::to_string(rank_) + " has " + std::to_string(bytes) +
-             ": ranks call different things");
-    }
-    for (int r = 0; r < size_ && n > 0; ++r)
-      std::memcpy(static_cast<char*>(all) + static_cast<std::size_t>(r) * n, slot(r), n);
+  std::int64_t most_carried() const noexcept override { return size_ <= kFewRanks ? kMostCarried : 0; }
+
+  void allgather_with(const void* mine, void* all, std::int64_t bytes, std::span<const Message> sends,
+                      std::span<Message> receives, std::string_view what, Deadline deadline) override {
+    require_usable();
+    meet(mine, all, bytes, sends, receives, what, deadline);
   }
 
   std::unique_ptr<Posted> post(std::span<const Message> receives, std::int64_t tag, std::string_view what) override;
@@ -171,7 +159,7 @@ class MpiComm final : public Comm {
   /// Polls `done` until it holds. Errors: DeadlineError.
   template <class Done>
   void wait_until(const Done& done, std::string_view what, Deadline deadline) {
-    for (int turns = 0; !done(); pause(turns++)) {
+    for (int turns = 1; !done(); pause(turns++)) {
       if (turns % 64 != 0) continue;
       int note = 0;
       MPI_Iprobe(MPI_ANY_SOURCE, kNoteTag, comm_, &note, MPI_STATUS_IGNORE);
@@ -239,19 +227,139 @@ class MpiComm final : public Comm {
     }
   }
 
+  /// Memory of meetings. MPI may write to it as long as a rank has not come.
   struct Meeting {
+    static constexpr std::int64_t kFirst = std::max(kPart, static_cast<std::int64_t>(sizeof(Head)) + kFewBytes);
+    static constexpr std::int64_t kSlot = kFirst + kMostCarried + kPart;  // parts behind the first have room for kPart
+    static_assert(kFirst % kLine == 0 && kSlot % kLine == 0);
+    struct alignas(kLine) Line {
+      char bytes[kLine];
+    };
+
     explicit Meeting(int ranks)
-        : bytes(static_cast<std::size_t>(ranks) * kFewBytes),
-          requests(2 * static_cast<std::size_t>(ranks - 1), MPI_REQUEST_NULL),
-          statuses(requests.size()) {}
-    std::vector<char> bytes;
-    std::vector<MPI_Request> requests;  ///< of what is received, then of what is sent
+        : to(static_cast<std::size_t>(ranks * kFirst / kLine)), from(static_cast<std::size_t>(ranks * kSlot / kLine)) {}
+    char* to_rank(int r) { return to[static_cast<std::size_t>(r * kFirst / kLine)].bytes; }
+    char* from_rank(int r) { return from[static_cast<std::size_t>(r * kSlot / kLine)].bytes; }
+    std::vector<Line> to, from;
+    std::vector<MPI_Request> firsts, others;  ///< of what begins with a Head; of later parts, and of what is sent
     std::vector<MPI_Status> statuses;
+    std::array<std::size_t, kFewRanks> parts{};  ///< in `others`: the first of a rank's later parts
   };
+
+  /// How long a message to a meeting is that carries `carried`, and its first part.
+  static std::int64_t whole(std::int64_t bytes, std::int64_t carried) {
+    return static_cast<std::int64_t>(sizeof(Head)) + bytes + carried;
+  }
+  static std::int64_t first_part(std::int64_t bytes, std::int64_t carried) {
+    return std::min(whole(bytes, carried), std::max(kPart, whole(bytes, 0)));
+  }
+  static std::int64_t later_parts(std::int64_t bytes, std::int64_t carried) {
+    return (whole(bytes, carried) - first_part(bytes, carried) + kPart - 1) / kPart;
+  }
+
+  /// A message from each rank to each other. One that came with another number of bytes is found out; one that carries
+  /// another number is taken as it is, and the caller told.
+  void meet(const void* mine, void* all, std::int64_t bytes, std::span<const Message> sends,
+            std::span<Message> receives, std::string_view what, Deadline deadline) {
+    if (meeting_ == nullptr) meeting_ = std::make_unique<Meeting>(size_);
+    Meeting& m = *meeting_;
+    const int tag = kMeetTag - 1 - static_cast<int>(meetings_++ % kPartTags);
+    try {
+      m.firsts.assign(static_cast<std::size_t>(size_ - 1), MPI_REQUEST_NULL);
+      m.others.clear();
+      for (int d = 1; d < size_; ++d) {
+        const int from = (rank_ + size_ - d) % size_;
+        require_mpi(MPI_Irecv(m.from_rank(from), static_cast<int>(Meeting::kFirst), MPI_BYTE, from, kMeetTag, comm_,
+                              &m.firsts[static_cast<std::size_t>(d - 1)]),
+                    "MPI_Irecv");
+        m.parts[static_cast<std::size_t>(from)] = m.others.size();
+        receive_parts(m, from, tag, bytes, 0, later_parts(bytes, message_with(receives, from).bytes));
+      }
+      for (int d = 1; d < size_; ++d) send_to_meeting(m, (rank_ + d) % size_, tag, mine, bytes, sends);
+      test_all(m.firsts, m, what, deadline);
+      for (int d = 1; d < size_; ++d) take_head(m, (rank_ + size_ - d) % size_, tag, bytes, receives, what);
+      test_all(m.others, m, what, deadline);
+    } catch (const Error&) {
+      static_cast<void>(meeting_.release());  // MPI may write to it whenever the others come
+      throw;
+    }
+    const auto n = static_cast<std::size_t>(bytes);
+    for (int r = 0; r < size_ && n > 0; ++r)
+      std::memcpy(static_cast<char*>(all) + static_cast<std::size_t>(r) * n,
+                  r == rank_ ? static_cast<const char*>(mine) : m.from_rank(r) + sizeof(Head), n);
+  }
+
+  static Message message_with(std::span<const Message> messages, int peer) {
+    for (const Message& m : messages)
+      if (m.peer == peer) return m;
+    return {};
+  }
+
+  void receive_parts(Meeting& m, int from, int tag, std::int64_t bytes, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      m.others.push_back(MPI_REQUEST_NULL);
+      require_mpi(MPI_Irecv(m.from_rank(from) + std::max(kPart, whole(bytes, 0)) + i * kPart, static_cast<int>(kPart),
+                            MPI_BYTE, from, tag, comm_, &m.others.back()),
+                  "MPI_Irecv");
+    }
+  }
+
+  void send_to_meeting(Meeting& m, int to, int tag, const void* mine, std::int64_t bytes,
+                       std::span<const Message> sends) {
+    const Message message = message_with(sends, to);
+    const Head head{bytes, message.bytes};
+    const std::int64_t first = first_part(bytes, head.carried), with_first = first - whole(bytes, 0);
+    char* at = m.to_rank(to);
+    std::memcpy(at, &head, sizeof head);
+    if (bytes > 0) std::memcpy(at + sizeof head, mine, static_cast<std::size_t>(bytes));
+    const char* data = static_cast<const char*>(message.data);
+    if (with_first > 0) std::memcpy(at + whole(bytes, 0), data, static_cast<std::size_t>(with_first));
+    const auto send = [&](const char* part, std::int64_t n, int with) {
+      m.others.push_back(MPI_REQUEST_NULL);
+      require_mpi(MPI_Isend(part, static_cast<int>(n), MPI_BYTE, to, with, comm_, &m.others.back()), "MPI_Isend");
+    };
+    send(at, first, kMeetTag);
+    for (std::int64_t i = with_first; i < head.carried; i += kPart)
+      send(data + i, std::min(kPart, head.carried - i), tag);
+  }
+
+  /// A rank's first part is there: as many later parts as it says are received.
+  void take_head(Meeting& m, int from, int tag, std::int64_t bytes, std::span<Message> receives,
+                 std::string_view what) {
+    Head head;
+    std::memcpy(&head, m.from_rank(from), sizeof head);
+    if (head.bytes != bytes || head.carried < 0 || head.carried > kMostCarried)
+      fail("rank " + std::to_string(from) + " came to " + std::string(what) + " with " + std::to_string(head.bytes) +
+           " bytes where rank " + std::to_string(rank_) + " has " + std::to_string(bytes) +
+           ": ranks call different things");
+    const std::int64_t expected = later_parts(bytes, message_with(receives, from).bytes);
+    const std::int64_t sent = later_parts(bytes, head.carried);
+    for (std::int64_t i = sent; i < expected; ++i) {
+      MPI_Request& r = m.others[m.parts[static_cast<std::size_t>(from)] + static_cast<std::size_t>(i)];
+      MPI_Cancel(&r);
+      MPI_Request_free(&r);
+    }
+    receive_parts(m, from, tag, bytes, expected, sent);
+    for (Message& r : receives)
+      if (r.peer == from) r.bytes = head.carried, r.data = m.from_rank(from) + whole(bytes, 0);
+  }
+
+  void test_all(std::vector<MPI_Request>& requests, Meeting& m, std::string_view what, Deadline deadline) {
+    m.statuses.resize(requests.size());
+    wait_until(
+        [&] {
+          int done = 0;
+          require_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, m.statuses.data()),
+                      "a meeting");
+          return done != 0;
+        },
+        what, deadline);
+  }
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
   std::unique_ptr<Meeting> meeting_;
+  std::int64_t meetings_ = 0;
   std::string broken_;
 };
 
@@ -338,8 +446,9 @@ class MpiPosted final : public Posted {
 
   template <class F>
   static void in_chunks(const Message& m, const F& f) {
-    for (std::int64_t at = 0; at < m.bytes; at += kChunk)
-      f(static_cast<char*>(m.data) + at, static_cast<int>(std::min(kChunk, m.bytes - at)));
+    const std::int64_t most = m.bytes <= kMostCarried ? kPart : kChunk;
+    for (std::int64_t at = 0; at < m.bytes; at += most)
+      f(static_cast<char*>(m.data) + at, static_cast<int>(std::min(most, m.bytes - at)));
   }
 
   MpiComm& comm_;
@@ -555,10 +664,12 @@ std::unique_ptr<Prepared> MpiComm::alltoallw(std::span<const StridedMessage> sen
 }
 
 /// As measured on ranks of one host (bench/results/exchange-mpi): Open MPI's datatypes beat packing where runs are
-/// long, by as much as one copy less; elements one by one they move slowly. MPICH's were slower in almost every layout.
+/// long, by as much as one copy less; elements one by one they move slowly, and the check before a run is a round more
+/// than small messages take, which come with it. MPICH's were slower in almost every layout.
 Method MpiComm::preferred(std::int64_t bytes, std::int64_t run_bytes) const noexcept {
 #if defined(OPEN_MPI)
   constexpr std::int64_t kLongRun = 128;
+  if (bytes / size_ / size_ <= most_carried()) return Method::kMessages;
   if (run_bytes >= kLongRun && bytes <= INT_MAX) return Method::kAlltoallw;
 #else
   static_cast<void>(bytes), static_cast<void>(run_bytes);
