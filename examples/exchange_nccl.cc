@@ -1,12 +1,13 @@
 // NCCL in one process, a thread for each GPU: rows become columns, and their order in memory changes on the way.
-// NCCL_NVLS_ENABLE=0 ./exchange_nccl
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <restride/distributed.hpp>
@@ -58,6 +59,10 @@ bool rank_is_right(int gpu, int gpus, ncclComm_t world) {
 }  // namespace
 
 int main() {
+  // Not every host survives multicast between its GPUs: off, before NCCL begins.
+  for (const auto& [name, value] : {std::pair("NCCL_NVLS_ENABLE", "0"), std::pair("NVSHMEM_DISABLE_NVLS", "1"),
+                                    std::pair("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1")})
+    setenv(name, value, 1);
   int gpus = 0;
   if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) {
     std::printf("no GPU: nothing was run\n");

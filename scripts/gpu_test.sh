@@ -28,6 +28,15 @@ if [ "$part" != sanitizers ]; then
   "$bin/gpu_test" --gtest_filter='GpuStream.ACold*' || failed=1
   RESTRIDE_CASES=${RESTRIDE_CASES:-20000} "$bin/gpu_test" --gtest_output="json:$work/tests.json" 2>&1 | tee "$work/log" || failed=1
   "$bin/exchange_processes" 400 || failed=1
+  # Multicast is off in all that runs on several GPUs: shared and virtual hosts may not survive it.
+  export NCCL_NVLS_ENABLE=0 TORCH_SYMM_MEM_DISABLE_MULTICAST=1 NVSHMEM_DISABLE_NVLS=1
+  for program in nccl_program_fake nccl_program_real; do
+    if [ -x "$bin/$program" ]; then
+      RESTRIDE_MODULES=${RESTRIDE_MODULES:-$bin/../src} "$bin/$program" || failed=1
+    else
+      echo "gpu-test: SKIPPED, $program is not built: exchanges by NCCL were not tested; it needs nccl.h (pip install nvidia-nccl-cu13)" >&2
+    fi
+  done
   [ ! -x "$bin/restride" ] || "$bin/restride" lab --check || failed=1
 fi
 

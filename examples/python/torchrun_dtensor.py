@@ -2,6 +2,9 @@
 import os
 import sys
 
+# Not every host survives multicast between its GPUs: off, before NCCL begins.
+os.environ |= {"NCCL_NVLS_ENABLE": "0", "TORCH_SYMM_MEM_DISABLE_MULTICAST": "1", "NVSHMEM_DISABLE_NVLS": "1"}
+
 import torch
 import torch.distributed as td
 from torch.distributed.device_mesh import init_device_mesh

@@ -1,8 +1,12 @@
-"""A rank of torch.distributed on the CPU: all cases, or one mistake. torchrun --nproc-per-node 3 ranks_of_torch.py cases"""
+"""A rank of torch.distributed: all cases on the CPU, or on GPUs, or one mistake on the CPU.
+torchrun --nproc-per-node 3 ranks_of_torch.py cases|cuda|MISTAKE
+"""
+import os
 import sys
 import time
 
 import exchanges
+import numpy as np
 import torch
 import torch.distributed as td
 from torch.distributed.device_mesh import init_device_mesh
@@ -11,11 +15,17 @@ from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 import restride.distributed as dist
 
 
+MULTICAST_OFF = {"NCCL_NVLS_ENABLE": "0", "TORCH_SYMM_MEM_DISABLE_MULTICAST": "1", "NVSHMEM_DISABLE_NVLS": "1"}
+device = "cuda" if sys.argv[1] == "cuda" else "cpu"
+if device == "cuda" and any(os.environ.get(name) != value for name, value in MULTICAST_OFF.items()):
+    sys.exit(f"set {', '.join(f'{name}={value}' for name, value in MULTICAST_OFF.items())} first")
+
+
 def check_dtensor(comm):
     n = td.get_world_size()
-    mesh = init_device_mesh("cpu", (n,))
+    mesh = init_device_mesh(device, (n,))
     for shape in [(7, 5), (12, 6), (2, 9), (3, 4, 5)]:
-        whole = torch.arange(torch.Size(shape).numel(), dtype=torch.float32).reshape(shape)
+        whole = torch.arange(torch.Size(shape).numel(), dtype=torch.float32, device=device).reshape(shape)
         for before in (Shard(0), Shard(1), Replicate()):
             for after in (Shard(1), Replicate(), Shard(0)):
                 x = distribute_tensor(whole, mesh, [before])
@@ -28,11 +38,49 @@ def check_dtensor(comm):
         assert torch.equal(half.full_tensor(), whole.to(torch.bfloat16))
 
 
-td.init_process_group("gloo")
+def check_gpus(comm):
+    """Elements, casts and orders as on the CPU; a stream of the caller's, and a capture of it."""
+    n, rank = comm.size, comm.rank
+    for src, dst in (
+        (f"f32 (130,70) as (block[0],*) over ({n})", f"f32 (130,70) as (*,block[0]) over ({n})"),
+        (f"f32 (130,70) as (ceil[0],*) over ({n})", f"bf16 (130,70) as (*,cyclic:2[0]) over ({n}) order (1,0)"),
+        (f"f32 (130,70) as (*,block[0]) over ({n})", f"f32 (130,70) as (*,*) over ({n})"),
+    ):
+        whole = torch.arange(130 * 70, dtype=torch.float32, device="cuda").reshape(130, 70) % 251
+        mine = whole[np.ix_(*dist.indices(src, rank))].contiguous()
+        wanted = whole[np.ix_(*dist.indices(dst, rank))].to(torch.bfloat16 if "bf16" in dst else torch.float32)
+        got = torch.empty_like(wanted.mT.contiguous().mT if "order" in dst else wanted.contiguous())
+        for method in (None, "messages"):
+            plan = dist.plan(src, dst, comm, dst_like=got, method=method, deadline=20)
+            stream = torch.cuda.Stream()
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                got.zero_()
+                plan.run(got, mine)
+            stream.synchronize()
+            assert torch.equal(got, wanted), (src, dst, method)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+                plan.run(got, mine)
+            for _ in range(3):
+                got.zero_()
+                graph.replay()
+                torch.cuda.synchronize()
+                assert torch.equal(got, wanted) and plan.status() == "idle", (src, dst, method, "captured")
+            del graph
+
+
+if device == "cuda":
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+td.init_process_group("nccl" if device == "cuda" else "gloo")
 status = 0
 comm = dist.process_group(deadline=20)
 try:
-    if sys.argv[1] == "cases":
+    if device == "cuda":
+        check_gpus(comm)
+        check_dtensor(comm)
+        print("all right on GPUs", flush=True)
+    elif sys.argv[1] == "cases":
         for case in exchanges.CASES:
             exchanges.check(comm, case)
         exchanges.check_several(comm)

@@ -235,3 +235,18 @@ def test_memory_stays_flat():
         restride.copy(y, x.T)
     torch.cuda.synchronize()
     assert torch.cuda.mem_get_info()[0] == device and resident() - host < 4 << 20
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_ranks_of_torch_distributed(ranks):
+    if torch.cuda.device_count() < ranks:
+        pytest.skip(f"{torch.cuda.device_count()} GPU: exchanges between {ranks} ranks of torch.distributed are not tested")
+    if not torch.distributed.is_nccl_available():
+        pytest.skip("this torch has no NCCL: exchanges between its ranks on GPUs are not tested")
+    here = pathlib.Path(__file__).resolve().parent
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+    environment |= {"NCCL_NVLS_ENABLE": "0", "TORCH_SYMM_MEM_DISABLE_MULTICAST": "1", "NVSHMEM_DISABLE_NVLS": "1"}
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
+    for program in (here / "ranks_of_torch.py", here.parents[1] / "examples" / "python" / "torchrun_dtensor.py"):
+        ran = subprocess.run([*launch, program, "cuda"], env=environment, capture_output=True, text=True, timeout=240)
+        assert ran.returncode == 0, ran.stdout + ran.stderr

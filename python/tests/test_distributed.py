@@ -188,6 +188,15 @@ def test_mistakes_are_named_by_torch(fault):
     assert ran.stdout.count(f"{fault} is named") == 3, ran.stdout + ran.stderr
 
 
+def test_ranks_on_gpus_do_not_start_where_multicast_is_on():
+    pytest.importorskip("torch")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("NCCL_", "TORCH_", "NVSHMEM_"))}
+    environment |= {"NCCL_NVLS_ENABLE": "0", "TORCH_SYMM_MEM_DISABLE_MULTICAST": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, HERE / "ranks_of_torch.py", "cuda"]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 1 and "set NCCL_NVLS_ENABLE=0, " in ran.stderr and "NVSHMEM_DISABLE_NVLS=1 first" in ran.stderr
+
+
 def test_torchrun_example():
     ran = launch_torch(2, HERE.parents[1] / "examples" / "python" / "torchrun_dtensor.py")
     assert ran.returncode == 0 and "torch (gloo)" in ran.stdout, ran.stdout + ran.stderr

@@ -1,9 +1,10 @@
-// Exchanges by NCCL on one GPU, compiled twice: nccl_program_fake, nccl_program_real. Exit status: 0 all well, 77 no
-// GPU and nothing tested, 1 else.
+// Exchanges by NCCL on GPUs, compiled twice: nccl_program_fake, nccl_program_real. Exit status: 0 all well, 77 no GPU
+// and nothing tested, 1 else.
 //
-// `fake`: ranks are threads that share the GPU, on an NCCL of tests/distributed/fake_nccl.cc that copies from one
+// `fake`: ranks are threads that share one GPU, on an NCCL of tests/distributed/fake_nccl.cc that copies from one
 // rank's memory to another's; kernels, streams and events are CUDA's. `real`: NCCL itself, one rank that sends to
-// itself, also captured in a graph. Two GPUs or more of one host would be ranks of `real`, one each.
+// itself; and on all GPUs of the host, a thread and a GPU a rank, staged and fused, captured in graphs, by two
+// communicators at once. With one GPU it says that this was not run.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -219,37 +220,178 @@ void require(ncclResult_t code, const char* call) {
   if (code != ncclSuccess) throw std::runtime_error(std::string(call) + ": " + ncclGetErrorString(code));
 }
 
-std::string captured(Comm& comm) {
-  constexpr std::size_t kBytes = 96 * 96 * 4;
-  ExchangeOptions options = options_of(true);
-  options.most_workspace_bytes = 65536;
-  Plan p = plan(side("(96,96) as (block[0],*) over (1)"), side("(96,96) as (*,block[0]) over (1) order (1,0)"), comm,
-                options);
-  DeviceBuffer src(kBytes), dst(kBytes);
+/// A square of numbers whose rows lie over the ranks and whose columns are wanted, in the other order in memory.
+class Square {
+ public:
+  explicit Square(const Comm& comm, const char* of)
+      : rank_(comm.rank()), over_(" over (" + std::to_string(comm.size()) + ")"), of_(of) {
+    for (const Distribution& d : {rows(), columns()}) {
+      const std::vector<std::int64_t> shape = local_shape(d, rank_);
+      bytes_.push_back(static_cast<std::size_t>(4 * shape[0] * shape[1]));
+      buffers_.push_back(std::make_unique<DeviceBuffer>(bytes_.back() + 4));
+    }
+  }
+  Distribution rows() const { return parse_distribution(of_ + " as (block[0],*)" + over_); }
+  Distribution columns() const { return parse_distribution(of_ + " as (*,block[0])" + over_ + " order (1,0)"); }
+  Plan plan_on(Comm& comm, const ExchangeOptions& options) const {
+    return plan({rows(), DType::kI32, {}}, {columns(), DType::kI32, {}}, comm, options);
+  }
+  void* src() const { return buffers_[0]->data(); }
+  void* dst() const { return buffers_[1]->data(); }
+  /// Brings new numbers to src, and nothing to dst.
+  void bring(std::int32_t salt, cudaStream_t stream) {
+    from_ = numbers(rows(), false, salt);
+    restride::test::upload(src(), from_, stream);
+    RESTRIDE_CHECK_CUDA(cudaMemsetAsync(dst(), 0x5a, bytes_[1], stream));
+  }
+  bool is_there(std::int32_t salt, cudaStream_t stream) const {
+    std::vector<std::uint8_t> got(bytes_[1]);
+    restride::test::download(got, dst(), stream);
+    return got == numbers(columns(), true, salt);
+  }
+
+ private:
+  std::vector<std::uint8_t> numbers(const Distribution& d, bool columns_first, std::int32_t salt) const {
+    const std::vector<std::int64_t> shape = local_shape(d, rank_);
+    std::vector<std::uint8_t> out(static_cast<std::size_t>(4 * shape[0] * shape[1]));
+    for (std::int64_t i = 0; i < shape[0]; ++i)
+      for (std::int64_t j = 0; j < shape[1]; ++j) {
+        const std::int64_t at = columns_first ? j * shape[0] + i : i * shape[1] + j;
+        const auto index =
+            static_cast<std::int32_t>(global_index(d, rank_, 0, 0, i) * d.shape[1] + global_index(d, rank_, 0, 1, j));
+        const std::int32_t number = index * 7 + salt;
+        std::memcpy(out.data() + 4 * at, &number, 4);
+      }
+    return out;
+  }
+
+  int rank_;
+  std::string over_, of_;
+  std::vector<std::size_t> bytes_;
+  std::vector<std::unique_ptr<DeviceBuffer>> buffers_;
+  std::vector<std::uint8_t> from_;
+};
+
+std::string captured(Comm& comm, Method method) {
+  Square square(comm, "(96,97)");
+  ExchangeOptions options = options_of(true, method);
+  if (method == Method::kMessages) options.most_workspace_bytes = 65536;
+  Plan p = square.plan_on(comm, options);
   Stream stream;
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t exec = nullptr;
   RESTRIDE_CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  p.run(dst.data(), src.data(), stream);
+  p.run(square.dst(), square.src(), stream);
   RESTRIDE_CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
   RESTRIDE_CHECK_CUDA(cudaGraphInstantiate(&exec, graph, 0));
-  std::vector<std::uint8_t> from(kBytes), got(kBytes);
   for (int i = 0; i < 5; ++i) {
-    for (std::size_t k = 0; k < kBytes; ++k)
-      from[k] = static_cast<std::uint8_t>(k / 4 * 7 + k % 4 * 31 + static_cast<std::size_t>(i));
-    restride::test::upload(src.data(), from, stream);
+    square.bring(i, stream);
     RESTRIDE_CHECK_CUDA(cudaGraphLaunch(exec, stream));
-    restride::test::download(got, dst.data(), stream);
-    for (std::size_t a = 0; a < 96; ++a)
-      for (std::size_t b = 0; b < 96; ++b)
-        if (std::memcmp(&got[(b * 96 + a) * 4], &from[(a * 96 + b) * 4], 4) != 0) return "replay " + std::to_string(i);
+    if (!square.is_there(i, stream)) return "replay " + std::to_string(i);
     if (p.status() != RunStatus::kIdle) return "status";
   }
   RESTRIDE_CHECK_CUDA(cudaGraphExecDestroy(exec));
   RESTRIDE_CHECK_CUDA(cudaGraphDestroy(graph));
-  p.run(dst.data(), src.data(), stream);  // and without a graph again
-  stream.synchronize();
+  square.bring(9, stream);
+  p.run(square.dst(), square.src(), stream);  // and without a graph again
+  return square.is_there(9, stream) ? "" : "after the graph";
+}
+
+/// Plans of two communicators, on a stream each, enqueued before the other's is done.
+std::string two_at_once(const std::vector<std::unique_ptr<Comm>>& comms) {
+  Square a(*comms[0], "(1024,1031)"), b(*comms[1], "(517,2048)");
+  Plan of_a = a.plan_on(*comms[0], options_of(true, Method::kMessages)),
+       of_b = b.plan_on(*comms[1], options_of(true, Method::kAuto));
+  Stream first, second;
+  for (int i = 0; i < 10; ++i) {
+    a.bring(i, first);
+    b.bring(-i, second);
+    of_a.run(a.dst(), a.src(), first);
+    of_b.run(b.dst(), b.src(), second);
+    if (!a.is_there(i, first)) return "the first communicator, run " + std::to_string(i);
+    if (!b.is_there(-i, second)) return "the second communicator, run " + std::to_string(i);
+  }
   return {};
+}
+
+std::string late_rank(Comm& comm) {
+  Square square(comm, "(64,64)");
+  ExchangeOptions options = options_of(true);
+  options.deadline = std::chrono::seconds(2);
+  if (comm.rank() == 1) return {};
+  try {
+    square.plan_on(comm, options);
+  } catch (const DeadlineError& e) {
+    return std::strncmp(e.what(), "rank 1 did not come", 19) == 0 ? "" : e.what();
+  }
+  return "no error";
+}
+
+/// A thread and a GPU for each rank; `body` gets communicators of its own, each of one of NCCL's.
+std::string on_gpus(int ranks, std::size_t communicators,
+                    const std::function<std::string(const std::vector<std::unique_ptr<Comm>>&)>& body) {
+  std::vector<std::vector<ncclComm_t>> users(communicators, std::vector<ncclComm_t>(static_cast<std::size_t>(ranks)));
+  for (std::vector<ncclComm_t>& of_one : users)
+    require(ncclCommInitAll(of_one.data(), ranks, nullptr), "ncclCommInitAll");
+  std::vector<std::string> out(static_cast<std::size_t>(ranks));
+  std::vector<std::thread> threads;
+  for (std::size_t r = 0; r < out.size(); ++r)
+    threads.emplace_back([&, r] {
+      try {
+        RESTRIDE_CHECK_CUDA(cudaSetDevice(static_cast<int>(r)));
+        std::vector<std::unique_ptr<Comm>> comms;
+        for (const std::vector<ncclComm_t>& of_one : users) comms.push_back(nccl(of_one[r], std::chrono::seconds(60)));
+        out[r] = body(comms);
+      } catch (const std::exception& e) {
+        out[r] = e.what();
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  for (const std::vector<ncclComm_t>& of_one : users)
+    for (ncclComm_t user : of_one) require(ncclCommDestroy(user), "ncclCommDestroy");
+  std::string wrong;
+  for (std::size_t r = 0; r < out.size(); ++r)
+    if (!out[r].empty()) wrong += "rank " + std::to_string(r) + ": " + out[r] + "\n";
+  return wrong;
+}
+
+/// Whether all GPUs reach each other's memory.
+bool all_reach_all(int gpus) {
+  for (int a = 0; a < gpus; ++a)
+    for (int b = 0; b < gpus; ++b) {
+      int reaches = 1;
+      if (a != b) RESTRIDE_CHECK_CUDA(cudaDeviceCanAccessPeer(&reaches, a, b));
+      if (reaches == 0) return false;
+    }
+  return true;
+}
+
+void on_all_gpus(int gpus) {
+  std::vector<Method> methods = {Method::kMessages, Method::kAuto};
+  if (all_reach_all(gpus))
+    methods.push_back(Method::kDirect);
+  else
+    std::printf("fused SKIPPED, it was not run: GPUs do not reach each other's memory\n");
+  std::vector<int> numbers = {2};
+  if (gpus > 2) numbers.push_back(gpus);
+  for (const int ranks : numbers) {
+    const std::string on = ", " + std::to_string(ranks) + " GPUs";
+    for (const Method method : methods) {
+      const std::string with = ", " + std::string(name(method)) + on;
+      report(("random exchanges" + with).c_str(),
+             on_gpus(ranks, 1, [&](const auto& comms) { return random_cases(*comms[0], method, 100); }));
+      report(("captured in a graph and replayed" + with).c_str(),
+             on_gpus(ranks, 1, [&](const auto& comms) { return captured(*comms[0], method); }));
+      for (const bool check : {true, false})
+        report(("transpose of 16384^2 f32" + with).c_str(), on_gpus(ranks, 1, [&](const auto& comms) {
+                 double ms = 0;
+                 return timed(*comms[0], 16384, check, method, &ms);
+               }));
+    }
+    report(("two communicators at once" + on).c_str(), on_gpus(ranks, 2, two_at_once));
+    report(("a late rank is named" + on).c_str(),
+           on_gpus(ranks, 1, [](const auto& comms) { return late_rank(*comms[0]); }));
+  }
 }
 
 void all_tests() {
@@ -272,13 +414,19 @@ void all_tests() {
   };
   tried("staged, random exchanges, NCCL, one rank sends to itself",
         [](Comm& comm) { return random_cases(comm, Method::kMessages, 200); });
-  tried("captured in a graph and replayed", captured);
+  tried("captured in a graph and replayed", [](Comm& comm) { return captured(comm, Method::kMessages); });
   for (bool check : {true, false})
     tried("staged transpose of 16384^2 f32, through NCCL to itself", [&](Comm& comm) {
       double ms = 0;
       return timed(comm, 16384, check, Method::kMessages, &ms);
     });
   require(ncclCommDestroy(user), "ncclCommDestroy");
+  int gpus = 0;
+  RESTRIDE_CHECK_CUDA(cudaGetDeviceCount(&gpus));
+  if (gpus > 1)
+    on_all_gpus(gpus);
+  else
+    std::printf("ranks on several GPUs SKIPPED, they were not run: there is one GPU\n");
 }
 
 #endif
