@@ -30,7 +30,7 @@ def contiguous(
     array([[2., 1., 0.],
            [5., 4., 3.]], dtype=float32)
     """
-    view = _core.layout(x)
+    view = _layout(x)
     return _copied(x, view, view.shape, dtype, order, out, stream, threads)
 
 
@@ -46,7 +46,7 @@ def permute_copy(
     >>> restride.permute_copy(np.zeros((480, 640, 3), np.uint8), (2, 0, 1)).shape
     (3, 480, 640)
     """
-    view = _core.layout(x).permute(axes)
+    view = _layout(x).permute(axes)
     return _copied(x, view, view.shape, dtype, "C", out, stream, threads)
 
 
@@ -68,7 +68,7 @@ def flip_copy(
     >>> restride.flip_copy(np.arange(3), 0)
     array([2, 1, 0])
     """
-    view = _core.layout(x).flip(axes)
+    view = _layout(x).flip(axes)
     return _copied(x, view, view.shape, dtype, "C", out, stream, threads)
 
 
@@ -96,7 +96,7 @@ def rearrange(
            [2, 5]])
     """
     x = _stacked(x)
-    view, shape = _core._rearrange(_core.layout(x), pattern, sizes)
+    view, shape = _core._rearrange(_layout(x), pattern, sizes)
     return _copied(x, view, shape, dtype, "C", out, stream, threads)
 
 
@@ -122,6 +122,12 @@ def repeat(
     return rearrange(x, pattern, dtype=dtype, out=out, stream=stream, threads=threads, **sizes)
 
 
+def _layout(x: Array) -> _core.Layout:
+    if isinstance(x, (str, _core.Layout)):
+        raise TypeError(f"x is {x!r}, a layout or text, which holds no elements; give an array")
+    return _core.layout(x)
+
+
 def _stacked(x: Array) -> Array:
     if not isinstance(x, (list, tuple)):
         return x
@@ -130,6 +136,8 @@ def _stacked(x: Array) -> Array:
     framework = frameworks.framework_of(x[0])
     if framework in ("numpy", "torch", "cupy"):
         return sys.modules[framework].stack(list(x))
+    if framework == "jax":
+        return sys.modules["jax"].numpy.stack(list(x))
     raise TypeError(f"a list of {type(x[0]).__qualname__}: stack them first")
 
 
@@ -149,7 +157,7 @@ def _copied(
         if order != "C":
             raise ValueError("a JAX array is of order 'C'")
         if next(iter(x.devices())).platform != "cpu":
-            raise TypeError("restride makes no JAX arrays on GPUs yet; give a CuPy or torch view of it (from_dlpack)")
+            return frameworks.copied_by_xla(x, view, shape, kind, stream)
         out = frameworks.empty_for_jax(shape, x.dtype if kind is None else kind)
     elif out is None:
         out = frameworks.empty(x, shape, kind, order, stream)

@@ -32,7 +32,15 @@ def dtype_of(x: Array, dtype: Any) -> Any:
             raise TypeError(f"dtype {dtype!r} is no dtype of torch; write torch.float32 or 'float32' for instance")
         return found
     if framework in ("numpy", "cupy", "jax"):
-        return sys.modules["numpy"].dtype(dtype)
+        try:
+            found = sys.modules["numpy"].dtype(dtype)
+        except TypeError as error:
+            name = str(dtype).removeprefix("torch.")
+            remedy = f"give ml_dtypes.{name}" if name.startswith(("bfloat", "float8")) else "write np.float32 or 'float32' for instance"
+            raise TypeError(f"dtype {dtype!r} is no dtype of NumPy: {error}; {remedy}") from None
+        if framework == "jax" and sys.modules["jax"].dtypes.canonicalize_dtype(found) != found:
+            raise TypeError(f"JAX holds no {found} unless jax_enable_x64 is on; turn it on, or give a narrower dtype")
+        return found
     return dtype
 
 
@@ -120,3 +128,15 @@ def empty_for_jax(shape: Shape, dtype: Any) -> Array:
 def to_jax(array: Array) -> Array:
     jax = sys.modules["jax"]
     return jax.numpy.asarray(array)
+
+
+def copied_by_xla(x: Array, view: _core.Layout, shape: Shape, dtype: Any, stream: Any) -> Array:
+    """The view as a new JAX array: XLA calls restride on its own stream. Compiled once a layout."""
+    if stream is not None:
+        raise ValueError("a JAX array is made on XLA's own stream; leave stream out, or give out= of torch or CuPy")
+    import restride.jax  # the caller has imported jax
+
+    lies = _core.layout(x)
+    if lies.strides_bytes != _core.layout(f"b{lies.itemsize} ({','.join(map(str, x.shape))})").strides_bytes and x.size:
+        raise ValueError("the JAX array lies in memory in another order than its axes have, which XLA hides; use restride.jax")
+    return restride.jax._copied(x, view, shape, dtype)

@@ -15,7 +15,11 @@ struct LayoutObject {
 PyTypeObject* layout_type = nullptr;
 
 std::vector<std::int64_t> integers_of(PyObject* sequence, const char* what) {
-  if (PyIndex_Check(sequence) != 0) return {integer_of(sequence, what)};
+  if (PyIndex_Check(sequence) != 0) {
+    // An array has __index__, too, which serves those without axes only.
+    if (PySequence_Check(sequence) == 0 || Ref(PyNumber_Index(sequence))) return {integer_of(sequence, what)};
+    PyErr_Clear();
+  }
   const Ref tuple(PyUnicode_Check(sequence) != 0 ? nullptr : PySequence_Tuple(sequence));
   if (!tuple) {
     PyErr_Clear();

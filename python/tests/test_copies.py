@@ -43,8 +43,12 @@ def test_dtypes_are_named_in_the_framework_s_words():
     assert restride.contiguous(X, "u8").dtype == np.uint64  # eight bytes, as NumPy has it
     with pytest.raises(TypeError, match="torch.float32"):
         restride.contiguous(T, "f32")
-    with pytest.raises(TypeError, match="not understood"):
+    with pytest.raises(TypeError, match="not understood; write np.float32"):
         restride.contiguous(X, "f32")
+    with pytest.raises(TypeError, match="torch.float32 is no dtype of NumPy"):
+        restride.contiguous(X, torch.float32)
+    with pytest.raises(TypeError, match="no dtype of NumPy.*give ml_dtypes.float8_e3m7"):
+        restride.contiguous(X, "float8_e3m7")
 
 
 def test_out_takes_the_result():
@@ -74,6 +78,7 @@ def test_permute_copy():
         restride.permute_copy(X, (0, 1))
     with pytest.raises(ValueError, match="twice"):
         restride.permute_copy(X, (0, 1, 1))
+    same(restride.permute_copy(X, np.array([2, 0, 1])), np.array(X.transpose(2, 0, 1)))
     with pytest.raises(TypeError, match="axes is a str; give a tuple of ints"):
         restride.permute_copy(X, "201")
     with pytest.raises(TypeError, match=r"axes\[1\] is a float; give an int"):
@@ -83,6 +88,7 @@ def test_permute_copy():
 @pytest.mark.parametrize("axes", [0, -1, (0, 2), ()])
 def test_flip_copy(axes):
     same(restride.flip_copy(X, axes), np.array(np.flip(X, axes)))
+    same(restride.flip_copy(X, np.array(axes, int)), np.array(np.flip(X, axes)))
     same(restride.flip_copy(T, axes), T.flip([axes] if isinstance(axes, int) else axes))
 
 
@@ -155,6 +161,13 @@ def test_rearranges_as_einops_does(shape, pattern, sizes, make):
 def test_repeats_as_einops_does(shape, pattern, sizes, make):
     x = make(np.arange(np.prod(shape, dtype=int), dtype=np.int32).reshape(shape))
     same(restride.repeat(x, pattern, **sizes), einops.repeat(x, pattern, **sizes))
+
+
+@pytest.mark.parametrize("words", ["u8 (2,3)", restride.layout("u8 (2,3)"), "abc"])
+def test_words_hold_no_elements(words):
+    for function in (restride.contiguous, lambda x: restride.permute_copy(x, (1, 0)), lambda x: restride.rearrange(x, "a b -> b a")):
+        with pytest.raises(TypeError, match="holds no elements; give an array"):
+            function(words)
 
 
 def test_lists_are_stacked():

@@ -15,6 +15,7 @@ jax.config.update("jax_platforms", os.environ.get("RESTRIDE_JAX_PLATFORM", "cpu"
 import jax.numpy as jnp  # noqa: E402
 
 import restride.jax  # noqa: E402
+from restride import _frameworks as frameworks  # noqa: E402
 from test_copies import REARRANGE, REPEAT  # noqa: E402
 
 X = jnp.arange(24.0).reshape(2, 3, 4)
@@ -64,6 +65,25 @@ def test_rearranges_and_repeats_as_einops_does(shape, pattern, sizes):
 def test_without_axes_and_without_elements():
     same(jax.jit(lambda x: restride.jax.rearrange(x, "-> 1"))(jnp.float32(3)), jnp.ones(1) * 3)
     same(restride.jax.permute_copy(jnp.zeros((0, 3)), (1, 0)), jnp.zeros((3, 0)))
+
+
+def test_outside_of_jit_a_jax_array_comes_back_as_one():
+    x = jnp.arange(24, dtype=jnp.int8).reshape(2, 3, 4)
+    same(restride.permute_copy(x, (2, 0, 1)), x.transpose(2, 0, 1))
+    same(restride.contiguous(x, jnp.float32), x.astype(jnp.float32))
+    same(restride.flip_copy(x, (0, -1), dtype="bfloat16"), x[::-1, :, ::-1].astype(jnp.bfloat16))
+    same(restride.rearrange(x, "a b c -> (c a) b"), x.transpose(2, 0, 1).reshape(8, 3))
+    same(restride.repeat(x, "a b c -> a (b 2) c"), x.repeat(2, 1))
+    same(restride.rearrange([x, x], "n a b c -> c (n a) b"), jnp.stack([x, x]).transpose(3, 0, 1, 2).reshape(4, 4, 3))
+    with pytest.raises(TypeError, match="JAX holds no float64 unless jax_enable_x64"):
+        restride.contiguous(x, np.float64)  # never quietly a float32
+
+
+def test_on_a_gpu_xla_makes_it():
+    view = restride.layout(np.zeros((2, 3, 4), np.float32)).permute((1, 2, 0))  # here by the CPU's XLA
+    same(frameworks.copied_by_xla(X, view, view.shape, np.dtype("float16"), None), X.transpose(1, 2, 0).astype(jnp.float16))
+    with pytest.raises(ValueError, match="XLA's own stream"):
+        frameworks.copied_by_xla(X, view, view.shape, None, 7)
 
 
 def test_batches_are_one_call():
