@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whole programs with and without restride under torch, in turns; outputs are compared bit by bit.
 
-Usage: python/torch/bench/programs.py [--device cpu] [--threads N] [--seconds 8] [--scale 1.0] [--json OUT] [--trace OUT]
+Usage: python/torch/bench/programs.py [--device cpu] [--threads N] [--seconds 8] [--scale 1.0] [--only NAME]... [--json OUT] [--trace OUT]
 
 Random weights, shapes of real programs; --scale makes batches smaller. A time is that of as many runs as take 20 ms on a
 GPU, one run on a CPU. A turn is torch, restride and torch again, the other way round every other time, until --seconds are
@@ -188,6 +188,7 @@ def main():
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=8)
     parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--only", action="append", choices=[program.__name__ for program in PROGRAMS])
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--trace", type=pathlib.Path)
     arguments = parser.parse_args()
@@ -198,6 +199,8 @@ def main():
         return
     rows = []
     for program in PROGRAMS:
+        if arguments.only and program.__name__ not in arguments.only:
+            continue
         rows.append(measure(program, arguments.device, arguments.seconds, arguments.scale))
         print("{name:<24} {ratio:7.3f}  torch itself {itself:7.3f}  {ms:10.3f} ms  {copies_taken} copies by restride".format(**rows[-1]), flush=True)
     if arguments.json:
