@@ -79,12 +79,14 @@ void print_json(const Exchange& x, int rank, const LinkCosts& costs) {
 
 bool names_exchange(std::string_view what) {
   const std::string_view left = what.substr(0, what.find("->"));
-  return left.size() < what.size() &&
-         (left.find(") as (") != std::string_view::npos || left.find(") boxes") != std::string_view::npos);
+  return left.find(") as (") != std::string_view::npos || left.find(") boxes") != std::string_view::npos;
 }
 
 void explain_exchange(const std::string& what, int rank, bool json, const LinkCosts& costs) {
   const std::size_t arrow = what.find("->");
+  if (arrow == std::string::npos)
+    throw UsageError(
+        fmt::format("explain '{}': one distribution; write '-> ...' behind it, and the one that it turns into", what));
   const Side src = side_of(what, io::trimmed(std::string_view(what).substr(0, arrow)), nullptr);
   const Side dst = side_of(what, io::trimmed(std::string_view(what).substr(arrow + 2)), &src.element);
   const Exchange x(src.distribution, src.element, dst.distribution, dst.element);

@@ -19,6 +19,7 @@ import contextlib
 import ctypes
 import datetime
 import math
+import operator
 import pathlib
 import re
 import time
@@ -130,7 +131,7 @@ def _text(function: Any, *arguments: Any) -> str:
 
 
 def _milliseconds(deadline: float) -> ctypes.c_int64:
-    return ctypes.c_int64(min(math.ceil(deadline * 1000), 2**62) if deadline > 0 else 0)
+    return ctypes.c_int64(math.ceil(min(deadline * 1000, 2**53)) if deadline > 0 else 0)
 
 
 # ---- Distributions
@@ -299,6 +300,7 @@ def threads(ranks: int) -> list[Comm]:
     >>> [comm.rank for comm in restride.distributed.threads(3)]
     [0, 1, 2]
     """
+    ranks = operator.index(ranks)
     handles = (ctypes.c_void_p * max(ranks, 1))()
     _check(_lib.restride_comm_create_threads(handles, ctypes.c_int32(ranks)))
     return [Comm(handle, True) for handle in handles]

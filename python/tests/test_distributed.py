@@ -100,6 +100,11 @@ def test_arguments_are_checked():
         dist.explain("u8 (2,3) as (blok[0],*) over (2)", whole)
     with pytest.raises(ValueError, match="rank"):
         dist.plan("u8 (2,3) as (block[0],*) over (2)", whole, comm)
+    with pytest.raises(ValueError, match="a deadline of 0 ms"):
+        dist.plan(whole, whole, comm, deadline=0)
+    dist.plan(whole, whole, comm, deadline=float("inf")).run(y, x)
+    with pytest.raises(TypeError, match="integer"):
+        dist.threads("two")
 
 
 @pytest.mark.parametrize("rank", range(6))

@@ -1,6 +1,7 @@
 // Whether all ranks mean the same: 64 bytes a rank, compared before anything is sent.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ struct Fingerprint {
   friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
 };
 static_assert(sizeof(Fingerprint) == 64);
+
+/// Waits end: what a caller gives is cut to this, so that clocks do not overflow.
+inline constexpr std::chrono::milliseconds kLongestDeadline = std::chrono::hours(24 * 36500);
 
 /// FNV-1a.
 std::uint64_t hash_of(std::string_view text) noexcept;

@@ -1,10 +1,12 @@
 // Finds out which MPI the process has, and loads the module for it.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <string>
 
 #include <restride/distributed.hpp>
 
+#include "src/distributed/agreement.h"
 #include "src/distributed/modules.h"
 #include "src/distributed/mpi/module.h"
 
@@ -27,6 +29,7 @@ std::string which_mpi(const std::string& path) {
 
 std::unique_ptr<Comm> mpi(const void* mpi_comm, std::chrono::milliseconds deadline) {
   if (mpi_comm == nullptr) throw ArgumentError("mpi_comm is null; give the address of an MPI_Comm");
+  if (deadline.count() <= 0) throw ArgumentError("a deadline of 0 ms or less; use a positive one");
   std::string which;
   const std::string path = loaded_library([&](const std::string& candidate) {
     which = which_mpi(candidate);
@@ -40,7 +43,7 @@ std::unique_ptr<Comm> mpi(const void* mpi_comm, std::chrono::milliseconds deadli
   const MpiModule* module = function();
   if (module->version != kMpiModuleVersion)
     throw UnsupportedError("the module for " + which + " is of another version of restride; install both together");
-  return module->make(mpi_comm, deadline);
+  return module->make(mpi_comm, std::min(deadline, kLongestDeadline));
 }
 
 }  // namespace restride::distributed

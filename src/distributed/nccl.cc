@@ -1,8 +1,10 @@
 // Loads the module for NCCL, for the NCCL that the process has.
+#include <algorithm>
 #include <string>
 
 #include <restride/distributed.hpp>
 
+#include "src/distributed/agreement.h"
 #include "src/distributed/modules.h"
 #include "src/distributed/nccl/module.h"
 
@@ -20,7 +22,7 @@ std::unique_ptr<Comm> nccl_on(void* nccl_comm, std::shared_ptr<Device> device, s
   const NcclModule* module = function();
   if (module->version != kNcclModuleVersion)
     throw UnsupportedError("the module for NCCL is of another version of restride; install both together");
-  return module->make(nccl_comm, std::move(device), deadline);
+  return module->make(nccl_comm, std::move(device), std::min(deadline, kLongestDeadline));
 }
 
 std::unique_ptr<Comm> nccl(void* nccl_comm, std::chrono::milliseconds deadline) {

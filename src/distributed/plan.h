@@ -1,6 +1,7 @@
 // The parts of this rank's plan, and the state of a run: made by plan.cc, run by run.cc.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -22,7 +23,9 @@ void agree(Comm& comm, Fingerprint mine, std::exception_ptr failed, std::string_
            std::span<const Message> sends = {}, std::span<Message> receives = {});
 
 struct Plan::Impl {
-  explicit Impl(Comm& c, const ExchangeOptions& o) : comm(c), options(o), plans(o.threads) {}
+  explicit Impl(Comm& c, const ExchangeOptions& o) : comm(c), options(o), plans(o.threads) {
+    options.deadline = std::min(o.deadline, kLongestDeadline);
+  }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl();
@@ -85,7 +88,11 @@ struct Plan::Impl {
   std::int64_t parcel_bytes() const { return options.most_workspace_bytes / 4; }
   int steps_to(int peer) const { return (peer - comm.rank() + comm.size()) % comm.size(); }
   int steps_from(int peer) const { return (comm.rank() - peer + comm.size()) % comm.size(); }
-  Deadline deadline() const { return std::chrono::steady_clock::now() + options.deadline; }
+  /// The usual one where the caller's is refused: the other ranks have to learn of that.
+  Deadline deadline() const {
+    return std::chrono::steady_clock::now() +
+           (options.deadline.count() > 0 ? options.deadline : ExchangeOptions{}.deadline);
+  }
   std::byte* to(int tensor) const { return static_cast<std::byte*>(dst[static_cast<std::size_t>(tensor)]); }
   const std::byte* from(int tensor) const {
     return static_cast<const std::byte*>(src[static_cast<std::size_t>(tensor)]);

@@ -29,6 +29,7 @@ def test_explain_takes_boxes_and_lists_a_ranks_messages(restride):
 @pytest.mark.parametrize("what, code, words", [
     (f"f32 {ROWS} -> (8192,512) as (blok[0],*) over (4)", 2, "column 16"),
     (f"{ROWS} -> {COLUMNS}", 2, "the dtype is missing"),
+    (f"f32 {ROWS}", 2, "one distribution; write '-> ...' behind it"),
     (f"f33 {ROWS} -> {COLUMNS}", 2, "'f33' is no dtype"),
     (f"f32 {ROWS} -> (8192,513) as (*,block[0]) over (4)", 1, "axis 1 has extent 512 in src and 513 in dst"),
     ("f32 (8,8) boxes 0[0:4,0:8] -> (8,8) as (*,*) over (1)", 1, "needs index (4,0)"),

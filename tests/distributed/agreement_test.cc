@@ -92,6 +92,19 @@ TEST(Agreement, ARankThatCannotPlanSaysWhyAndTheOthersLearnOfIt) {
       "ranks; works");
 }
 
+TEST(Agreement, ADeadlineThatIsNoneIsAnErrorOfThatRankAlone) {
+  for (const auto& [ms, words] :
+       {std::pair(std::chrono::milliseconds(0), "a deadline of 0 ms; use a positive one; works"),
+        std::pair(std::chrono::milliseconds::max(), "no error; works")}) {  // the longest: clocks do not overflow
+    ExchangeOptions options;
+    options.deadline = ms;
+    const Said said = with_another(side(kRows), side(kColumns), options);
+    EXPECT_NE(said[1].find(words), std::string::npos) << said[1];
+    EXPECT_EQ(said[0], ms.count() == 0 ? "rank 1 could not plan: see the error there; nothing was sent; works"
+                                       : "no error; works");
+  }
+}
+
 TEST(Agreement, CheckedModeComparesTheBytesOfEveryPairBeforeAnythingIsSent) {
   for (const bool lies : {false, true}) {
     Threads world(3);

@@ -10,7 +10,7 @@
 namespace restride::distributed {
 
 /// Changes with Comm, Posted or this file: a module of another version is refused.
-inline constexpr int kMpiModuleVersion = 2;
+inline constexpr int kMpiModuleVersion = 3;
 
 struct MpiModule {
   int version;
