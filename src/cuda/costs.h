@@ -126,6 +126,7 @@ namespace restride::cuda {
   X(batches_full, 0.99)    /* share of a copy's speed */                                                              \
   X(batches_free, 46)      /* cycles of shared memory for 512 bytes of dst that others hide */                        \
   X(batches_cycle, 0.0085) /* time lost to every one more */                                                          \
+  X(batches_wide, 0.92)    /* time of units of 4 and 8 bytes, beside chains', measured slower than they say */        \
   X(batches_large, 0.0013) /* time lost to every KB of a tile */                                                      \
   /* packed/staged, besides what goes by the size of units */                                                         \
   X(staged_table_cost, 0.35)         /* lost for every entry of tables a word, beyond the free ones */                \

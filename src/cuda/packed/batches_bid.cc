@@ -13,7 +13,7 @@ using layout::CopyMode;
 
 namespace {
 
-constexpr std::int64_t kMostMatrix = 40 << 10;                 // bytes
+constexpr std::int64_t kMostMatrix = 44 << 10;                 // bytes
 constexpr std::int64_t kMostMatrices = std::int64_t{1} << 30;  // that follow each other
 
 /// The innermost modes of dst that are one run of bytes there and the same run in src.
@@ -157,7 +157,8 @@ void packed::bid_batches(const Canonical& c, const CudaMachine& machine, Candida
                 {ParamId::kThreads, threads},
                 {ParamId::kVectorBytes, word},
                 {ParamId::kKind, static_cast<std::int64_t>(kept ? BatchKind::kKept : BatchKind::kLines)}};
-  const double time = (1 + k.batches_cycle * std::max(0.0, cycles - k.batches_free)) *
+  const double least = unit >= 4 && cycles <= k.batches_free ? k.batches_wide : 1;
+  const double time = (least + k.batches_cycle * std::max(0.0, cycles - k.batches_free)) *
                       (1 + k.batches_large * static_cast<double>(tile_bytes) / 1e3);
   predict(bid, machine, c.src_bytes() / 32 + tiles * a.pieces, c.dst_bytes() / 32 + tiles, k.batches_full / time);
 }

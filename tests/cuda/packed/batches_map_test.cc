@@ -101,6 +101,18 @@ TEST(BatchesMap, ChoosesWordsByHowLanesMeet) {
       << "places repeat themselves too late";
 }
 
+TEST(BatchesMap, IsChosenWhereLanesSeldomMeet) {
+  const auto chosen = [](const char* dst, const char* src) {
+    return cuda::plan_cuda(canonical(dst, src), {}).chosen.kernel.text;
+  };
+  EXPECT_EQ(chosen("u8 (191739,35,15)", "u8 (191739,35,15):(525,1,35)"), "packed/batches");
+  EXPECT_EQ(chosen("u16 (20000,67,35)", "u16 (20000,67,35):(2345,1,67)"), "packed/batches");
+  EXPECT_EQ(chosen("f64 (3592,113,31)", "f64 (3592,113,31):(3503,1,113)"), "packed/batches");
+  EXPECT_EQ(chosen("f64 (4419,39,73)", "f64 (4419,39,73):(2847,1,39)"), "packed/batches");
+  EXPECT_EQ(chosen("u8 (24576,64,64)", "u8 (24576,64,64):(4096,1,64)"), "tile/chains");
+  EXPECT_EQ(chosen("u8 (20,12,12)", "u8 (20,12,12):(144,1,12)"), "rows/pixels") << "too small to pay";
+}
+
 TEST(BatchesMap, MovesMatricesThatLieApartInSrc) {
   for (const std::int64_t align : {128, 2}) {
     replay("u16 (5,25,9,11,13)", "u16 (5,25,9,11,13):(32175,143,3575,1,11)", align);
