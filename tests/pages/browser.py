@@ -47,7 +47,7 @@ def run(page, folder, *options):
          "--disable-background-networking", "--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND",
          "--disable-features=NetworkTimeServiceQuerying,OptimizationHints,MediaRouter,Translate", "--disable-sync", "--disable-extensions",
          "--enable-logging=stderr", "--v=0", f"--user-data-dir={folder}/profile", "--dump-dom", *options, f"file://{page}"],
-        capture_output=True, text=True, timeout=180, env={**os.environ, "HOME": str(folder)})
+        capture_output=True, text=True, timeout=600, env={**os.environ, "HOME": str(folder)})
 
 
 class Document(html.parser.HTMLParser):
