@@ -350,7 +350,8 @@ struct ExchangeOptions {
   std::chrono::milliseconds deadline = std::chrono::minutes(10);
   Method method = Method::kAuto;
   /// Each run begins with 64 bytes from every rank, so that one that runs something else, or cannot run, is named at
-  /// once. Without it such ranks are named when the deadline passes. kDirect always has it.
+  /// once. Without it such ranks are named when the deadline passes. kDirect always has it. With kMessages and MPI
+  /// short messages come with them, and wait in memory of the engine until all ranks' bytes are compared.
   bool check_runs = true;
   /// Checked mode: before anything is sent, plan() compares the bytes of every pair of ranks, as the sender and as the
   /// receiver have them, by two numbers a pair from every rank. MPI takes a message that is too short for a success.
