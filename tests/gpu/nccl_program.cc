@@ -140,7 +140,7 @@ std::string timed(Comm& comm, std::int64_t n, bool check_runs, Method method, do
   return {};
 }
 
-/// Small matrices of 6 bytes, which packed/batches takes: by the library alone, with nothing else on the GPU.
+/// Small matrices of 6 bytes: by the library alone, with nothing else on the GPU.
 std::string small_matrices() {
   restride::Options options;
   options.device = DeviceKind::kCuda;
