@@ -281,6 +281,7 @@ TEST(PlanCpu, SaysWhichLoopWalksRows) {
   };
   EXPECT_EQ(loop("f32 (4096,1024)", "f32 (4096,1024):(1025,1)", {}), 1) << "long rows past the caches";
   EXPECT_EQ(loop("f32 (40,1024)", "f32 (40,1024):(1025,1)", {}), 2) << "rows in the caches";
+  EXPECT_EQ(loop("f32 (40,64,3)", "f32 (40,64,3):(65536,1024,1)", {}), 2) << "short rows in the caches";
   EXPECT_EQ(loop("f32 (65536,32)", "f32 (65536,32):(33,1)", kAmdMachine), 3) << "two lines, near";
   EXPECT_EQ(loop("f32 (65536,33)", "f32 (65536,33):(34,1)", kAmdMachine), 4) << "132 bytes";
   EXPECT_EQ(loop("f32 (65536,33)", "f32 (65536,33):(-34,1)@2228190", {}), 4) << "walked upwards within a row";

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/cpu/far_apart.h"
+
 namespace restride::cpu {
 namespace {
 
@@ -43,7 +45,11 @@ class SideCursor {
 template <std::size_t kUnit>
 void move(std::byte* dst, std::int64_t dst_stride, const std::byte* src, std::int64_t src_stride,
           std::int64_t n) noexcept {
-  for (std::int64_t i = 0; i < n; ++i) std::memcpy(dst + i * dst_stride, src + i * src_stride, kUnit);
+  const bool apart = is_far_apart(dst_stride) || is_far_apart(src_stride);
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (apart) wait_a_little();
+    std::memcpy(dst + i * dst_stride, src + i * src_stride, kUnit);
+  }
 }
 
 void move_units(const GatherArgs& a, std::byte* dst, std::int64_t dst_stride, const std::byte* src,

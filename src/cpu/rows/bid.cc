@@ -14,6 +14,9 @@ using layout::Canonical;
 
 namespace {
 
+/// What a row takes that stays in the caches and moves as it is, of the start of any other.
+constexpr double kCachedRow = 0.25;
+
 /// True where rows are read best as they lie in src, wherever they then go: each is long enough for a start in dst of
 /// its own. Rows that are no whole lines share lines with others that come much later.
 bool follows_src(const Canonical& c, const CpuMachine& m) {
@@ -45,7 +48,8 @@ void bid_units(const Canonical& c, const CpuMachine& m, Bid* k) {
   push_stream_and_near(k, c, m);
   k->params.push_back(
       {ParamId::kOrder, static_cast<std::int64_t>(follows_src(c, m) ? RowOrder::kSrc : RowOrder::kDst)});
-  k->params.push_back({ParamId::kLoop, static_cast<std::int64_t>(loop_of(c, streams(c, m), reads_near(c, m)))});
+  const RowLoop loop = loop_of(c, streams(c, m), reads_near(c, m));
+  k->params.push_back({ParamId::kLoop, static_cast<std::int64_t>(loop)});
   const double rows = static_cast<double>(c.units) / static_cast<double>(c.modes[0].extent);
   if (static_cast<std::int64_t>(magnitude(c.modes[0].src_stride)) >= m.line_bytes)
     k->read_lines = std::max(k->read_lines, c.units);  // each unit of a row from a line of its own
@@ -55,7 +59,7 @@ void bid_units(const Canonical& c, const CpuMachine& m, Bid* k) {
     const double byte_ns = c.modes[0].src_stride == 0 ? m.rows_repeated_byte_ns : m.rows_reversed_byte_ns;
     units_ns = static_cast<double>(c.units) * (easy ? byte_ns * c.dst_unit : m.unit_ns);
   }
-  set_time(k, stream_ns(*k, m), rows * m.row_ns, units_ns);
+  set_time(k, stream_ns(*k, m), rows * (loop == RowLoop::kCached ? kCachedRow : 1) * m.row_ns, units_ns);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/cpu/rows/kernel.cc"
 #include <hwy/foreach_target.h>
+#include "src/cpu/far_apart.h"
 #include "src/cpu/rows/prefetch-inl.h"
 #include "src/cpu/rows/short_rows-inl.h"
 #include "src/cpu/simd/strands-inl.h"
@@ -26,11 +27,27 @@ void long_rows(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t* src, st
   hwy::FlushStream();
 }
 
-/// Dense whole rows that stay in the caches as they are: nothing to prefetch, nothing to join.
+/// Dense whole rows that stay in the caches as they are: nothing to prefetch, nothing to join. Those of the innermost
+/// mode go in a loop of its two strides and a few moves, so that a core has many rows under way.
 void cached_rows(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
   const auto bytes = static_cast<std::size_t>(a.units * a.dst_unit);
   NestCursor at(a.nest, begin);
-  for (std::int64_t row = begin; row < end; ++row, at.next()) copy_bytes(dst + at.dst(), src + at.src(), bytes);
+  for (std::int64_t row = begin, n; row < end; row += n, at.next(n)) {
+    const layout::CopyMode& m = a.nest[0];
+    n = a.nest.rank() == 0 ? 1 : std::min(m.extent - at.index(0), end - row);
+    std::uint8_t* HWY_RESTRICT to = dst + at.dst();
+    const std::uint8_t* HWY_RESTRICT from = src + at.src();
+    const auto to_row = [=, step = m.dst_stride](std::int64_t i) RESTRIDE_INLINE_LAMBDA { return to + i * step; };
+    const bool apart = is_far_apart(m.dst_stride) || is_far_apart(m.src_stride);
+    const auto from_row = [=, step = m.src_stride](std::int64_t i) RESTRIDE_INLINE_LAMBDA {
+      if (apart) wait_a_little();
+      return from + i * step;
+    };
+    if (bytes <= static_cast<std::size_t>(kShortRowBytes))
+      move_short_rows(n, bytes, to_row, from_row);
+    else
+      for (std::int64_t i = 0; i < n; ++i) copy_bytes(to_row(i), from_row(i), bytes);
+  }
 }
 
 /// Dense whole rows of a few whole lines: nothing to put together, so a row takes two steps of the walk and its lines.
@@ -72,6 +89,10 @@ void rows_in_order(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t* src
       const std::int64_t units = rows.units(i);
       if (dense && a.cast_run == nullptr) {
         out.write(to, from, static_cast<std::size_t>(units * a.dst_unit));
+        continue;
+      }
+      if (!a.stream && a.cast_run == nullptr) {
+        pick_units(a, to, from, units);
         continue;
       }
       for (std::int64_t u = 0; u < units; u += buffer_units) {

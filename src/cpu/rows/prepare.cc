@@ -51,7 +51,7 @@ RowLoop loop_of(const Canonical& c, bool stream, bool near) noexcept {
   const bool moved = !c.cast && c.modes[0].src_stride == c.src_unit && rows.last_units == 0;
   const std::int64_t bytes = rows.units * c.dst_unit, wider = rows.units * std::max(c.src_unit, c.dst_unit);
   if (stream && !near && bytes >= kRowInTurnsBytes) return RowLoop::kInTurns;
-  if (!stream && moved && bytes >= kLineBytes) return RowLoop::kCached;
+  if (!stream && moved) return RowLoop::kCached;
   if (stream && near && moved && bytes <= kLineRowBytes && bytes % kLineBytes == 0) return RowLoop::kLines;
   // Rows of several whole lines leave past the caches as well by themselves.
   const bool lines = stream && !c.cast && wider > kLineBytes && wider % kLineBytes == 0;

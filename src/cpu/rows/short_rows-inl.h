@@ -30,9 +30,9 @@ HWY_BEFORE_NAMESPACE();
 namespace restride::cpu {
 namespace HWY_NAMESPACE {
 
-/// Rows of kPart to 2 * kPart bytes, each as two overlapping moves; of 64 and more as any number of 64, the last
-/// overlapping. to(i) and from(i) are row i's places.
-template <std::size_t kPart, class To, class From>
+/// Rows of kPart to kPart + kLast bytes, each as two moves that may overlap; of 64 and more as any number of 64, the
+/// last overlapping. to(i) and from(i) are row i's places.
+template <std::size_t kPart, std::size_t kLast = kPart, class To, class From>
 HWY_INLINE void move_parts(std::int64_t rows, std::size_t bytes, const To& to, const From& from) {
   for (std::int64_t i = 0; i < rows; ++i) {
     std::uint8_t* HWY_RESTRICT t = to(i);
@@ -42,18 +42,19 @@ HWY_INLINE void move_parts(std::int64_t rows, std::size_t bytes, const To& to, c
     } else {
       std::memcpy(t, f, kPart);
     }
-    std::memcpy(t + bytes - kPart, f + bytes - kPart, kPart);
+    std::memcpy(t + bytes - kLast, f + bytes - kLast, kLast);
   }
 }
 
 template <class To, class From>
 HWY_INLINE void move_short_rows(std::int64_t rows, std::size_t bytes, const To& to, const From& from) {
   if (bytes >= 64) return move_parts<64>(rows, bytes, to, from);
-  if (bytes >= 32) return move_parts<32>(rows, bytes, to, from);
-  if (bytes >= 16) return move_parts<16>(rows, bytes, to, from);
-  if (bytes >= 8) return move_parts<8>(rows, bytes, to, from);
-  if (bytes >= 4) return move_parts<4>(rows, bytes, to, from);
-  if (bytes >= 2) return move_parts<2>(rows, bytes, to, from);
+  if (bytes > 32) return move_parts<32>(rows, bytes, to, from);
+  if (bytes == 24) return move_parts<16, 8>(rows, bytes, to, from);  // units of 8 cross fewer lines
+  if (bytes > 16) return move_parts<16>(rows, bytes, to, from);
+  if (bytes > 8) return move_parts<8>(rows, bytes, to, from);
+  if (bytes > 4) return move_parts<4>(rows, bytes, to, from);
+  if (bytes > 2) return move_parts<2>(rows, bytes, to, from);
   return move_parts<1>(rows, bytes, to, from);
 }
 
@@ -63,7 +64,7 @@ inline void short_rows(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t*
   const auto src_bytes = static_cast<std::size_t>(a.units * a.src_unit);
   const std::int64_t dst_bytes = a.units * a.dst_unit;
   const bool dense = a.row_src_stride == a.src_unit;
-  const bool straight = dense && a.cast_run == nullptr && !a.stream;
+  const bool straight = !dense && a.cast_run == nullptr && !a.stream;
   alignas(64) std::uint8_t staged[RowBatch::kMost * kShortRowBytes];
   alignas(64) std::uint8_t converted[RowBatch::kMost * kShortRowBytes];
   std::int64_t in_stage[RowBatch::kMost];
@@ -74,18 +75,17 @@ inline void short_rows(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t*
     const std::uint8_t* leaving = staged;
     if (dense) {
       move_short_rows(
-          rows.size(), src_bytes,
-          [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA { return straight ? dst + rows.dst(i) : staged + in_stage[i]; },
+          rows.size(), src_bytes, [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA { return staged + in_stage[i]; },
           [&](std::int64_t i) RESTRIDE_INLINE_LAMBDA {
             prefetcher.at(rows, i);
             return src + rows.src(i);
           });
-      if (straight) continue;
     } else {
       for (std::int64_t i = 0; i < rows.size(); ++i) {
         prefetcher.at(rows, i);
-        pick_units(a, staged + i * dst_bytes, src + rows.src(i), a.units);
+        pick_units(a, straight ? dst + rows.dst(i) : staged + i * dst_bytes, src + rows.src(i), a.units);
       }
+      if (straight) continue;
     }
     if (dense && a.cast_run != nullptr) {
       a.cast_run(converted, staged, static_cast<std::size_t>(rows.size() * a.units));

@@ -14,6 +14,7 @@
 #endif
 
 #include "src/cpu/args.h"
+#include "src/cpu/far_apart.h"
 #include "src/cpu/simd/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -25,7 +26,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <std::size_t kUnit>
 HWY_INLINE void pick_one_by_one(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from,
                                 std::int64_t stride, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * static_cast<std::int64_t>(kUnit), from + i * stride, kUnit);
+  const bool apart = is_far_apart(stride);
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (apart) wait_a_little();
+    std::memcpy(to + i * static_cast<std::int64_t>(kUnit), from + i * stride, kUnit);
+  }
 }
 
 #if HWY_TARGET != HWY_SCALAR
@@ -89,8 +94,8 @@ void pick(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from, 
 }
 
 /// n units from `from`, a.row_src_stride apart, converted if the plan converts, densely to `to`.
-inline void pick_units(const StridedArgs& a, std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from,
-                       std::int64_t n) {
+HWY_NOINLINE inline void pick_units(const StridedArgs& a, std::uint8_t* HWY_RESTRICT to,
+                                    const std::uint8_t* HWY_RESTRICT from, std::int64_t n) {
   if (a.cast_run != nullptr) {
     if (a.row_src_stride == a.src_unit)
       a.cast_run(to, from, static_cast<std::size_t>(n));

@@ -43,7 +43,7 @@ inline int strands_at_once(const CommonArgs& a) { return a.cast_run == nullptr ?
 class StrandMover {
  public:
   /// The next turn; false when the strand is through.
-  HWY_INLINE bool turn(const StridedArgs& a, std::int64_t units, std::uint8_t* buffer) {
+  HWY_NOINLINE bool turn(const StridedArgs& a, std::int64_t units, std::uint8_t* buffer) {
     const std::int64_t n = std::min(units, left_.units);
     if (a.cast_run != nullptr) prefetch_ahead(a, n);
     if (a.cast_run == nullptr && a.row_src_stride == a.src_unit) {

@@ -121,6 +121,19 @@ TEST(Rows, MovesRowsOfWholeLinesByThemselves) {
   }
 }
 
+TEST(Rows, MovesShortRowsThatStayInTheCachesOneByOne) {
+  for (int bytes = 3; bytes <= 257; bytes += bytes < 70 ? 1 : 17) {
+    if (bytes == 4 || bytes == 8 || bytes == 16) continue;  // a unit
+    for (const int pitch : {bytes + 3, 4096}) {             // side by side, or a page each
+      const std::string row = std::to_string(bytes), to = std::to_string(pitch);
+      const std::string outer = std::to_string(19 * pitch + 5);
+      const std::string shape = "u8 (3,19," + row + ")";
+      expect_exact("rows/units", shape, shape + ":(" + outer + "," + to + ",1)", {{plan::ParamId::kLoop, 2}}, 3);
+      expect_exact("rows/units", shape + ":(" + outer + "," + to + ",1)", shape, {{plan::ParamId::kLoop, 2}}, 3);
+    }
+  }
+}
+
 TEST(Rows, MovesRowsByWhicheverLoopTakesThem) {
   using plan::ParamId;
   for (const std::int64_t near : {0, 1})
