@@ -27,6 +27,9 @@ TEST(Streams, FromAShareOfTheCacheOnWhereRunsAreWritten) {
   EXPECT_TRUE(streamed(4 << 20, Writes::kRuns));
   EXPECT_TRUE(streamed(machine.stream_from_bytes, Writes::kColumns));
   EXPECT_FALSE(streamed(machine.stream_from_bytes - 1, Writes::kColumns));
+  machine.least_shuffled_unit = 32;
+  EXPECT_FALSE(streamed(4 << 20, Writes::kColumns)) << "nothing joins columns in registers";
+  EXPECT_TRUE(streamed((4 << 20) + 1, Writes::kColumns));
   machine.stream_share = 0;
   EXPECT_TRUE(streamed(machine.stream_from_bytes, Writes::kRuns));
   EXPECT_FALSE(streamed(machine.stream_from_bytes - 1, Writes::kRuns));
