@@ -149,7 +149,9 @@ Sink sink_of(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
 /// Rows are read in place where they are prefetched near, or units are large enough, if that is fast: where they
 /// spread over the first cache by themselves, and where blocks read whole lines of them.
 Source source_of(const Canonical& c, const CpuMachine& m, Sink sink, bool spread) {
-  if (c.cast || m.least_shuffled_unit > 1 || sink == Sink::kCaches) return Source::kStaged;
+  if (c.cast || sink == Sink::kCaches) return Source::kStaged;
+  // Where there are permutes of words only, no AMD is; without any, rows of whole vectors gain nothing.
+  if (m.least_shuffled_unit == 2 || (m.least_shuffled_unit > 2 && c.dst_unit == 16)) return Source::kStaged;
   if (!reads_near(c, m, Writes::kColumns))
     return c.dst_unit >= m.tile_least_in_place_bytes && (c.dst_unit >= 4 || spread) ? Source::kInPlace
                                                                                     : Source::kStaged;

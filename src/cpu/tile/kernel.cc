@@ -73,23 +73,24 @@ void run_tiles_from(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* sr
 }
 
 /// Rows are read in place or staged, as the plan says. Each way has its own blocks; the last two are the blocks without
-/// CommonArgs::near. Places of rows are for AMD's processors, of which all with AVX-512 have AVX3_DL.
+/// CommonArgs::near. Places of rows are for AMD's processors.
 template <template <class> class Sink, class InPlace, class Staged, class StagedFar = Staged,
           class InPlaceFar = InPlace>
 void run_tiles(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
-#if HWY_TARGET <= HWY_AVX3_DL
-  // The plan reckons with columns on lines; where the address has it otherwise, these blocks read whole lines.
-  constexpr bool kWholeLines = InPlace::kCols * InPlace::kUnitBytes == kLine;
-  const bool in_place =
-      a.source == Source::kInPlace || (a.near && kWholeLines && a.sink == restride::cpu::Sink::kLines);
-  if (in_place && a.cast_run == nullptr)
-    return a.near ? run_tiles_from<Sink<InPlace>, RowsInPlace<InPlace>>(a, dst, src, begin, end)
-                  : run_tiles_from<Sink<InPlaceFar>, RowsInPlace<InPlaceFar>>(a, dst, src, begin, end);
-  if (a.near) return run_tiles_from<Sink<Staged>, StagedRows<Staged>>(a, dst, src, begin, end);
-#endif
+  if constexpr (kAmds && (HWY_TARGET <= HWY_AVX3_DL || InPlace::kUnitBytes < 16)) {
+    // The plan reckons with columns on lines; where the address has it otherwise, these blocks read whole lines.
+    constexpr bool kWholeLines = InPlace::kCols * InPlace::kUnitBytes == kLine;
+    const bool in_place =
+        a.source == Source::kInPlace || (a.near && kWholeLines && a.sink == restride::cpu::Sink::kLines);
+    if (in_place && a.cast_run == nullptr)
+      return a.near ? run_tiles_from<Sink<InPlace>, RowsInPlace<InPlace>>(a, dst, src, begin, end)
+                    : run_tiles_from<Sink<InPlaceFar>, RowsInPlace<InPlaceFar>>(a, dst, src, begin, end);
+    if (a.near) return run_tiles_from<Sink<Staged>, StagedRows<Staged>>(a, dst, src, begin, end);
+  }
   run_tiles_from<Sink<StagedFar>, StagedRows<StagedFar>>(a, dst, src, begin, end);
 }
 
+#if HWY_TARGET != HWY_SCALAR
 /// With stores past the caches. What limits them is how far a core's window of instructions reaches ahead, so blocks
 /// with fewer loads are faster while their vectors fit the registers; where columns start inside lines, so do rows as a
 /// rule, and some of a narrow block's loads are two. Measured on Zen 5: a tenth to a quarter faster than narrow blocks,
@@ -98,7 +99,7 @@ void run_tiles(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* src, st
 template <std::size_t kUnit>
 void stream_tiles(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
   using Narrow = Block<kUnit>;
-  const bool lines = a.sink == Sink::kLines && starts_on_lines(a, dst);
+  [[maybe_unused]] const bool lines = a.sink == Sink::kLines && starts_on_lines(a, dst);
 #if HWY_TARGET <= HWY_AVX3
   using Line = std::conditional_t<kUnit == 1, Narrow, HalfBlock<kUnit>>;
   using LineNarrow = std::conditional_t<kUnit == 1 || kUnit == 4, Narrow, HalfBlock<kUnit>>;
@@ -106,18 +107,19 @@ void stream_tiles(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* src,
   using Whole = std::conditional_t<kUnit <= 2, LineNarrow, SquareBlock<kUnit>>;
   if (lines) return run_tiles<LineSink, LineNarrow, Line, LineNarrow, Whole>(a, dst, src, begin, end);
   if constexpr (kCarries<kUnit>) return run_tiles<CarrySink, Carried, Carried>(a, dst, src, begin, end);
-#else
+#elif HWY_TARGET == HWY_AVX2
   if (lines) return run_tiles<LineSink, Narrow, Narrow>(a, dst, src, begin, end);
 #endif
   run_tiles<BufferSink, Narrow, Narrow>(a, dst, src, begin, end);
 }
+#endif
 
 template <std::size_t kUnit>
 void tile(const TileArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
           std::int64_t end) noexcept {
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
-  bool stream = a.sink != Sink::kCaches;
+  bool stream = a.sink != Sink::kCaches && HWY_TARGET != HWY_SCALAR;  // no vectors, no stores past the caches
 #if HWY_TARGET <= HWY_AVX3
   // Elements off their own alignment are too few to have code of their own.
   if constexpr (kCarries<kUnit>) {
@@ -126,7 +128,9 @@ void tile(const TileArgs& a, std::byte* dst_base, const std::byte* src_base, std
   }
 #endif
   if (!stream) return run_tiles_from<CacheSink<Block<kUnit>>, StagedRows<Block<kUnit>>>(a, dst, src, begin, end);
+#if HWY_TARGET != HWY_SCALAR
   stream_tiles<kUnit>(a, dst, src, begin, end);
+#endif
 }
 
 }  // namespace

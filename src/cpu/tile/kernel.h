@@ -32,7 +32,7 @@ inline constexpr std::int64_t kSideBySide = 8;
 inline constexpr std::int64_t kSideBySideBytes = 256;
 
 /// True where rows that are prefetched side by side are so by two lines of each, all rows before the next two lines, on
-/// processors with AVX3_DL. Zen 4 reads lines by twos as fast as one stream, 3.0 ns a line, lone ones or four of a row
+/// AMD's processors. Zen 4 reads lines by twos as fast as one stream, 3.0 ns a line, lone ones or four of a row
 /// at 4.1.
 inline bool prefetched_by_pairs(const TileArgs& a) noexcept {
   return !a.near && (a.source == Source::kStaged || a.cast_run != nullptr);

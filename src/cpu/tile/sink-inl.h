@@ -71,15 +71,15 @@ class LineSink {
   using D = typename B::D;
   using V = typename B::V;
   static constexpr bool kByLine = false;
-  /// Two lines of a column leave in turn, which memory takes better than lines of columns an even number of lines
-  /// apart.
-  static constexpr bool kTwoLines = B::kVectorBytes == kLine;
+  /// Two vectors of a column leave in turn: lines, which memory takes better so where columns lie an even number of
+  /// lines apart, or the halves of one, which waits for its other half in one of the core's few buffers.
+  static constexpr bool kTwoLines = B::kVectorBytes >= kLine / 2;
 
   struct Pen {
     HWY_INLINE bool late(std::size_t j) const { return is_late<kUnit>(j, odd_late); }
     HWY_INLINE void put_two(std::size_t j, V v, V below) const {
       stream(v, D(), columns.to(j));
-      stream(below, D(), columns.to(j) + kLine);
+      stream(below, D(), columns.to(j) + B::kVectorBytes);
     }
     HWY_INLINE void put(std::size_t j, V v) const {
       if (!late(j)) return stream(v, D(), columns.to(j));

@@ -68,7 +68,7 @@ class StagedRows {
   }
   /// Before each block.
   HWY_INLINE void step() {
-    if (!kPieces || coming_.each == 0) return;
+    if (!kAmds || coming_.each == 0) return;
     const std::int64_t end = std::min(coming_.tile->rows, coming_.row + coming_.each);
     for (; coming_.row < end; ++coming_.row) stage_row(coming_.row);
   }
@@ -82,7 +82,6 @@ class StagedRows {
 
  private:
   static constexpr std::int64_t kPieceBytes = 128;
-  static constexpr bool kPieces = HWY_TARGET <= HWY_AVX3_DL;  ///< where CommonArgs::near was measured
 
   /// Some columns of a tile.
   struct Piece {
@@ -98,7 +97,7 @@ class StagedRows {
   };
 
   std::int64_t piece_cols(const TilePlace& t) const {
-    return kPieces && prefetched_side_by_side(a_, t) ? kPieceBytes / kUnitBytes : t.cols;
+    return kAmds && prefetched_side_by_side(a_, t) ? kPieceBytes / kUnitBytes : t.cols;
   }
   /// The piece that comes is the one in use from column c on; the one behind it comes.
   HWY_NOINLINE void take_piece(const TilePlace& t, std::int64_t c) {

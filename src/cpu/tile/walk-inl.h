@@ -20,6 +20,9 @@ HWY_BEFORE_NAMESPACE();
 namespace restride::cpu {
 namespace HWY_NAMESPACE {
 
+/// Where memory is read as AMD's processors follow it: their instruction sets, AVX-512 with byte permutes and AVX2.
+inline constexpr bool kAmds = HWY_TARGET <= HWY_AVX3_DL || HWY_TARGET == HWY_AVX2;
+
 /// A tile of the walk: where its rows start in src, its columns in dst.
 struct TilePlace {
   const std::uint8_t* src = nullptr;  ///< + row_offsets[r] is row r's first column
@@ -166,8 +169,8 @@ class TilePrefetcher {
       const bool whole = even->first_col == 0 || odd->first_col == 0 || row_bytes_ % kLineBytes != 0;
       last_line_ = row_bytes_ / kLineBytes * kLineBytes - (whole ? 0 : kLineBytes);
       const std::int64_t lines = last_line_ / kLineBytes + 1;
-      pieces_ = kPairs && prefetched_by_pairs(a) ? ceil_div(rows_, kSideBySide / 2) * ceil_div(lines, 2)
-                                                 : ceil_div(rows_, kSideBySide) * lines;
+      pieces_ = kAmds && prefetched_by_pairs(a) ? ceil_div(rows_, kSideBySide / 2) * ceil_div(lines, 2)
+                                                : ceil_div(rows_, kSideBySide) * lines;
     } else {
       pieces_ = rows_;
     }
@@ -179,7 +182,6 @@ class TilePrefetcher {
 
  private:
   static constexpr auto kLineBytes = static_cast<std::int64_t>(kLine);
-  static constexpr bool kPairs = HWY_TARGET <= HWY_AVX3_DL;  ///< where CommonArgs::near was measured
 
   /// Where the rows of a tile are prefetched from.
   struct Start {
@@ -214,7 +216,7 @@ class TilePrefetcher {
         const std::uint8_t* const end = row - from.from + row_bytes_;
         row -= reinterpret_cast<std::uintptr_t>(row) % kLine;
         for (; row < end; row += kLine) prefetch_line(a_, row);
-      } else if (kPairs && prefetched_by_pairs(a_)) {
+      } else if (kAmds && prefetched_by_pairs(a_)) {
         prefetch_pairs();
       } else {
         const std::uint8_t* even = even_.src + line_;
