@@ -113,7 +113,7 @@ struct CpuMachine {
   double channels_split_ragged_rows = 16;
   double channels_cast_unit_ns = 0.05;  ///< a pass of its own over what the first cache holds
   double channels_shuffles = 0.7;       ///< of shuffle_line_ns, a line that stays in the caches
-  double channels_no_permutes = 2;      ///< what lines take past the caches where there are no permutes
+  double channels_no_permutes = 2;      ///< what lines take past the caches where there are no permutes of two vectors
 
   // gather
   double gather_unit_ns = 0.4;  ///< beside unit_ns
@@ -215,6 +215,18 @@ inline constexpr CpuMachine kZen4Machine = [] {
   m.tile_side_by_side = true;
   m.tile_late = false;
   m.tile_byte_rows = 128;
+  return m;
+}();
+
+/// The elder of that, with a second cache of 512 KiB and no AVX-512: an EPYC of family 25, model 1, one thread. Its
+/// prefetcher follows 16 rows at most, and where columns lie whole KiB apart, memory takes four lines of each at three
+/// times the rate of one: see tile/README.md. Its near, rows and packed numbers are Zen 5's.
+inline constexpr CpuMachine kZen3Machine = [] {
+  CpuMachine m = kAmdMachine;
+  m.name = "AMD Zen 3 (EPYC)";
+  m.tile_byte_rows = 128;
+  m.tile_column_bytes = 256;
+  m.channels_no_permutes = 1;
   return m;
 }();
 

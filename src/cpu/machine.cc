@@ -48,7 +48,8 @@ struct KnownCpu {
 constexpr CpuMachine kIntelMachine;
 constexpr KnownCpu kKnownCpus[] = {{{CpuVendor::kIntel, 48 << 10, 2 << 20}, kIntelMachine},
                                    {{CpuVendor::kAmd, 48 << 10, 1 << 20}, kAmdMachine},
-                                   {{CpuVendor::kAmd, 32 << 10, 1 << 20}, kZen4Machine}};
+                                   {{CpuVendor::kAmd, 32 << 10, 1 << 20}, kZen4Machine},
+                                   {{CpuVendor::kAmd, 32 << 10, 512 << 10}, kZen3Machine}};
 
 /// How many times larger one cache is than the other, as a power of two.
 double times_apart(std::int64_t a, std::int64_t b) noexcept {
@@ -86,7 +87,7 @@ void require_sizes(const CpuMachine& m) {
       throw ParseError(fmt::format("'{}' is no power of two from {} to {}", name, least, most));
   };
   require_power("tile_least_rows", m.tile_least_rows, 1, 128);
-  require_power("tile_column_bytes", m.tile_column_bytes, 64, 128);
+  require_power("tile_column_bytes", m.tile_column_bytes, 64, 256);
   require_power("tile_byte_rows", m.tile_byte_rows, 64, 128);
   require_power("tile_band_columns", m.tile_band_columns, 64, 2048);
 }

@@ -220,6 +220,30 @@ TEST(PlanCpu, ReadsTilesInPlaceWhereAPrefetcherFollowsALineOfEachRow) {
   EXPECT_EQ(chosen("f32 (1048576)", "f32 (1048576)", kZen4Machine).get(ParamId::kNear), 1) << "runs are read near";
 }
 
+TEST(PlanCpu, ReadsTilesNearWithoutPermutesToo) {
+  CpuMachine zen3 = kZen3Machine;
+  zen3.least_shuffled_unit = 32;
+  const auto tile = [&](const char* dst, const char* src) { return decide(dst, src, "tile/units", zen3).chosen; };
+  const Candidate spread = tile("f32 (1999,1999)", "f32 (1999,1999):(1,1999)");
+  EXPECT_EQ(spread.get(ParamId::kNear), 1);
+  EXPECT_EQ(spread.get(ParamId::kSource), 1);
+  EXPECT_EQ(spread.get(ParamId::kTileRows), 64) << "four lines of a column";
+  EXPECT_EQ(tile("f16 (1999,1999)", "f16 (1999,1999):(1,1999)").get(ParamId::kTileRows), 128);
+  EXPECT_EQ(tile("f32 (4096,4096)", "f32 (4096,4096):(1,4096)").get(ParamId::kSource), 0) << "rows share sets";
+  zen3.least_shuffled_unit = 2;
+  EXPECT_EQ(tile("f32 (1999,1999)", "f32 (1999,1999):(1,1999)").get(ParamId::kSource), 0)
+      << "no AMD has AVX-512 without permutes of bytes";
+}
+
+TEST(PlanCpu, TakesChannelsWithoutPermutesWhereTheyAreMeasured) {
+  const auto kernel = [](CpuMachine m) {
+    m.least_shuffled_unit = 32;
+    return std::string(chosen("u8 (4000,3,50176)", "u8 (4000,3,50176):(150528,1,3)", m).kernel.text);
+  };
+  EXPECT_EQ(kernel(kZen3Machine), "channels/split");
+  EXPECT_EQ(kernel(kAmdMachine), "packed/staged");
+}
+
 TEST(PlanCpu, SaysHowATilesColumnsLeave) {
   const auto sink = [](std::string_view dst, std::string_view src, const CpuMachine& m) {
     return decide(dst, src, "tile/units", m).chosen.get(ParamId::kSink);

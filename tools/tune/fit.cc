@@ -169,7 +169,7 @@ std::span<const Tried> tried_numbers() {
       {"tile_least_in_place_bytes", {1, 2, 4, 32}},
       {"tile_side_by_side", {0, 1}},
       {"tile_late", {0, 1}},
-      {"tile_column_bytes", {64, 128}},
+      {"tile_column_bytes", {64, 128, 256}},
       {"tile_byte_rows", {64, 128}},
       {"tile_band_columns", {256, 512, 1024, 2048}},
       {"tile_least_rows", {1, 16, 32, 64}},
@@ -197,6 +197,7 @@ std::span<const Tried> tried_numbers() {
       {"buffered_meeting_pages", {1.3, 2, 3}},
       {"channels_join_ragged_rows", steps, true},
       {"channels_split_ragged_rows", steps, true},
+      {"channels_no_permutes", {1, 1.4, 2}},
       {"gather_unit_ns", steps, true},
   };
   return kAll;
