@@ -19,6 +19,8 @@ namespace {
 
 /// Shorter stretches are left alone: a call for one costs what its page faults cost.
 constexpr std::int64_t kLeastBytes = 64 << 10;
+/// The pages that MADV_HUGEPAGE is about. Advice for less would make the kernel zero a whole one for a part of it.
+constexpr std::uintptr_t kHugeBytes = 2 << 20;
 /// A task of populating: two huge pages, so that none is asked for by two threads.
 constexpr std::int64_t kTaskBytes = 4 << 20;
 
@@ -61,7 +63,7 @@ struct Request {
       point /= m.extent;
     }
     const auto base = reinterpret_cast<std::uintptr_t>(moved(data, offset));
-    const auto page = static_cast<std::uintptr_t>(page_bytes);
+    const std::uintptr_t page = advice == MADV_HUGEPAGE ? kHugeBytes : static_cast<std::uintptr_t>(page_bytes);
     const std::uintptr_t first = (base + page - 1) / page * page;
     const std::uintptr_t last = (base + static_cast<std::uintptr_t>(s.bytes)) / page * page;
     // Tasks end where kTaskBytes divides the address.
