@@ -1,5 +1,6 @@
 #include "tools/bench/cpu_device.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <nlohmann/json.hpp>
@@ -21,6 +22,22 @@ using Copy = void (*)(void*, const void*, std::int64_t);
 
 void copy_memcpy(void* dst, const void* src, std::int64_t bytes) {
   std::memcpy(dst, src, static_cast<std::size_t>(bytes));
+}
+/// All of dst is written by memcpy and all of src is read: a shorter src again and again, the rest of a longer one into
+/// a page that stays in the cache.
+void copy_unequal(std::span<std::byte> dst, std::span<const std::byte> src) {
+  if (src.empty()) return;
+  std::size_t at = 0;
+  for (std::size_t n = 0; at < dst.size(); at += n) {
+    n = std::min(src.size(), dst.size() - at);
+    std::memcpy(dst.data() + at, src.data(), n);
+  }
+  std::byte page[kPageBytes];
+  for (std::size_t n = 0; at < src.size(); at += n) {
+    n = std::min(sizeof page, src.size() - at);
+    std::memcpy(page, src.data() + at, n);
+    asm volatile("" ::"r"(page) : "memory");  // though nobody reads it
+  }
 }
 void copy_stream(void* dst, const void* src, std::int64_t bytes) { copy_streaming(dst, src, bytes); }
 
@@ -82,7 +99,7 @@ double CpuDevice::time_ns(const Contender& contender, int first_slot, int calls)
     double spent = 0;
     for (int i = 0; i < calls; ++i) {
       const Slot at = slot(first_slot + i);
-      HostMemory::forget(at.dst, side_bytes_);
+      dst_.forget(at.dst, side_bytes_);
       const double start = now_ns();
       contender.run(at);
       spent += now_ns() - start;
@@ -94,7 +111,25 @@ double CpuDevice::time_ns(const Contender& contender, int first_slot, int calls)
   return (now_ns() - start) / calls;
 }
 
-std::vector<Contender> CpuDevice::ceilings(std::int64_t bytes) {
+std::vector<Contender> CpuDevice::ceilings(std::int64_t read_bytes, std::int64_t written_bytes) {
+  if (fresh_) {
+    // What counts is how many pages there are to be had.
+    return {{"memcpy", [this, read_bytes, written_bytes](const Slot& slot) {
+               const bool alone = read_bytes + written_bytes < 2 * kThreadBytes;
+               const auto share = [&](std::int64_t bytes, int t) {
+                 return t == team_.size() ? bytes : bytes / team_.size() / kPageBytes * kPageBytes * t;
+               };
+               const auto part = [&](int t) {
+                 copy_unequal({slot.dst + share(written_bytes, t), slot.dst + share(written_bytes, t + 1)},
+                              {slot.src + share(read_bytes, t), slot.src + share(read_bytes, t + 1)});
+               };
+               if (alone)
+                 copy_unequal({slot.dst, slot.dst + written_bytes}, {slot.src, slot.src + read_bytes});
+               else
+                 team_.run(part);
+             }}};
+  }
+  const std::int64_t bytes = half_of(read_bytes, written_bytes);
   const auto split = [this, bytes](Copy copy) {
     return [this, bytes, copy](const Slot& slot) {
       if (bytes < kThreadBytes) return copy(slot.dst, slot.src, bytes);
@@ -107,7 +142,7 @@ std::vector<Contender> CpuDevice::ceilings(std::int64_t bytes) {
     };
   };
   std::vector<Contender> out{{"memcpy", split(copy_memcpy)}};
-  if (has_streaming_copy() && !fresh_ && bytes >= kThreadBytes) out.push_back({"streaming", split(copy_stream)});
+  if (has_streaming_copy() && bytes >= kThreadBytes) out.push_back({"streaming", split(copy_stream)});
   return out;
 }
 

@@ -8,7 +8,8 @@ namespace restride::bench {
 
 class CpuDevice final : public Device {
  public:
-  /// `fresh`: every timed call finds a destination without pages, and the ceiling is memcpy into such memory.
+  /// `fresh`: every timed call finds a destination without pages, and the ceiling is memcpy into as many bytes of such
+  /// memory, from as many as there are to read.
   explicit CpuDevice(int threads, Pages pages = Pages::kSmall, bool fresh = false);
 
   DeviceKind kind() const override { return DeviceKind::kCpu; }
@@ -25,7 +26,7 @@ class CpuDevice final : public Device {
   std::span<std::byte> fetch_destination() override;
   void finish() override {}
   double time_ns(const Contender& contender, int first_slot, int calls) override;
-  std::vector<Contender> ceilings(std::int64_t bytes) override;
+  std::vector<Contender> ceilings(std::int64_t read_bytes, std::int64_t written_bytes) override;
   std::vector<Peer> peers(const Case& c) override;
   std::vector<std::string> peer_names() const override;
 

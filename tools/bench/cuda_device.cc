@@ -136,8 +136,8 @@ double CudaDevice::time_ns(const Contender& contender, int first_slot, int calls
   return static_cast<double>(milliseconds) * 1e6 / calls;
 }
 
-std::vector<Contender> CudaDevice::ceilings(std::int64_t bytes) {
-  return {{"cudaMemcpyAsync", [this, bytes](const Slot& slot) {
+std::vector<Contender> CudaDevice::ceilings(std::int64_t read_bytes, std::int64_t written_bytes) {
+  return {{"cudaMemcpyAsync", [this, bytes = half_of(read_bytes, written_bytes)](const Slot& slot) {
              cudaMemcpyAsync(slot.dst, slot.src, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream_);
            }}};
 }

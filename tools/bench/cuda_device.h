@@ -35,7 +35,7 @@ class CudaDevice final : public Device {
   std::span<std::byte> fetch_destination() override;
   void finish() override;
   double time_ns(const Contender& contender, int first_slot, int calls) override;
-  std::vector<Contender> ceilings(std::int64_t bytes) override;
+  std::vector<Contender> ceilings(std::int64_t read_bytes, std::int64_t written_bytes) override;
   std::vector<Peer> peers(const Case& c) override;
   std::vector<std::string> peer_names() const override;
   Contender nothing() override;

@@ -43,6 +43,11 @@ struct Peer : Contender {
   bool measures_itself() const { return static_cast<bool>(time_itself); }
 };
 
+/// Bytes a side of a plain copy that moves as many in all.
+constexpr std::int64_t half_of(std::int64_t read_bytes, std::int64_t written_bytes) noexcept {
+  return (read_bytes + written_bytes + 1) / 2;
+}
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -76,8 +81,8 @@ class Device {
   /// Nanoseconds a call, over `calls` calls on the slots first, first + 1, ... in rotation.
   virtual double time_ns(const Contender& contender, int first_slot, int calls) = 0;
 
-  /// Plain copies of `bytes` from src to dst; the fastest is the ceiling.
-  virtual std::vector<Contender> ceilings(std::int64_t bytes) = 0;
+  /// Plain copies from src to dst that read and write so many bytes in all; the fastest is the ceiling.
+  virtual std::vector<Contender> ceilings(std::int64_t read_bytes, std::int64_t written_bytes) = 0;
   /// The peers that can do this case, with what they cost to set up already paid.
   virtual std::vector<Peer> peers(const Case& c) = 0;
   /// Names of the peers that this build and machine have.

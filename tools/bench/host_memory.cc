@@ -27,21 +27,27 @@ void HostMemory::reserve(std::int64_t bytes) {
       mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     throw MemoryError(fmt::format("no {} MiB of memory for a benchmark's buffers; try --max-mib", bytes >> 20));
-  if (pages_ == Pages::kHuge) tools::ask_huge_pages(memory, static_cast<std::size_t>(bytes));
-#ifdef MADV_NOHUGEPAGE
-  if (pages_ != Pages::kHuge) madvise(memory, static_cast<std::size_t>(bytes), MADV_NOHUGEPAGE);
-#endif
+  ask_kind(memory, static_cast<std::size_t>(bytes));
   data_ = static_cast<std::byte*>(memory);
   size_ = bytes;
   std::memset(data_, 1, static_cast<std::size_t>(bytes));
 }
 
-void HostMemory::forget(std::byte* begin, std::int64_t bytes) noexcept {
+void HostMemory::ask_kind(void* begin, std::size_t bytes) const noexcept {
+  if (pages_ == Pages::kHuge) tools::ask_huge_pages(begin, bytes);
+#ifdef MADV_NOHUGEPAGE
+  if (pages_ != Pages::kHuge) madvise(begin, bytes, MADV_NOHUGEPAGE);
+#endif
+}
+
+void HostMemory::forget(std::byte* begin, std::int64_t bytes) const noexcept {
   constexpr std::uintptr_t kPage = 4096;
   const auto at = reinterpret_cast<std::uintptr_t>(begin);
   const std::uintptr_t first = (at + kPage - 1) / kPage * kPage;
   const std::uintptr_t last = (at + static_cast<std::uintptr_t>(bytes)) / kPage * kPage;
-  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  if (first >= last) return;
+  madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  ask_kind(reinterpret_cast<void*>(first), last - first);
 }
 
 void fill_random(std::span<std::byte> memory, std::uint64_t seed) noexcept {

@@ -23,13 +23,15 @@ class HostMemory {
   /// Makes at least `bytes` available, every page touched. Earlier contents are lost when it grows.
   /// Errors: MemoryError.
   void reserve(std::int64_t bytes);
-  /// Gives the whole pages inside [begin, begin + bytes) back: the next access finds fresh ones, of zeros.
-  static void forget(std::byte* begin, std::int64_t bytes) noexcept;
+  /// Gives the whole pages inside [begin, begin + bytes) back: the next access finds fresh ones, of zeros, and of this
+  /// memory's kind, whatever was asked for them in between.
+  void forget(std::byte* begin, std::int64_t bytes) const noexcept;
   std::byte* data() const noexcept { return data_; }
   std::int64_t size() const noexcept { return size_; }
 
  private:
   void release() noexcept;
+  void ask_kind(void* begin, std::size_t bytes) const noexcept;
   Pages pages_;
   std::byte* data_ = nullptr;
   std::int64_t size_ = 0;

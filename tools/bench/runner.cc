@@ -160,8 +160,9 @@ void measure(const Case& c, Device& device, const RunSettings& settings, CaseRes
   const std::optional<Plan> plan = plan_case(c, options, out);
   if (!plan) return;
 
-  const std::int64_t ceiling_bytes = (out.bytes + 1) / 2;
-  const std::int64_t side_bytes = std::max({c.src.buffer_bytes, c.dst.buffer_bytes, ceiling_bytes});
+  const std::int64_t read_bytes = out.bytes - c.dst.useful_bytes;
+  const std::int64_t side_bytes =
+      std::max({c.src.buffer_bytes, c.dst.buffer_bytes, half_of(read_bytes, c.dst.useful_bytes)});
   const bool small = out.bytes <= kSmallBytes;
   const int slots = slots_for(c.src.buffer_bytes + c.dst.buffer_bytes, device, small);
   device.reserve(side_bytes, slots);
@@ -186,7 +187,7 @@ void measure(const Case& c, Device& device, const RunSettings& settings, CaseRes
   }
 
   const std::vector<Peer> peers = settings.peers ? right_peers(c, device, settings, out) : std::vector<Peer>{};
-  std::vector<Contender> ceilings = device.ceilings(ceiling_bytes);
+  std::vector<Contender> ceilings = device.ceilings(read_bytes, c.dst.useful_bytes);
   Options alone = options;
   alone.threads = 1;
   const Plan by_one(c.dst.layout, c.src.layout, settings.loaded ? alone : options, kBufferAlign, kBufferAlign);

@@ -59,8 +59,8 @@ double CpuClock::time(std::size_t layout, const plan::Decision& decision) {
   const bench::Contender copy{
       "", [&](const bench::Slot& s) { (void)api::run_plan(*plan, s.dst, s.src, nullptr, plan->threads, nullptr); }};
   check(layout, decision, copy);
-  const std::int64_t bytes = (cases_[layout].src.useful_bytes + cases_[layout].dst.useful_bytes) / 2;
-  const bench::Contender plain = device_->ceilings(bytes).back();  // past the caches, where there is one
+  const bench::Contender plain = device_->ceilings(cases_[layout].src.useful_bytes, cases_[layout].dst.useful_bytes)
+                                     .back();  // past the caches, where there is one
   std::vector<double> quotients;
   for (int i = 0; i < kRounds; ++i) {
     const double of_plain = device_->time_ns(plain, slot_++, 1);
