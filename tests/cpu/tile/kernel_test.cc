@@ -47,9 +47,9 @@ TEST(Tile, TransposesAsFewAsTwoRowsOrColumns) {
 }
 
 TEST(Tile, WritesEachByteByOneTask) {
-  test::expect_disjoint_tasks("tile/units", "f32 (301,251)", "f32 (301,251):(1,301)");
+  test::expect_disjoint_tasks("tile/units", "f32 (301,1251)", "f32 (301,1251):(1,301)");
   test::expect_disjoint_tasks("tile/units", "f32 (2,301,131)", "f32 (2,301,131):(39431,1,301)");
-  test::expect_disjoint_tasks("tile/units", "u8 (801,803)", "u8 (801,803):(1,801)");
+  test::expect_disjoint_tasks("tile/units", "u8 (801,2803)", "u8 (801,2803):(1,801)");
 }
 
 TEST(Tile, StreamsColumnsThatStartOnLines) {
