@@ -15,6 +15,7 @@ struct TypeInfo {
   Route route;
   const DLPackExchangeAPI* api;
   bool torch;  ///< a torch.Tensor, whose flags say more than DLPack carries
+  bool jax;    ///< an array of JAX: immutable, which its capsules do not say
 };
 
 PyObject* as_object(PyTypeObject* type) { return reinterpret_cast<PyObject*>(type); }
@@ -37,7 +38,7 @@ const DLPackExchangeAPI* exchange_api(PyTypeObject* type) {
 
 TypeInfo classify(PyObject* x) {
   PyTypeObject* type = Py_TYPE(x);
-  TypeInfo info{type, Route::kNone, nullptr, false};
+  TypeInfo info{type, Route::kNone, nullptr, false, false};
   if (PyObject* numpy = imported("numpy")) {
     const Ref ndarray = own(PyObject_GetAttrString(numpy, "ndarray"));
     if (is_subclass(type, ndarray.get())) {
@@ -76,6 +77,8 @@ TypeInfo classify(PyObject* x) {
   } else {
     info.route = Route::kInterface;
   }
+  const std::string name = type_name(x);
+  info.jax = info.route != Route::kInterface && (name.rfind("jax.", 0) == 0 || name.rfind("jaxlib.", 0) == 0);
   return info;
 }
 
@@ -157,6 +160,28 @@ void check_torch(PyObject* x, const char* who, Array::Access access, const Kind&
           std::string(who) + " has the negative bit set, and its memory holds other values; give x.resolve_neg()");
 }
 
+bool is_instance(PyObject* x, const char* module, const char* type) {
+  PyObject* found = imported(module);
+  const Ref of = found == nullptr ? Ref() : attribute_or_none(found, type);
+  const int yes = of ? PyObject_IsInstance(x, of.get()) : 0;
+  if (yes < 0) throw Raised{};
+  return yes != 0;
+}
+
+/// Whether an array whose capsule cannot say so may be written: it is of a library that has no read-only arrays, or its
+/// array interface says it.
+bool may_be_written(PyObject* x) {
+  if (is_instance(x, "torch", "Tensor") || is_instance(x, "cupy", "ndarray")) return true;
+  for (const char* name : {"__cuda_array_interface__", "__array_interface__"}) {
+    const Ref interface = attribute_or_none(x, name);
+    if (!interface || PyDict_Check(interface.get()) == 0) continue;
+    PyObject* data = PyDict_GetItemString(interface.get(), "data");
+    if (data != nullptr && PyTuple_Check(data) != 0 && PyTuple_Size(data) == 2)
+      return !is_true(borrow(PyTuple_GetItem(data, 1)));
+  }
+  return false;
+}
+
 void destroy(DLManagedTensorVersioned* t) {
   if (t != nullptr && t->deleter != nullptr) t->deleter(t);
 }
@@ -230,6 +255,10 @@ Array::Array(PyObject* x, const char* who, Access access, const Stream& stream) 
     if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw;
     raise(PyExc_TypeError, std::string(who) + " is " + taken_message());
   }
+  if (info.jax && access == Access::kWrite)
+    raise(PyExc_ValueError, std::string(who) +
+                                " is a JAX array, and JAX arrays are immutable; use the result of contiguous, "
+                                "permute_copy or rearrange, which is a new array, or a function of restride.jax");
   try {
     switch (info.route) {
       case Route::kNumpy: open_numpy(x, access); break;
@@ -386,6 +415,11 @@ void Array::open_dlpack(PyObject* x, Access access, const Stream& stream) {
     auto* t = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.get(), "dltensor"));
     if (PyCapsule_SetName(capsule.get(), "used_dltensor") != 0) throw Raised{};
     managed_old_ = t;
+    // The exchange API, where the type has it, was asked before, and is of arrays that may be written.
+    if (access == Access::kWrite && api_ == nullptr && !may_be_written(x))
+      raise(PyExc_ValueError, std::string(who_) + " (" + type_name(x) +
+                                  ") comes by a DLPack capsule without a version, which cannot say that it may be "
+                                  "written; if it may, give torch.from_dlpack(x), which has the same memory");
     take(t->dl_tensor, x, access);
   } else {
     raise(PyExc_BufferError, std::string(who_) + ".__dlpack__() gave no fresh DLPack capsule");

@@ -101,6 +101,40 @@ def test_old_producers_are_asked_without_a_version():
     assert np.array_equal(y, X) and old.deleted == 1
 
 
+def test_a_capsule_without_a_version_is_no_destination():
+    # It cannot say that it is read-only; NumPy takes it as that, too.
+    for producer in (Producer(np.zeros((3, 4)), versioned=False), Old(np.zeros((3, 4)), versioned=False)):
+        assert not np.from_dlpack(producer).flags.writeable
+        for write in (
+            lambda: restride.copy(producer, X),
+            lambda: restride.plan(X.copy(), X).run(producer, X),
+            lambda: restride.contiguous(X, out=producer),
+            lambda: restride.permute_copy(X.T, (1, 0), out=producer),
+        ):
+            with pytest.raises(ValueError, match="DLPack capsule without a version.*give torch.from_dlpack"):
+                write()
+        assert not producer.array.any()
+
+
+def test_a_capsule_without_a_version_is_written_to_where_its_array_interface_allows_it():
+    for read_only in (False, True):
+        producer = Old(np.zeros((3, 4)), versioned=False)
+        producer.__array_interface__ = {"data": (0, read_only)}  # asked for nothing else
+        if read_only:
+            with pytest.raises(ValueError, match="without a version"):
+                restride.copy(producer, X)
+        else:
+            restride.copy(producer, X)
+        assert np.array_equal(producer.array, np.zeros((3, 4)) if read_only else X) and producer.deleted == 1
+
+
+def test_torch_vouches_for_a_capsule_without_a_version():
+    torch = pytest.importorskip("torch")
+    producer = Old(np.zeros((3, 4)), versioned=False)
+    restride.copy(torch.from_dlpack(producer), X)
+    assert np.array_equal(producer.array, X)
+
+
 def test_dlpack_without_strides_is_dense():
     y = np.zeros((3, 4), np.float32)
     restride.copy(y, Producer(X, strides=False))

@@ -14,6 +14,7 @@ jax = pytest.importorskip("jax")
 jax.config.update("jax_platforms", os.environ.get("RESTRIDE_JAX_PLATFORM", "cpu"))
 import jax.numpy as jnp  # noqa: E402
 
+import restride.distributed  # noqa: E402
 import restride.jax  # noqa: E402
 from restride import _frameworks as frameworks  # noqa: E402
 from test_copies import REARRANGE, REPEAT  # noqa: E402
@@ -77,6 +78,33 @@ def test_outside_of_jit_a_jax_array_comes_back_as_one():
     same(restride.rearrange([x, x], "n a b c -> c (n a) b"), jnp.stack([x, x]).transpose(3, 0, 1, 2).reshape(4, 4, 3))
     with pytest.raises(TypeError, match="JAX holds no float64 unless jax_enable_x64"):
         restride.contiguous(x, np.float64)  # never quietly a float32
+
+
+def test_jax_arrays_are_never_written_to():
+    b = jnp.ones((2, 3))
+    same_memory, row = b, np.arange(6, dtype=np.float32).reshape(2, 3)
+    plan = restride.plan(b, row)
+    (comm,) = restride.distributed.threads(1)
+    whole = "f32 (2,3) as (*,*) over (1)"
+    exchange = restride.distributed.plan(whole, whole, comm)
+    for write in (
+        lambda: restride.copy(b, row),
+        lambda: restride.copy(b, jnp.zeros((2, 3))),
+        lambda: plan.run(b, row),
+        lambda: restride.bench(b, row, seconds=0),
+        lambda: restride.contiguous(row, out=b),
+        lambda: restride.permute_copy(row.T, (1, 0), out=b),
+        lambda: restride.flip_copy(row, 0, out=b),
+        lambda: restride.rearrange(row, "a b -> a b", out=b),
+        lambda: exchange.run(b, row),
+    ):
+        with pytest.raises(ValueError, match="dst is a JAX array, and JAX arrays are immutable; use the result of contiguous"):
+            write()
+        assert (b == 1).all() and (same_memory == 1).all()
+    got = np.zeros((2, 3), np.float32)
+    exchange.run(got, b)
+    restride.copy(got[::-1], b)
+    assert (got == 1).all()
 
 
 def test_on_a_gpu_xla_makes_it():
