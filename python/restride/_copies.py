@@ -165,7 +165,13 @@ def _copied(
         into = _core.layout(out)
         if into.shape != tuple(shape):
             raise ValueError(f"out has shape {into.shape}, the result {tuple(shape)}; give an array of that shape")
-        if kind is not None and frameworks.dtype_of(out, out.dtype) != kind:
-            raise TypeError(f"out is {out.dtype} and dtype says {kind}; leave dtype out, or make them agree")
+        if kind is not None and str(kind).removeprefix("torch.") != into.dtype and getattr(out, "dtype", None) != kind:
+            raise TypeError(f"out is {into.dtype} and dtype says {kind}; make them agree")
+        known = not any(d[1:].isdigit() for d in (into.dtype, view.dtype))  # the others, b8 for instance, convert to nothing
+        if kind is None and known and into.dtype != view.dtype:
+            raise TypeError(
+                f"out is {into.dtype} and x {view.dtype}: give dtype={into.dtype!r} to convert in the same pass, "
+                f"or an out of {view.dtype}"
+            )
     _core._move(out, x, None, view, cast=kind is not None, stream=stream, threads=threads)
     return frameworks.to_jax(out) if for_jax else out

@@ -57,8 +57,19 @@ def test_out_takes_the_result():
     same(np.array(out), np.array(X.T))
     with pytest.raises(ValueError, match=r"out has shape \(4, 3, 2\), the result \(2, 3, 4\)"):
         restride.contiguous(X, out=out)
-    with pytest.raises(TypeError, match="cast=True|dtype"):
-        restride.contiguous(X.T, out=np.zeros((4, 3, 2), "f4"))
+    for function, x, floats in (
+        (restride.contiguous, X.T, np.zeros((4, 3, 2), "f4")),
+        (lambda x, **out: restride.permute_copy(x, (2, 1, 0), **out), X, np.zeros((4, 3, 2), "f4")),
+        (lambda x, **out: restride.rearrange(x, "a b c -> c b a", **out), T, torch.zeros(4, 3, 2)),
+        (restride.contiguous, T.permute(2, 1, 0), np.zeros((4, 3, 2), "f4")),
+        (restride.contiguous, X[0, 0], memoryview(bytearray(16)).cast("f")),
+    ):
+        with pytest.raises(TypeError, match="^out is float32 and x int64: give dtype='float32' to convert in the same pass"):
+            function(x, out=floats)
+        function(x, out=floats, dtype="float32")  # as it says
+        assert np.array_equal(np.asarray(floats), np.asarray(x).T if x.shape == (2, 3, 4) else x)
+    with pytest.raises(TypeError, match="move between equal dtypes only"):
+        restride.contiguous(X.astype("M8[s]"), out=X.copy())
     with pytest.raises(TypeError, match="out is float32 and dtype says float64"):
         restride.contiguous(X.T, "f8", out=np.zeros((4, 3, 2), "f4"))
     same(restride.contiguous(X.T, "f4", out=np.zeros((4, 3, 2), "f4")), np.array(X.T, "f4"))
