@@ -100,11 +100,16 @@ Arguments::Arguments(const char* function, const char* const* names, int positio
     values_[i] = args[nargs + k];
   }
   for (int i = 0; names[i] != nullptr; ++i)
-    if (values_[i] == Py_None) values_[i] = nullptr;
+    if (values_[i] == Py_None) {
+      values_[i] = nullptr;
+      none_ |= 1U << i;
+    }
 }
 
 PyObject* Arguments::required(int i) const {
-  if (values_[i] == nullptr) raise(PyExc_TypeError, std::string(function_) + "() needs '" + names_[i] + "'");
+  if (values_[i] == nullptr)
+    raise(PyExc_TypeError, (none_ >> i & 1U) != 0 ? std::string(names_[i]) + " is None; give an array"
+                                                  : std::string(function_) + "() needs '" + names_[i] + "'");
   return values_[i];
 }
 

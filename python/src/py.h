@@ -86,7 +86,7 @@ class Arguments {
   Arguments(const char* function, const char* const* names, int positional, PyObject* const* args, Py_ssize_t nargs,
             PyObject* kwnames);
   PyObject* operator[](int i) const noexcept { return values_[i]; }
-  /// Errors: TypeError where it is missing.
+  /// Errors: TypeError where it is missing or None.
   PyObject* required(int i) const;
   bool flag(int i, bool otherwise) const;
 
@@ -95,6 +95,7 @@ class Arguments {
   const char* function_;
   const char* const* names_;
   PyObject* values_[kMost] = {};
+  unsigned none_ = 0;  ///< a bit an argument that was given as None, which is as if it were missing
 };
 
 }  // namespace restride::python

@@ -115,6 +115,14 @@ def test_arguments_are_checked_by_name():
     y = np.empty(3)
     with pytest.raises(TypeError, match="needs 'src'"):
         restride.copy(y)
+    for none_is_given, name in (
+        (lambda: restride.copy(y, None), "src"),
+        (lambda: restride.copy(dst=None, src=y), "dst"),
+        (lambda: restride.plan(y, None), "src"),
+        (lambda: restride.plan(y, y.copy()).run(None, y), "dst"),
+    ):
+        with pytest.raises(TypeError, match=f"^{name} is None; give an array"):
+            none_is_given()
     with pytest.raises(TypeError, match="takes 2 positional arguments, not 3"):
         restride.copy(y, y, True)
     with pytest.raises(TypeError, match="no argument 'out'"):
