@@ -168,7 +168,7 @@ Kind kind_of_format(const char* format, std::int64_t itemsize, const char* who) 
 }
 
 Kind kind_of_typestr(PyObject* typestr, const char* who) {
-  const std::string text = text_of(typestr);
+  const std::string text = text_of(typestr, "the interface's typestr");
   if (text.size() < 3) raise(PyExc_TypeError, std::string(who) + " has typestr '" + text + "', which is none");
   const std::int64_t size = std::atoll(text.c_str() + 2);
   if (text[1] == 'O') raise(PyExc_TypeError, std::string(who) + " holds Python objects (typestr '" + text + "')");

@@ -186,7 +186,7 @@ PyObject* shape_tuple(Extents extents) {
 PyObject* layout(PyObject*, PyObject* x) {
   return guarded([&]() -> PyObject* {
     if (is_layout(x)) return Py_NewRef(x);
-    if (PyUnicode_Check(x) != 0) return new_layout(parse_layout(text_of(x)));
+    if (PyUnicode_Check(x) != 0) return new_layout(parse_layout(text_of(x, "x")));
     const Array array(x, "x", Array::Access::kRead, {});
     validate(array.layout());
     return new_layout(array.layout());
@@ -200,8 +200,8 @@ PyObject* rearrange(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     std::vector<std::pair<std::string, std::int64_t>> sizes;
     PyObject *name = nullptr, *value = nullptr;
     for (Py_ssize_t at = 0; PyDict_Next(args[2], &at, &name, &value) != 0;)
-      sizes.emplace_back(text_of(name), integer_of(value, str(name).c_str()));
-    const Rearrangement r = restride::rearrange(layout_of(args[0]), text_of(args[1]), sizes);
+      sizes.emplace_back(text_of(name, "a size's name"), integer_of(value, str(name).c_str()));
+    const Rearrangement r = restride::rearrange(layout_of(args[0]), text_of(args[1], "pattern"), sizes);
     Ref pair = own(PyTuple_New(2));
     if (PyTuple_SetItem(pair.get(), 0, own(new_layout(r.source)).release()) != 0 ||
         PyTuple_SetItem(pair.get(), 1, own(shape_tuple(Extents(r.shape.data(), r.shape.size()))).release()) != 0)

@@ -191,7 +191,7 @@ PyType_Spec spec = {"restride.Plan", sizeof(PlanObject), 0,
 /// A side of a plan: text, a Layout or an array, whose device it then has.
 Layout side_of(PyObject* x, const char* who, std::optional<Array>* array) {
   if (is_layout(x)) return layout_of(x);
-  if (PyUnicode_Check(x) != 0) return parse_layout(text_of(x));
+  if (PyUnicode_Check(x) != 0) return parse_layout(text_of(x, who));
   array->emplace(x, who, Array::Access::kRead, Stream{});
   return (*array)->layout();
 }
@@ -267,7 +267,7 @@ PyObject* plan(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwn
       set_device(given[3], &options);
     }
     options.threads = threads_of(given[4]);
-    const std::string kernel = given[5] == nullptr ? "" : text_of(given[5]);
+    const std::string kernel = given[5] == nullptr ? "" : text_of(given[5], "kernel");
     options.family = kernel;
     options.measure = given.flag(6, false);
     const std::int64_t bytes = dst.bytes();

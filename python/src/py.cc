@@ -50,14 +50,16 @@ Ref attribute_or_none(PyObject* x, const char* name) {
   return Ref(found);
 }
 
-std::string text_of(PyObject* unicode) {
+std::string text_of(PyObject* unicode, const char* what) {
+  if (PyUnicode_Check(unicode) == 0)
+    raise(PyExc_TypeError, std::string(what) + " is a " + type_name(unicode) + "; give a str");
   Py_ssize_t size = 0;
   const char* text = PyUnicode_AsUTF8AndSize(unicode, &size);
   if (text == nullptr) throw Raised{};
   return {text, static_cast<std::size_t>(size)};
 }
 
-std::string str(PyObject* x) { return text_of(own(PyObject_Str(x)).get()); }
+std::string str(PyObject* x) { return text_of(own(PyObject_Str(x)).get(), "str(x)"); }
 
 std::string type_name(PyObject* x) {
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(x));

@@ -69,7 +69,8 @@ inline Ref borrow(PyObject* object) {
 /// x.name, or nothing where there is no such attribute. Other errors throw.
 Ref attribute_or_none(PyObject* x, const char* name);
 
-std::string text_of(PyObject* unicode);
+/// Errors: TypeError where `what`, as messages name it, is no str.
+std::string text_of(PyObject* unicode, const char* what);
 /// str(x), for messages.
 std::string str(PyObject* x);
 /// "numpy.ndarray", for messages.

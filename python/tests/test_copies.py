@@ -217,6 +217,14 @@ def test_patterns_that_do_not_fit_are_explained(pattern, sizes, message):
         einops.rearrange(X, pattern, **sizes)
 
 
+@pytest.mark.parametrize("function", [restride.rearrange, restride.repeat])
+def test_a_pattern_is_text(function):
+    with pytest.raises(TypeError, match="^pattern is a int; give a str"):
+        function(X, 5)
+    with pytest.raises(TypeError, match="^pattern is a NoneType; give a str"):
+        function(X, None)
+
+
 def test_a_repeat_without_its_size_is_explained():
     with pytest.raises(ValueError, match="'d' is on the right but not on the left; to repeat along it, give its size"):
         restride.repeat(X, "a b c -> a b c d")

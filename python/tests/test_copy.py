@@ -133,6 +133,8 @@ def test_arguments_are_checked_by_name():
         restride.copy(y, y, threads=-1)
     with pytest.raises(TypeError, match="stream is a str"):
         restride.copy(y, y, stream="0")
+    with pytest.raises(TypeError, match="^kernel is a int; give a str"):
+        restride.plan(y, y.copy(), kernel=5)
 
 
 def test_casts_when_told_to():
