@@ -22,7 +22,7 @@ struct Group {
 };
 
 [[noreturn]] void fail(std::string_view pattern, const std::string& what) {
-  throw ParseError(fmt::format("rearrange '{}': {}", pattern, what));
+  throw ParseError(fmt::format("pattern '{}': {}", pattern, what));
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -141,7 +141,7 @@ Sides parse_sides(std::string_view pattern, const Layout& l) {
   const std::size_t fixed = sides.left.size() - (open ? 1 : 0);
   if (fixed > l.modes.size() || (!open && fixed != l.modes.size()))
     throw ShapeError(
-        fmt::format("rearrange '{}': the left side names {} but {} has {}; name each, or write '...' for the others",
+        fmt::format("pattern '{}': the left side names {} but {} has {}; name each, or write '...' for the others",
                     pattern, layout::counted(fixed, "mode"), to_string(l), l.rank()));
   return {expand_ellipsis(sides.left, l.modes.size() - fixed), expand_ellipsis(sides.right, l.modes.size() - fixed)};
 }
@@ -153,12 +153,11 @@ bool holds(const std::vector<Group>& groups, const std::string& name) {
 
 void require_sizes(std::string_view pattern, const Sides& sides, NamedSizes sizes) {
   for (const auto& [name, value] : sizes) {
-    if (value < 0) throw ShapeError(fmt::format("rearrange '{}': {}={}; sizes are 0 or more", pattern, name, value));
+    if (value < 0) throw ShapeError(fmt::format("pattern '{}': {}={}; sizes are 0 or more", pattern, name, value));
     if (std::count_if(sizes.begin(), sizes.end(), [&wanted = name](const auto& s) { return s.first == wanted; }) > 1)
-      throw ShapeError(fmt::format("rearrange '{}': the size of '{}' is given twice; give it once", pattern, name));
+      throw ShapeError(fmt::format("pattern '{}': the size of '{}' is given twice; give it once", pattern, name));
     if (name.empty() || is_number(name) || !(holds(sides.left, name) || holds(sides.right, name)))
-      throw ShapeError(
-          fmt::format("rearrange '{}': the size {}={} names nothing in it; drop it", pattern, name, value));
+      throw ShapeError(fmt::format("pattern '{}': the size {}={} names nothing in it; drop it", pattern, name, value));
   }
 }
 
@@ -171,7 +170,7 @@ Modes split_mode(std::string_view pattern, const Layout& l, std::size_t g, const
   }
   if (const auto unknown = std::count(extents.begin(), extents.end(), -1); unknown > 1)
     throw ShapeError(
-        fmt::format("rearrange '{}': mode {} of {} splits into {} parts of unknown size; give all but one a size",
+        fmt::format("pattern '{}': mode {} of {} splits into {} parts of unknown size; give all but one a size",
                     pattern, g, to_string(l), unknown));
   Layout one = l;
   one.modes.clear();
@@ -179,7 +178,7 @@ Modes split_mode(std::string_view pattern, const Layout& l, std::size_t g, const
   try {
     return split(one, 0, extents).modes;
   } catch (const Error& e) {
-    throw ShapeError(fmt::format("rearrange '{}': mode {} of {}: {}", pattern, g, to_string(l), e.what()));
+    throw ShapeError(fmt::format("pattern '{}': mode {} of {}: {}", pattern, g, to_string(l), e.what()));
   }
 }
 
@@ -241,10 +240,10 @@ Rearrangement rearrange(const Layout& l, std::string_view pattern, NamedSizes si
         fail(pattern, fmt::format("more than {} modes on the right; merge some before", kMaxRank));
       out.source.modes.push_back(mode);
       if (!checked_mul(extent, mode.extent, &extent))
-        throw RangeError(fmt::format("rearrange '{}': a merged mode does not fit 63 bits", pattern));
+        throw RangeError(fmt::format("pattern '{}': a merged mode does not fit 63 bits", pattern));
     }
     if (out.shape.full())
-      throw ArgumentError(fmt::format("rearrange '{}': more than {} modes on the right", pattern, kMaxRank));
+      throw ArgumentError(fmt::format("pattern '{}': more than {} modes on the right", pattern, kMaxRank));
     out.shape.push_back(extent);
   }
   for (const Named& n : named)

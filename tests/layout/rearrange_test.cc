@@ -100,7 +100,7 @@ TEST(Rearrange, SaysWhatIsWrongWithAPattern) {
   const auto message = [](const char* pattern) {
     return message_of<ParseError>([&] { rearrange(parse_layout("u8 (2,3)"), pattern); });
   };
-  EXPECT_TRUE(holds(message("a b"), "no '->'"));
+  EXPECT_TRUE(holds(message("a b"), "pattern 'a b': no '->'"));
   EXPECT_TRUE(holds(message("a b -> a"), "'b' is on the left but not on the right", "slice it away"));
   EXPECT_TRUE(holds(message("a b -> a b c"), "'c' is on the right but not on the left", "give its size"));
   EXPECT_TRUE(holds(message("a a -> a"), "'a' twice on the left", "a name of its own"));
