@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import operator
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,9 +46,16 @@ def enable(ops: Sequence[str] = OPERATORS, min_bytes: int = MIN_BYTES) -> None:
         leaves that out. Copies nothing itself.
     """
     global _on
-    unknown = [name for name in ops if name not in OPERATORS]
-    if unknown or not ops:
+    if isinstance(ops, str) or not isinstance(ops, Iterable):
+        remedy = [ops] if ops in OPERATORS else f"some of {list(OPERATORS)}"
+        raise TypeError(f"ops is {ops!r}; give a list, {remedy}")
+    ops = tuple(ops)
+    if not ops or any(name not in OPERATORS for name in ops):
         raise ValueError(f"ops {list(ops)}: give some of {list(OPERATORS)}")
+    try:
+        min_bytes = operator.index(min_bytes)
+    except TypeError:
+        raise TypeError(f"min_bytes is a {type(min_bytes).__name__}; give an int") from None
     if min_bytes < 0:
         raise ValueError(f"min_bytes = {min_bytes}; give 0 or more")
     library = _library()
@@ -55,7 +63,7 @@ def enable(ops: Sequence[str] = OPERATORS, min_bytes: int = MIN_BYTES) -> None:
     refused = library.restride_torch_enable(min_bytes, ",".join(ops).encode()).decode()
     if refused:
         raise RuntimeError(f"{refused}; torch is left alone")
-    _on = tuple(ops), min_bytes
+    _on = ops, min_bytes
     if not was_on and os.environ.get("RESTRIDE_QUIET", "") != "1":
         from restride._info import __version__
 

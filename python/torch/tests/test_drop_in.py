@@ -569,6 +569,13 @@ def test_arguments():
         restride.torch.enable(ops=("add",))
     with pytest.raises(ValueError, match="min_bytes"):
         restride.torch.enable(min_bytes=-1)
+    with pytest.raises(TypeError, match=r"^min_bytes is a str; give an int"):
+        restride.torch.enable(min_bytes="x")
+    with pytest.raises(TypeError, match=r"^ops is 'copy_'; give a list, \['copy_'\]"):
+        restride.torch.enable("copy_")
+    for wrong in ("nope", 5):
+        with pytest.raises(TypeError, match=rf"^ops is {wrong!r}; give a list, some of \['copy_', 'cat'"):
+            restride.torch.enable(ops=wrong)
 
 
 def test_stats_name_where_time_went():
