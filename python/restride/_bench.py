@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 import statistics
 import sys
 import time
@@ -49,13 +51,17 @@ def bench(dst: Any, src: Any, *, cast: bool = False, threads: int = 0, seconds: 
     """Copies src to dst again and again, and tells the times: ours, the framework's own, a plain copy's.
 
     dst, src: arrays, or layouts in words, for which NumPy arrays are made. dst is overwritten.
-    seconds: for how long each way is repeated; medians are told. On a GPU each run is waited for.
+    seconds: for how long each way is repeated, 3 times at least; medians are told. On a GPU each run is waited for.
     Other arguments, errors: as restride.copy. The plain copy moves as many bytes as are read and written here.
 
     >>> bench = restride.bench('u8 (3,64,64)', 'u8 (3,64,64):(1,192,3)', seconds=0.01)
     >>> [row.name for row in bench.rows]
     ['restride', 'numpy', 'plain copy']
     """
+    if not isinstance(seconds, numbers.Real):
+        raise TypeError(f"seconds is a {type(seconds).__name__}; give a number")
+    if not 0 <= seconds < math.inf:
+        raise ValueError(f"seconds = {seconds}; give a finite number, 0 or more")
     if isinstance(dst, (str, _core.Layout)):
         dst = _numpy_array(_core.layout(dst))
     if isinstance(src, (str, _core.Layout)):

@@ -238,3 +238,8 @@ def test_bench_tells_times():
     bench = restride.bench("bf16 (8,8)", "bf16 (8,8):(-1,8)@7", seconds=0.005)
     assert bench.plan.dst.dtype == "bfloat16"
     assert restride.bench(torch.zeros(4, 4), torch.zeros(4, 4).T, seconds=0.005).rows[1].name == "torch"
+    for seconds in (-1, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match=f"^seconds = {seconds}; give a finite number, 0 or more"):
+            restride.bench("u8 (4)", "u8 (4)", seconds=seconds)
+    with pytest.raises(TypeError, match="^seconds is a str; give a number"):
+        restride.bench("u8 (4)", "u8 (4)", seconds="1")
