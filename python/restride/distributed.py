@@ -684,6 +684,8 @@ def explain(src: str, dst: str, rank: int | None = None) -> str:
     >>> print(restride.distributed.explain(rows, columns).splitlines()[4])
     messages   12 of 1024 bytes, at most 3 of a rank
     """
+    if rank is not None and rank < 0:
+        raise ValueError(f"rank {rank}: give one from 0, or None for the figures alone")
     sides = []
     for text, who in ((dst, "dst"), (src, "src")):
         w = _Written(text, who)

@@ -98,6 +98,11 @@ def test_arguments_are_checked():
         dist.plan("(2,3) as (*,*) over (1)", whole, comm)
     with pytest.raises(ValueError, match="expected"):
         dist.explain("u8 (2,3) as (blok[0],*) over (2)", whole)
+    assert "sends to        0" in dist.explain("u8 (2,3) as (block[0],*) over (2)", whole, rank=1)
+    with pytest.raises(ValueError, match="^rank 2: there are ranks 0 to 1"):
+        dist.explain("u8 (2,3) as (block[0],*) over (2)", whole, rank=2)
+    with pytest.raises(ValueError, match="^rank -1: give one from 0, or None"):
+        dist.explain("u8 (2,3) as (block[0],*) over (2)", whole, rank=-1)
     with pytest.raises(ValueError, match="rank"):
         dist.plan("u8 (2,3) as (block[0],*) over (2)", whole, comm)
     with pytest.raises(ValueError, match="a deadline of 0 ms"):

@@ -322,8 +322,10 @@ restride_status restride_distribution_explain(const restride_side* dst, const re
                                               char* buffer, size_t capacity, size_t* length) {
   return guarded([&] {
     const dist::Side from = side_of(src, "src"), to = side_of(dst, "dst");
-    write_text(dist::Exchange(from.distribution, from.element, to.distribution, to.element).explain(rank), buffer,
-               capacity, length);
+    const dist::Exchange x(from.distribution, from.element, to.distribution, to.element);
+    if (rank >= x.ranks())
+      throw restride::ArgumentError(fmt::format("rank {}: there are ranks 0 to {}", rank, x.ranks() - 1));
+    write_text(x.explain(rank), buffer, capacity, length);
   });
 }
 

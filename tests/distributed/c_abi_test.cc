@@ -83,6 +83,8 @@ TEST(DistributedCAbi, PlansWithoutRanks) {
   EXPECT_EQ(restride_distribution_regions("(5,4) as (block[0],*) over (2)", -1, &regions), RESTRIDE_INVALID_ARGUMENT);
   EXPECT_STREQ(restride_distributed_last_error(), "rank is negative; ranks count from 0");
   EXPECT_EQ(restride_distribution_explain(&kColumns, &kRows, 0, text, sizeof text, nullptr), RESTRIDE_OK);
+  EXPECT_EQ(restride_distribution_explain(&kColumns, &kRows, 2, text, sizeof text, nullptr), RESTRIDE_INVALID_ARGUMENT);
+  EXPECT_STREQ(restride_distributed_last_error(), "rank 2: there are ranks 0 to 1");
   EXPECT_NE(std::string(text).find("32 bytes between ranks, the minimum"), std::string::npos) << text;
 }
 
