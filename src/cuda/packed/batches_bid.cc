@@ -13,6 +13,8 @@ using layout::CopyMode;
 
 namespace {
 
+static_assert(kBatchSector == kSectorBytes);
+
 constexpr std::int64_t kMostMatrix = 44 << 10;                 // bytes
 constexpr std::int64_t kMostMatrices = std::int64_t{1} << 30;  // that follow each other
 
@@ -49,6 +51,13 @@ Matrix matrix_of(const Canonical& c) {
 /// The mode along which matrices follow each other in dst, or the number of modes.
 std::size_t matrix_mode(const Canonical& c, const Matrix& matrix) {
   return matrix.rank < c.modes.size() && c.modes[matrix.rank].dst_stride == matrix.bytes ? matrix.rank : c.modes.size();
+}
+
+/// Walks the modes that are neither the matrix's nor the one along which matrices follow each other.
+bool walk_outside(const Canonical& c, const Matrix& matrix, Walk* walk, std::int64_t* count) {
+  std::uint64_t inside = (std::uint64_t{1} << matrix.rank) - 1;
+  if (const std::size_t along = matrix_mode(c, matrix); along < c.modes.size()) inside |= std::uint64_t{1} << along;
+  return outer_walk(c, inside, walk, count);
 }
 
 /// Everything of the arguments that does not depend on where tiles are.
@@ -103,13 +112,17 @@ double cycles_of(const BatchArgs& a, int unit, int word) {
     }
     all += most * (kLanes / lanes);
   }
-  constexpr double kLooksUp = 6, kRest = 8;  // cycles of a word's places and its store, of loading a tile
+  // Cycles of a word's places and its store, and of loading 512 bytes of a tile: fitted with batches_free and
+  // batches_cycle (costs.h) to times on an H200 (packed/README.md).
+  constexpr double kLooksUp = 6, kRest = 8;
   return 16.0 / unit * all / tried + 16.0 / word * kLooksUp + kRest;
 }
 
 /// Matrices of a tile.
 std::int64_t tile_matrices(const Canonical& c, const Matrix& matrix) {
-  constexpr std::int64_t kTile = 8400, kMostTile = 12 << 10;  // bytes
+  // Bytes of a tile, and the most of one of as few matrices as are whole words: fitted to times on an H200
+  // (packed/README.md).
+  constexpr std::int64_t kTile = 8400, kMostTile = 12 << 10;
   const std::size_t along = matrix_mode(c, matrix);
   if (along == c.modes.size()) return 1;
   const CopyMode& mode = c.modes[along];
@@ -124,27 +137,30 @@ std::int64_t tile_matrices(const Canonical& c, const Matrix& matrix) {
 
 }  // namespace
 
-void packed::bid_batches(const Canonical& c, const CudaMachine& machine, Candidate& bid) {
+void packed::bid_batches(const Request& request, Candidate& bid) {
+  const Canonical& c = request.c;
+  const CudaMachine& machine = request.machine;
   if (c.two_sided || c.cast || c.dst_unit > 8) return refuse(bid, "no units of 1 to 8 bytes that are moved");
   if (c.modes.size() < 2) return refuse(bid, "a single mode has no other order");
   const Matrix matrix = matrix_of(c);
   if (matrix.rank == 0) return refuse(bid, "no block that is dense on both sides, or one too large for shared memory");
   if (!units_aligned(c)) return refuse(bid, "a unit that is off its size");
   const std::size_t along = matrix_mode(c, matrix);
-  std::uint64_t inside = (std::uint64_t{1} << matrix.rank) - 1;
-  if (along < c.modes.size()) inside |= std::uint64_t{1} << along;
   std::int64_t outer = 0;
-  if (!outer_walk(c, inside, nullptr, &outer)) return refuse(bid, "too many outer modes");
+  if (!walk_outside(c, matrix, nullptr, &outer)) return refuse(bid, "too many outer modes");
   if (along < c.modes.size() && c.modes[along].extent >= kMostMatrices) return refuse(bid, "too many matrices");
   const std::int64_t matrices = tile_matrices(c, matrix);
   const BatchArgs a = shape_of(c, matrix, matrices);
   if (batch_shared(a) > kMostShared) return refuse(bid, "a matrix does not fit shared memory");
   if (too_many(a.row_tiles.divisor, outer)) return refuse(bid, "too many matrices");
   const std::int64_t tile_bytes = matrices * matrix.bytes, tiles = a.row_tiles.divisor * outer;
-  constexpr std::int64_t kSmallTile = 10 << 10;  // bytes of one that 128 threads are enough for
+  constexpr std::int64_t kSmallTile = 10 << 10;  // bytes of one that 128 threads are enough for on an H200
   const std::int64_t threads = tile_bytes < kSmallTile ? 128 : kMostBatchThreads;
   const int unit = c.dst_unit, narrow = std::max(unit, 4), turns = batch_turns(a.line_units.divisor, unit, 16);
   if (batch_turns(a.line_units.divisor, unit, narrow) > 1) return refuse(bid, "lines of dst are too short");
+  constexpr std::int64_t kSmallShare = 8 << 10;  // bytes of a copy for every multiprocessor
+  if (c.dst_bytes() < machine.sm_count * kSmallShare && !request.forces("packed/batches"))
+    return refuse(bid, "too small for such tiles to pay");
   const bool kept =
       unit == 1 && turns > 1 && turns <= kMostBatchTurns && a.pieces == 1 && kept_words(matrix, threads) > 0;
   const cuda::Costs& k = *machine.costs;
@@ -160,18 +176,16 @@ void packed::bid_batches(const Canonical& c, const CudaMachine& machine, Candida
   const double least = unit >= 4 && cycles <= k.batches_free ? k.batches_wide : 1;
   const double time = (least + k.batches_cycle * std::max(0.0, cycles - k.batches_free)) *
                       (1 + k.batches_large * static_cast<double>(tile_bytes) / 1e3);
-  predict(bid, machine, c.src_bytes() / 32 + tiles * a.pieces, c.dst_bytes() / 32 + tiles, k.batches_full / time);
+  predict(bid, machine, c.src_bytes() / kSectorBytes + tiles * a.pieces, c.dst_bytes() / kSectorBytes + tiles,
+          k.batches_full / time);
 }
 
 void prepare_batches(const Canonical& c, const Candidate& chosen, CudaArgs& out) {
   const Matrix matrix = matrix_of(c);
   auto& a = out.args.emplace<BatchArgs>(shape_of(c, matrix, chosen.get(ParamId::kTileRows, 1)));
   set_sides(a, c);
-  const std::size_t along = matrix_mode(c, matrix);
-  std::uint64_t inside = (std::uint64_t{1} << matrix.rank) - 1;
-  if (along < c.modes.size()) inside |= std::uint64_t{1} << along;
   std::int64_t outer = 0;
-  outer_walk(c, inside, &a.batch, &outer);
+  walk_outside(c, matrix, &a.batch, &outer);
   a.tiles = narrowed<std::uint32_t>(a.row_tiles.divisor * outer);
   a.threads = narrowed<std::int32_t>(chosen.get(ParamId::kThreads, 128));
   a.word_bytes = narrowed<std::int32_t>(chosen.get(ParamId::kVectorBytes, 16));

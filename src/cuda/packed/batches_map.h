@@ -15,7 +15,7 @@ namespace restride::cuda {
 
 inline constexpr int kMaxBatchModes = 6;  ///< of a matrix
 inline constexpr int kMostBatchThreads = 256;
-inline constexpr std::uint32_t kBatchSector = 32;  ///< bytes
+inline constexpr std::uint32_t kBatchSector = 32;  ///< bytes: kSectorBytes, whose header is the host's alone
 inline constexpr int kMostBatchTurns = 3;          ///< lines that a word of dst may go on to
 
 /// How lanes know where the units of a word lie.
@@ -111,7 +111,7 @@ RESTRIDE_HD constexpr std::int32_t batch_shared(const BatchArgs& a) {
   return batch_table(a) + (batch_lines(a, a.tile_matrices) * 2 + 15) / 16 * 16;
 }
 
-/// Of those the ones that are made: of all words, or of the first ones, after which the places repeat themselves.
+/// Entries that are made: all of them, or where a lane keeps its places those that its first words need.
 RESTRIDE_HD constexpr std::int32_t batch_lines_made(const BatchArgs& a, std::int32_t matrices, int unit) {
   const std::int32_t all = batch_lines(a, matrices);
   if (a.kept_words == 0) return all;

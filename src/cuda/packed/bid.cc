@@ -15,15 +15,11 @@ void bid_packed(const Request& request, std::span<Candidate> bids) {
   bool taken = std::any_of(bids.begin(), bids.begin() + 3, [](const Candidate& k) { return k.applies; });
   const auto ask = [&](std::string_view kernel, auto* offer, Candidate& bid) {
     if (taken && !request.forces(kernel)) return refuse(bid, kLeft);
-    offer(request.c, request.machine, bid);
+    offer(request, bid);
   };
   ask("packed/direct", packed::bid_direct, direct);
   taken = taken || direct.applies;
-  constexpr std::int64_t kSmallShare = 8 << 10;  // bytes of a copy for every multiprocessor
-  if (request.c.dst_bytes() < request.machine.sm_count * kSmallShare && !request.forces("packed/batches"))
-    refuse(batches, "too small for such tiles to pay");
-  else
-    ask("packed/batches", packed::bid_batches, batches);
+  ask("packed/batches", packed::bid_batches, batches);
   ask("packed/staged", packed::bid_staged, staged);
 }
 

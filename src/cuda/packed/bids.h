@@ -8,8 +8,8 @@
 namespace restride::cuda::packed {
 
 void bid_records(const Request& request, std::span<Candidate> bids);  ///< of /records, /records_cast, /planes
-void bid_direct(const layout::Canonical& c, const CudaMachine& machine, Candidate& bid);
-void bid_batches(const layout::Canonical& c, const CudaMachine& machine, Candidate& bid);
-void bid_staged(const layout::Canonical& c, const CudaMachine& machine, Candidate& bid);
+void bid_direct(const Request& request, Candidate& bid);
+void bid_batches(const Request& request, Candidate& bid);
+void bid_staged(const Request& request, Candidate& bid);
 
 }  // namespace restride::cuda::packed

@@ -60,7 +60,9 @@ constexpr std::int64_t kMostUnits = (std::int64_t{1} << 31) - 1024;
 
 }  // namespace
 
-void packed::bid_direct(const Canonical& c, const CudaMachine& machine, Candidate& bid) {
+void packed::bid_direct(const Request& request, Candidate& bid) {
+  const Canonical& c = request.c;
+  const CudaMachine& machine = request.machine;
   if (c.two_sided || c.cast || (c.dst_unit != 4 && c.dst_unit != 8))
     return refuse(bid, "no units of 4 or 8 bytes that are moved");
   if (c.modes.size() < 2 || c.modes.size() > kMaxDirect) return refuse(bid, "too many modes, or too few");

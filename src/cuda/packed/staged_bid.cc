@@ -121,7 +121,9 @@ class Choice {
 
 }  // namespace
 
-void bid_staged(const Canonical& c, const CudaMachine& machine, Candidate& bid) {
+void bid_staged(const Request& request, Candidate& bid) {
+  const Canonical& c = request.c;
+  const CudaMachine& machine = request.machine;
   if (c.two_sided) return refuse(bid, "the sides share no modes");
   if (c.modes.empty()) return refuse(bid, "one run has nothing to pack");
   if (!units_aligned(c)) return refuse(bid, "elements lie off their own alignment");
