@@ -309,7 +309,7 @@ void add_explain_command(CLI::App& app) {
   sub->add_option("--html", a->html, "Write a page: the drawing, the steps to it, what was bid and what is predicted")
       ->check(result_file())
       ->type_name("OUT");
-  sub->add_option("--piece", a->piece, "The tile, block or task that is drawn; the first unless told")
+  sub->add_option("--piece", a->piece, "The tile, block or task that is drawn, at most the last; the first unless told")
       ->check(whole_number(0, INT64_MAX).description(""))
       ->type_name("N");
   sub->add_flag("--run", a->run_it,

@@ -241,6 +241,8 @@ def test_explain_draws_the_piece_that_is_asked_for(restride, tmp_path):
               for n in ("0", "3", "99999")]
     assert pieces[:2] == [0, 3] and 3 < pieces[2] < 99999
     assert "--piece" in restride("explain", "f32 (4)", "--piece", "-1", code=2).err
+    order = restride("explain", "f32 (640,480) -> (1,0)", "--device", "cuda", "--piece", "99999999", "--json").json()["piece"]
+    assert order["number"] == pieces[2] == order["of"] - 1
 
 
 def test_explain_measures_beside_a_plain_copy_and_the_other_kernels(restride, tmp_path):
