@@ -217,6 +217,7 @@ draw::Measured measured(const Sides& sides, const Options& options, const plan::
           ? bench::make_cuda_device()
           : bench::make_cpu_device(options.threads > 0 ? options.threads : cpu::cores_granted());
   bench::RunSettings settings;
+  settings.less_memory = "time a smaller layout";
   settings.family = decision.chosen.kernel.text;  // also where measurements, not predictions, chose it
   const bench::CaseResult r = bench::run_case(c, *device, settings);
   draw::Measured m{r.time.median_ns, r.time.noise, r.ceiling.median_ns, r.ceiling_by, r.checked, r.error};

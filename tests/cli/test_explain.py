@@ -259,6 +259,11 @@ def test_explain_measures_beside_a_plain_copy_and_the_other_kernels(restride, tm
     assert "run" not in re.findall(r"^\w+", restride("explain", "f32 (64,48) -> (1,0)").out, re.M)
 
 
+def test_explain_without_memory_names_a_remedy_that_it_has(restride):
+    out = restride("explain", "f32 (400000000,4) -> (1,0)", "--device", "cpu", "--run", memory_bytes=2 << 30).out
+    assert re.search(r"run        not timed: no \d+ MiB of memory .*; time a smaller layout\n$", out)
+
+
 def test_explain_measures_copies_that_pair_by_count(restride):
     run = restride("explain", "f32 (4,6):(1,4) -> f32 (24)", "--reshape", "24", "--device", "cpu", "--run", "--json").json()["run"]
     assert run.get("error") is None and run["checked"]

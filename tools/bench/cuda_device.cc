@@ -19,7 +19,7 @@ void require_cuda(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
   const std::string what =
       fmt::format("{} failed: {} ({})", call, cudaGetErrorString(status), cudaGetErrorName(status));
-  if (status == cudaErrorMemoryAllocation) throw MemoryError(what + "; try --max-mib");
+  if (status == cudaErrorMemoryAllocation) throw MemoryError(what);
   throw DeviceError(what);
 }
 

@@ -26,7 +26,7 @@ void HostMemory::reserve(std::int64_t bytes) {
   void* memory =
       mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
-    throw MemoryError(fmt::format("no {} MiB of memory for a benchmark's buffers; try --max-mib", bytes >> 20));
+    throw MemoryError(fmt::format("no {} MiB of memory for the buffers that are timed", bytes >> 20));
   ask_kind(memory, static_cast<std::size_t>(bytes));
   data_ = static_cast<std::byte*>(memory);
   size_ = bytes;

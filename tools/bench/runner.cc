@@ -237,6 +237,8 @@ CaseResult run_case(const Case& c, Device& device, const RunSettings& settings) 
   }
   try {
     measure(c, device, settings, out);
+  } catch (const MemoryError& e) {
+    out.error = e.what() + ("; " + settings.less_memory);
   } catch (const std::exception& e) {
     out.error = e.what();
   }

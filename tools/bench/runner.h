@@ -19,8 +19,9 @@ struct RunSettings {
   std::vector<std::string> only_peers = {};  ///< with `peers`: these, by whatever case of letters; empty: all there are
   bool loaded = false;  ///< the machine is kept busy: single calls are timed, and one thread of ours is the ceiling
   FreshDestination fresh_destination = FreshDestination::kOff;
-  std::string family;      ///< or a kernel of one; forced when not empty
-  std::uint64_t seed = 1;  ///< of the input bytes
+  std::string family;                         ///< or a kernel of one; forced when not empty
+  std::uint64_t seed = 1;                     ///< of the input bytes
+  std::string less_memory = "try --max-mib";  ///< what to do where memory is short
 
   bool asks_for(const std::string& peer) const;
 };
