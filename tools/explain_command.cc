@@ -190,9 +190,10 @@ nlohmann::ordered_json explained_json(const draw::Explained& e, const std::vecto
     out["others"].push_back(candidate_json(k, k.applies ? api::why_lost(decision, k) : std::string(k.reason)));
   out["piece"] = draw::piece_json(e);
   if (e.measured && e.measured->error.empty())
-    out["run"] = {{"median_ns", e.measured->median_ns},    {"noise", e.measured->noise},
-                  {"plain_copy_ns", e.measured->plain_ns}, {"plain_copy", e.measured->plain_by},
-                  {"checked", e.measured->checked},        {"others_ns", e.measured->others}};
+    out["run"] = {{"median_ns", e.measured->median_ns},       {"noise", e.measured->noise},
+                  {"plain_copy_ns", e.measured->plain_ns},    {"plain_copy", e.measured->plain_by},
+                  {"checked", e.measured->checked},           {"others_ns", e.measured->others},
+                  {"others_errors", e.measured->other_errors}};
   else if (e.measured)
     out["run"] = {{"error", e.measured->error}};
   out["plan"] = io::parse_report(plan.serialize());
@@ -226,7 +227,10 @@ draw::Measured measured(const Sides& sides, const Options& options, const plan::
     if (!others || !k.applies || !m.error.empty()) continue;
     settings.family = k.kernel.text;
     const bench::CaseResult other = bench::run_case(c, *device, settings);
-    if (other.error.empty()) m.others[settings.family] = other.time.median_ns;
+    if (other.error.empty())
+      m.others[settings.family] = other.time.median_ns;
+    else
+      m.other_errors[settings.family] = other.error;
   }
   return m;
 }

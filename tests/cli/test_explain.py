@@ -250,7 +250,7 @@ def test_explain_measures_beside_a_plain_copy_and_the_other_kernels(restride, tm
     run = report["run"]
     assert run["checked"] and run["median_ns"] > 0 and run["plain_copy_ns"] > 0
     others = {k["kernel"] for k in report["others"] if k["applies"]}
-    assert set(run["others_ns"]) == others and min(run["others_ns"].values()) > 0
+    assert set(run["others_ns"]) == others and min(run["others_ns"].values()) > 0 and run["others_errors"] == {}
     shown = re.findall(r'data-measured-ns="([0-9.]+)"', (tmp_path / "out.html").read_text())
     assert len(shown) == len(others) + 1 and min(map(float, shown)) > 0
     text = restride("explain", "f32 (64,48) -> (1,0)", "--device", "cpu", "--run").out

@@ -228,6 +228,13 @@ double measured_ns(const Explained& e, const plan::Candidate& k) {
   return at == e.measured->others.end() ? 0 : at->second;
 }
 
+/// Why --run has no time of a kernel that it was to time; may be empty.
+std::string not_timed(const Explained& e, const plan::Candidate& k) {
+  if (!e.measured) return "";
+  const auto at = e.measured->other_errors.find(k.kernel.text);
+  return at == e.measured->other_errors.end() ? "" : "; not timed: " + at->second;
+}
+
 void bids(Markup& m, const Explained& e) {
   const plan::Decision& d = e.plan.impl().decision;
   const char* sector = sector_of(e.plan.impl());
@@ -273,7 +280,7 @@ void bids(Markup& m, const Explained& e) {
     m.close().close();
     m.leaf("td", {{"class", "w"}},
            k == &d.chosen ? (d.chosen.reason.empty() ? "chosen" : "chosen: " + std::string(d.chosen.reason))
-                          : api::why_lost(d, *k));
+                          : api::why_lost(d, *k) + not_timed(e, *k));
     m.close();
   }
   m.close().close().close();

@@ -25,6 +25,8 @@ struct Measured {
   std::string error;                ///< why there are no times
   std::map<std::string, double, std::less<>> others =
       {};  ///< median_ns of the other kernels that apply, by their names
+  std::map<std::string, std::string, std::less<>> other_errors =
+      {};  ///< of those that failed, or copied wrongly: what happened
 };
 
 /// A plan, the piece of it that is drawn, and what the reader calls it.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -104,6 +105,21 @@ TEST(ExplainPage, OfEveryKernelOfTheCpuShowsItsNumbers) {
       }
     }
   EXPECT_EQ(drawn_kernels.size(), cpu::kKernelCount);
+}
+
+TEST(ExplainPage, SaysWhatHappenedToAKernelThatWasNotTimed) {
+  Options options;
+  options.device = DeviceKind::kCpu;
+  const Plan plan(parse_layout("f32 (64,48)"), parse_layout("f32 (64,48):(1,64)"), options);
+  Explained e{plan, 0, "it", ""};
+  e.measured.emplace();
+  e.measured->median_ns = 1;
+  const auto& others = plan.impl().decision.others;
+  const auto lost = std::find_if(others.begin(), others.end(), [](const plan::Candidate& k) { return k.applies; });
+  ASSERT_NE(lost, others.end());
+  EXPECT_EQ(page(e, {}).find("not timed"), std::string::npos);
+  e.measured->other_errors[std::string(lost->kernel.text)] = "wrong output: element 3";
+  EXPECT_NE(page(e, {}).find("; not timed: wrong output: element 3</td>"), std::string::npos);
 }
 
 TEST(ExplainPage, OfWhatIsTooLargeSaysWhatIsLeftOut) {
