@@ -139,8 +139,11 @@ bool permutes_to(const Layout& dst, const Layout& src) {
 
 void require_paired(const Layout& dst, const Layout& src, Shapes shapes) {
   if (dst.elements() != src.elements())
-    throw ShapeError(fmt::format("dst {} holds {} elements but src {} has {}; make the counts equal or broadcast src",
-                                 to_string(dst), dst.elements(), to_string(src), src.elements()));
+    throw ShapeError(fmt::format("dst {} holds {} elements but src {} has {}; {}", to_string(dst), dst.elements(),
+                                 to_string(src), src.elements(),
+                                 dst.elements() == 0 || src.elements() == 0
+                                     ? "a slice that begins past the end holds none"
+                                     : "make the counts equal or broadcast src"));
   if (shapes == Shapes::kOfOneCount || equal_shapes(dst, src)) return;
   const std::string axes = axes_to(dst, src);
   std::string permute;

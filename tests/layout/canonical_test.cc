@@ -171,6 +171,8 @@ TEST(Canonicalize, KnowsTheAlignmentOfEachFirstUnit) {
 TEST(Canonicalize, RefusesWithTheRemedy) {
   EXPECT_TRUE(holds(message_of<ShapeError>([] { canon("f32 (4)", "f32 (5)"); }), "f32 (4)", "f32 (5)",
                     "make the counts equal"));
+  EXPECT_TRUE(holds(message_of<ShapeError>([] { canon("f32 (0,4)", "f32 (1,4)"); }), "f32 (0,4)", "holds 0 elements",
+                    "a slice that begins past the end holds none"));
   EXPECT_TRUE(holds(message_of<CastError>([] { canon("f32 (4)", "c64 (4)"); }), "c64 cannot become f32", "real view"));
   EXPECT_TRUE(holds(message_of<CastError>([] { canon("f32 (4)", "b4 (4)"); }), "reinterpret"));
   EXPECT_TRUE(
