@@ -1,4 +1,5 @@
 """restride copy: bad input gets a clear message, the right exit code and no output."""
+import ctypes
 import json
 import os
 import resource
@@ -282,6 +283,20 @@ def test_a_file_that_is_named_as_a_folder_is_no_folder(restride, tmp_path, array
         assert f"{file} is no directory" in err and "is the file that is read" not in err
     assert "leave out '/x.npy'" in restride("copy", "in.npy/x.npy", "out.npy", code=1).err
     assert sorted(os.listdir(tmp_path)) == ["in.npy", "other.npy", "other.raw"]
+
+
+def test_a_folder_of_a_folder_that_cannot_be_read_is_named(restride, tmp_path, array):
+    def as_anybody():  # root reads what it has no right to; without these two capabilities it does not
+        for capability in (1, 2):
+            ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)
+
+    (tmp_path / "in" / "closed").mkdir(parents=True)
+    np.save(tmp_path / "in" / "a.npy", array)
+    (tmp_path / "in" / "closed").chmod(0)
+    err = restride("copy", "in", "out/", code=1, before=as_anybody).err
+    assert "cannot read the folder in/closed: Permission denied; make it readable, or name a folder without it" in err
+    (tmp_path / "in" / "closed").chmod(0o700)
+    restride("copy", "in", "out/")
 
 
 def test_inputs_that_cannot_be_read(restride, tmp_path, array):

@@ -45,13 +45,19 @@ std::optional<ArraySet> ArraySet::open(const std::string& path) {
 void ArraySet::list_folder() {
   while (path_.size() > 1 && path_.ends_with('/')) path_.pop_back();
   std::error_code error;
+  std::string reading = path_;  // the folder that fails where one does: of those below, the entry that was come to last
   fs::recursive_directory_iterator at(path_, error);
   for (const fs::recursive_directory_iterator end; !error && at != end; at.increment(error)) {
     const std::string file = at->path().string();
+    reading = file;
     if (file.ends_with(".npy") && at->is_regular_file(error))
       names_.push_back(array_of_member(file.substr(path_.size() + (path_.ends_with('/') ? 0 : 1))));
   }
-  if (error) throw IoError(fmt::format("cannot read the folder {}: {}", path_, error.message()));
+  if (error)
+    throw IoError(fmt::format(
+        "cannot read the folder {}: {}; make it readable, or name a folder without it, because all arrays below {} are "
+        "wanted",
+        reading, error.message(), path_));
   if (names_.empty()) throw ArgumentError(path_ + " is a folder without .npy files; name a file or another folder");
   std::sort(names_.begin(), names_.end());
 }
