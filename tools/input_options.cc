@@ -14,7 +14,8 @@ void add_input_options(CLI::App& sub, InputOptions& o) {
                               "Read bare bytes that lie so: 'f32 (480,640,3)' or with strides 'f32 (480,640):(1024,1)'")
                    ->type_name("LAYOUT")
                    ->group(group);
-  sub.add_option("--in-offset", o.offset_bytes, "Bytes to skip before them")
+  sub.add_option("--in-offset", o.offset_bytes,
+                 "Bytes to skip before them; must be given for a file that says itself how its elements lie")
       ->needs(bare)
       ->check(whole_number(0, INT64_MAX).description(""))
       ->type_name("BYTES")

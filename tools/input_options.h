@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -13,7 +14,7 @@ namespace restride::tools {
 /// As given on the command line.
 struct InputOptions {
   std::string layout;  ///< of bare bytes: "u16 (1080,1920):(2048,1)"
-  std::int64_t offset_bytes = 0;
+  std::optional<std::int64_t> offset_bytes;
   std::string dtype;  ///< what the elements really are
 };
 

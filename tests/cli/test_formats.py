@@ -1,4 +1,5 @@
 """restride copy: every file format that it reads and writes, made and checked by the formats' own libraries."""
+import json
 import os
 
 import numpy as np
@@ -172,6 +173,28 @@ def test_raw_bytes_with_a_layout(restride, numbered, tmp_path):
     restride("copy", "out.npy", "out.raw", "--axes", "1,0")
     assert (tmp_path / "out.raw").read_bytes() == a[:, :5].T.tobytes()
     assert "--in-layout" in restride("copy", "in.bin", "x.npy", code=1).err
+
+
+def test_a_layout_of_a_file_that_has_its_own_needs_an_offset(restride, numbered, tmp_path):
+    a = numbered((3, 5), "u2")
+    np.save(tmp_path / "in.npy", a)
+    np.savez(tmp_path / "in.npz", a=a)
+    header = json.dumps({"a": {"dtype": "U16", "shape": [3, 5], "data_offsets": [0, 30]}}).encode()
+    (tmp_path / "in.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + a.tobytes())
+    before = sorted(os.listdir(tmp_path))
+    for name in before:
+        for command in (("copy", name, "out.npy"), ("explain", name)):
+            err = restride(*command, "--in-layout", "u8 (3)", code=1).err
+            assert f"{name} says itself how its elements lie; leave out --in-layout" in err and "--in-offset" in err
+    assert sorted(os.listdir(tmp_path)) == before
+    for name in ("in.npy", "in.safetensors"):
+        offset = os.path.getsize(tmp_path / name) - a.nbytes
+        restride("copy", name, "out.npy", "-f", "--in-layout", "u16 (15)", "--in-offset", offset)
+        np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), a.ravel())
+    restride("copy", "in.npy", "magic.raw", "--in-layout", "u8 (6)", "--in-offset", 0)
+    assert (tmp_path / "magic.raw").read_bytes() == b"\x93NUMPY"
+    (tmp_path / "bare.npy").write_bytes(a.tobytes())  # what it holds tells, not its name
+    restride("copy", "bare.npy", "out.npy", "-f", "--in-layout", "u16 (15)")
 
 
 def test_a_members_name_may_hold_folders_and_dots(restride, numbered, tmp_path):

@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -74,12 +75,40 @@ OpenArray open_safetensors(InputFile file, const std::string& wanted) {
   return {std::move(file), std::move(entry), std::move(shown)};
 }
 
+/// The length of a header that can be there, and a header's first character.
+bool looks_like_safetensors(const InputFile& file) {
+  if (file.size() < 10) return false;
+  const std::vector<std::uint8_t> head = file.read(0, 9);
+  return head[8] == '{' && load_le(head.data(), 8) <= file.size() - 8;
+}
+
+/// The first bytes, zeros behind the end of a shorter file.
+std::string first_bytes(const InputFile& file) {
+  std::string head(6, '\0');
+  const std::size_t there = std::min<std::uint64_t>(head.size(), file.size());
+  file.read(0, std::span(reinterpret_cast<std::uint8_t*>(head.data()), there));
+  return head;
+}
+
+/// Told by the first bytes alone; nothing where they do not tell.
+std::optional<FileFormat> format_by_content(const InputFile& file) {
+  const std::string head = first_bytes(file);
+  if (head == "\x93NUMPY") return FileFormat::kNpy;
+  if (head.starts_with("PK\3\4") || head.starts_with("PK\5\6")) return FileFormat::kNpz;
+  if (looks_like_safetensors(file)) return FileFormat::kSafetensors;
+  return std::nullopt;
+}
+
 OpenArray open_raw(InputFile file, const OpenOptions& options) {
+  if (!options.raw_offset_bytes && format_by_content(file))
+    throw ArgumentError(fmt::format(
+        "{} says itself how its elements lie; leave out --in-layout, or say by --in-offset where the bytes begin",
+        file.path()));
   ArrayEntry entry;
   entry.layout = *options.raw_layout;
-  if (options.raw_offset_bytes < 0 ||
-      __builtin_add_overflow(entry.layout.offset_bytes, options.raw_offset_bytes, &entry.layout.offset_bytes))
-    throw ArgumentError(fmt::format("offset {} is negative or too large", options.raw_offset_bytes));
+  const std::int64_t offset = options.raw_offset_bytes.value_or(0);
+  if (offset < 0 || __builtin_add_overflow(entry.layout.offset_bytes, offset, &entry.layout.offset_bytes))
+    throw ArgumentError(fmt::format("offset {} is negative or too large", offset));
   validate(entry.layout);
   require_within(entry.layout, file.size(), "bare bytes");
   std::string shown = file.path();
@@ -182,26 +211,15 @@ std::string how_netpbm_lies(const InputFile& file) {
   return fmt::format("--in-layout 'u8 ({},{}{})' --in-offset {}", rows, columns, head[1] == '6' ? ",3" : "", at + 1);
 }
 
-/// The length of a header that can be there, and a header's first character.
-bool looks_like_safetensors(const InputFile& file) {
-  if (file.size() < 10) return false;
-  const std::vector<std::uint8_t> head = file.read(0, 9);
-  return head[8] == '{' && load_le(head.data(), 8) <= file.size() - 8;
-}
-
 }  // namespace
 
 FileFormat format_of(const InputFile& file, std::string_view remedy) {
   const std::string& path = file.path();
-  std::array<std::uint8_t, 6> magic{};
-  file.read(0, std::span(magic).first(std::min<std::uint64_t>(magic.size(), file.size())));
-  const std::string_view head(reinterpret_cast<const char*>(magic.data()), magic.size());
-  if (head == "\x93NUMPY") return FileFormat::kNpy;
-  if (head.starts_with("PK\3\4") || head.starts_with("PK\5\6")) return FileFormat::kNpz;
-  if (path.ends_with(".safetensors") || looks_like_safetensors(file)) return FileFormat::kSafetensors;
+  if (const auto format = format_by_content(file)) return *format;
+  if (path.ends_with(".safetensors")) return FileFormat::kSafetensors;
   if (path.ends_with(".npy") || path.ends_with(".npz"))
     throw ParseError("it is damaged: it does not begin as its name says");
-  if (looks_like_picture(head, path))
+  if (looks_like_picture(first_bytes(file), path))
     throw ArgumentError(
         fmt::format("{0} is a picture, whose pixels are packed; unpack them into an array first, in Python by "
                     "np.save('{1}.npy', np.asarray(PIL.Image.open('{0}')))",

@@ -19,8 +19,9 @@ struct OpenArray {
 };
 
 struct OpenOptions {
-  std::optional<Layout> raw_layout;    ///< the bytes are raw and lie like this
-  std::int64_t raw_offset_bytes = 0;   ///< where they begin in the file
+  std::optional<Layout> raw_layout;  ///< the bytes are raw and lie like this
+  /// Where they begin in the file: 0 unless told, which a file that says itself how its arrays lie must be.
+  std::optional<std::int64_t> raw_offset_bytes;
   std::optional<Element> reinterpret;  ///< what the elements really are: same size, same bits
 };
 
@@ -37,7 +38,7 @@ void reinterpret_entry(ArrayEntry& entry, const Element& element);
 
 /// The format is told by the first bytes, not the name; "-" is standard input. A member is named behind ':' or '/'; a
 /// file with a single one needs no name. Errors: IoError, ParseError, UnsupportedError, ArgumentError (no such member,
-/// several and none named).
+/// several and none named; a raw layout without an offset, of a file that itself says how its arrays lie).
 OpenArray open_array(const std::string& spec, const OpenOptions& options = {});
 
 /// What a file says of one of its arrays. A file may hold a million.
