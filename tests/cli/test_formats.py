@@ -90,7 +90,8 @@ def test_npz_members_stored_and_deflated(restride, numbered, tmp_path, save):
         assert out.files == ["T"]
         np.testing.assert_array_equal(out["T"], a.T)
     assert "name one" in restride("copy", "in.npz", "c.npy", code=1).err
-    assert "it has a.npy, b.npy" in restride("copy", "in.npz:c", "c.npy", code=1).err
+    assert "it has a, b\n" in restride("copy", "in.npz:c", "c.npy", code=1).err
+    assert "as in 'in.npz:a'" in restride("explain", "in.npz", code=1).err
 
 
 def test_folders_and_notes_in_an_npz_are_no_arrays(restride, numbered, tmp_path):
@@ -103,7 +104,7 @@ def test_folders_and_notes_in_an_npz_are_no_arrays(restride, numbered, tmp_path)
         z.write(tmp_path / "a.npy", "data/a.npy")
     restride("copy", "mix.npz", "out.npy")
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), a)
-    assert "it has data/a.npy\n" in restride("copy", "mix.npz:b", "b.npy", code=1).err
+    assert "it has data/a\n" in restride("copy", "mix.npz:b", "b.npy", code=1).err
     assert "member 'data/notes.txt'" in restride("copy", "mix.npz:data/notes.txt", "b.npy", code=1).err
 
 

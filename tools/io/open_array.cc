@@ -50,10 +50,10 @@ typename Entries::value_type choose(const Entries& entries, const std::string& w
   if (found.size() > 1 && !wanted.empty())
     throw ParseError(fmt::format("it holds '{}' more than once", printable(wanted)));
   std::vector<std::string> all;
-  for (const auto& e : entries) all.push_back(e.name);
+  for (const auto& e : entries) all.push_back(suffix.empty() ? e.name : array_of_member(e.name));
   const std::string names = listed(all);
   throw ArgumentError(wanted.empty() ? fmt::format("{} holds {} arrays; name one, as in '{}:{}'. It has {}", path,
-                                                   entries.size(), path, printable(entries[0].name), names)
+                                                   entries.size(), path, printable(all[0]), names)
                                      : fmt::format("{} holds no '{}'; it has {}", path, printable(wanted), names));
 }
 

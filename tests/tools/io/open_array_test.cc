@@ -70,7 +70,7 @@ TEST(OpenArray, PrefersAFileWhoseNameHoldsAColon) {
 TEST(OpenArray, SaysWhatThereIsWhenAMemberIsMissing) {
   TemporaryFolder folder;
   save(folder / "a.npz:weights");
-  EXPECT_NE(message_of<ArgumentError>([&] { open_array(folder / "a.npz:bias"); }).find("it has weights.npy"),
+  EXPECT_NE(message_of<ArgumentError>([&] { open_array(folder / "a.npz:bias"); }).find("it has weights"),
             std::string::npos);
   save(folder / "a.npy");
   EXPECT_THROW(open_array(folder / "a.npy:x"), ArgumentError);
