@@ -285,6 +285,12 @@ def test_a_file_that_is_named_as_a_folder_is_no_folder(restride, tmp_path, array
     assert sorted(os.listdir(tmp_path)) == ["in.npy", "other.npy", "other.raw"]
 
 
+def test_a_file_without_anything_in_it_is_empty(restride, tmp_path):
+    for name in ("in.npy", "in.npz"):
+        (tmp_path / name).touch()
+        assert f"{name}: it is empty" in restride("copy", name, "out.npy", code=1).err
+
+
 def test_a_folder_of_a_folder_that_cannot_be_read_is_named(restride, tmp_path, array):
     def as_anybody():  # root reads what it has no right to; without these two capabilities it does not
         for capability in (1, 2):

@@ -218,7 +218,7 @@ FileFormat format_of(const InputFile& file, std::string_view remedy) {
   if (const auto format = format_by_content(file)) return *format;
   if (path.ends_with(".safetensors")) return FileFormat::kSafetensors;
   if (path.ends_with(".npy") || path.ends_with(".npz"))
-    throw ParseError("it is damaged: it does not begin as its name says");
+    throw ParseError(file.size() == 0 ? "it is empty" : "it is damaged: it does not begin as its name says");
   if (looks_like_picture(first_bytes(file), path))
     throw ArgumentError(
         fmt::format("{0} is a picture, whose pixels are packed; unpack them into an array first, in Python by "

@@ -136,6 +136,8 @@ TEST(OpenArray, RefusesWhatIsNoArrayFile) {
   write_file(folder / "a.npy", "text");
   EXPECT_EQ(message_of<ParseError>([&] { open_array(folder / "a.npy"); }),
             folder / "a.npy" + ": it is damaged: it does not begin as its name says");
+  write_file(folder / "a.npy", "");
+  EXPECT_EQ(message_of<ParseError>([&] { open_array(folder / "a.npy"); }), folder / "a.npy" + ": it is empty");
   EXPECT_NE(message_of<IoError>([&] { open_array(folder / ""); }).find("directory"), std::string::npos);
   EXPECT_NE(message_of<IoError>([&] { open_array(folder / "none.npy"); }).find("No such file"), std::string::npos);
   EXPECT_NE(message_of<IoError>([&] { open_array("/dev/null"); }).find("no regular file"), std::string::npos);
