@@ -25,13 +25,13 @@ struct CpuMachine {
   std::int64_t first_cache_bytes = 32 << 10;
   std::int64_t l2_bytes = 1 << 20;
   double stream_bytes_per_ns = 16.0;  ///< read + written, one thread, non-temporal stores
-  /// Outputs from here on bypass the caches: with a source of their size they fill the second.
+  /// No smaller output bypasses the caches: with a source of its size it fills the second.
   std::int64_t stream_from_bytes = 768 << 10;
-  /// Outputs that are written run by run, not column by column, stay in the caches up to this share of what a thread
-  /// may use of the last one. (Zen 5, 16 MiB a thread, 4 KiB pages, one thread, the same memory again and then read:
-  /// boxes, runs, heads, images into planes and permutations of up to 4 MB take 1.1 to 1.4 times as long past the
-  /// caches, from 16 MB on 0.7 to 0.9; memory that was in no cache 0.6 to 0.9 at any size. Transposes take 0.9 to 1
-  /// past them.)
+  /// Outputs that are written run by run stay in the caches up to this share of what a thread may use of the last one;
+  /// those written column by column, too, where there are no permutes of two vectors. (With such permutes: Zen 5, 16
+  /// MiB a thread, 4 KiB pages, one thread, the same memory again and then read: boxes, runs, heads, images into planes
+  /// and permutations of up to 4 MB take 1.1 to 1.4 times as long past the caches, from 16 MB on 0.7 to 0.9; memory
+  /// that was in no cache 0.6 to 0.9 at any size. Transposes take 0.9 to 1 past them.)
   double stream_share = 0.25;
   std::int64_t thread_cache_bytes = 3 << 20;
   /// Copies past the caches prefetch all that they read, just before its turn; else most is left to the prefetcher. On

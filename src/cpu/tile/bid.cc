@@ -151,7 +151,8 @@ Sink sink_of(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
 /// spread over the first cache by themselves, and where blocks read whole lines of them.
 Source source_of(const Canonical& c, const CpuMachine& m, Sink sink, bool spread) {
   if (c.cast || sink == Sink::kCaches) return Source::kStaged;
-  // Where there are permutes of words only, no AMD is; without any, rows of whole vectors gain nothing.
+  // The least unit is 2 with AVX-512 without byte permutes; no AMD processor has that, so rows are staged. Without any
+  // permutes of two vectors, rows of 16-byte units gain nothing in place.
   if (m.least_shuffled_unit == 2 || (m.least_shuffled_unit > 2 && c.dst_unit == 16)) return Source::kStaged;
   if (!reads_near(c, m, Writes::kColumns))
     return c.dst_unit >= m.tile_least_in_place_bytes && (c.dst_unit >= 4 || spread) ? Source::kInPlace

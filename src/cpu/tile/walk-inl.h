@@ -20,7 +20,8 @@ HWY_BEFORE_NAMESPACE();
 namespace restride::cpu {
 namespace HWY_NAMESPACE {
 
-/// Where memory is read as AMD's processors follow it: their instruction sets, AVX-512 with byte permutes and AVX2.
+/// True for the instruction sets that AMD's processors have: AVX-512 with byte permutes, and AVX2. Intel's processors
+/// have them, too; whether memory is read as AMD's follow it is then left to the plan.
 inline constexpr bool kAmds = HWY_TARGET <= HWY_AVX3_DL || HWY_TARGET == HWY_AVX2;
 
 /// A tile of the walk: where its rows start in src, its columns in dst.
