@@ -404,7 +404,7 @@ class Plan {
   /// of other ranks may still be on their way into dst: keep it until all GPUs are synchronised.
   /// Errors: ArgumentError (null, another number of pointers, a stream for memory of the host), OverlapError,
   /// DeviceError (memory or a stream of another place than was planned for), UnsupportedError (a stream that is being
-  /// captured, without NCCL), before anything is sent, and then AgreementError on the other ranks when runs are
+  /// captured, without NCCL), before dst is written, and then AgreementError on the other ranks when runs are
   /// checked; AgreementError when a rank runs another plan; DeadlineError that names the ranks that did not come. Cost:
   /// nothing is allocated but an engine's own requests; on GPUs the first run with pointers at other than multiples of
   /// 128 bytes plans for them. Workspace is the plan's, see workspace_bytes().

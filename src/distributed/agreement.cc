@@ -39,7 +39,7 @@ void require_agreement(const std::vector<Fingerprint>& all) {
   for (std::size_t r = 0; r < all.size(); ++r)
     if (all[r].status != 0) wrong.push_back(static_cast<int>(r));
   if (!wrong.empty())
-    fail(fmt::format("{} could not {}: see the error there; nothing was sent", named_ranks(wrong),
+    fail(fmt::format("{} could not {}: see the error there; dst is as it was", named_ranks(wrong),
                      verb(all[static_cast<std::size_t>(wrong[0])].kind)));
   if (unlike([](const Fingerprint& f) { return f.kind; }))
     fail(fmt::format("{} calls {} where rank 0 calls {}; make and run plans in the same order on all ranks",

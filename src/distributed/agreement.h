@@ -1,4 +1,4 @@
-// Whether all ranks mean the same: 64 bytes a rank, compared before anything is sent.
+// Whether all ranks mean the same: 64 bytes a rank, compared before dst is written.
 #pragma once
 
 #include <chrono>

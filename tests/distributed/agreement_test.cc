@@ -79,7 +79,7 @@ TEST(Agreement, ARankThatCannotPlanSaysWhyAndTheOthersLearnOfIt) {
   Side wrong = side(kRows);
   wrong.local = {contiguous(DType::kI32, {3, 6})};
   Said said = with_another(wrong, side(kColumns));
-  EXPECT_EQ(said[0], "rank 1 could not plan: see the error there; nothing was sent; works");
+  EXPECT_EQ(said[0], "rank 1 could not plan: see the error there; dst is as it was; works");
   EXPECT_EQ(said[2], said[0]);
   EXPECT_EQ(
       said[1],
@@ -100,7 +100,7 @@ TEST(Agreement, ADeadlineThatIsNoneIsAnErrorOfThatRankAlone) {
     options.deadline = ms;
     const Said said = with_another(side(kRows), side(kColumns), options);
     EXPECT_NE(said[1].find(words), std::string::npos) << said[1];
-    EXPECT_EQ(said[0], ms.count() == 0 ? "rank 1 could not plan: see the error there; nothing was sent; works"
+    EXPECT_EQ(said[0], ms.count() == 0 ? "rank 1 could not plan: see the error there; dst is as it was; works"
                                        : "no error; works");
   }
 }
@@ -189,8 +189,8 @@ TEST(Agreement, WrongMemoryStopsTheRunBeforeAByteIsWritten) {
       return out + works(comm);
     });
     EXPECT_EQ(said[0],
-              "rank 1 could not run: see the error there; nothing was sent; "
-              "rank 1 could not run: see the error there; nothing was sent; works");
+              "rank 1 could not run: see the error there; dst is as it was; "
+              "rank 1 could not run: see the error there; dst is as it was; works");
     EXPECT_EQ(said[1],
               "dst of tensor 0 is null on rank 1, which has elements of it; give it memory; dst of tensor 0 lies in "
               "the same memory as src of tensor 0 on rank 1; exchange into other memory; works");

@@ -123,7 +123,7 @@ TEST(Fused, ARankWithoutAGpuIsNamedOnTheOthers) {
     }
     return "no error";
   });
-  EXPECT_EQ(said, (Said{"AgreementError: rank 1 could not plan: see the error there; nothing was sent",
+  EXPECT_EQ(said, (Said{"AgreementError: rank 1 could not plan: see the error there; dst is as it was",
                         "DeviceError: no GPU: "}));
 }
 

@@ -229,7 +229,7 @@ TEST(GpuExchange, ACapturedStreamIsRefusedAndStaysAsItWas) {
     if (r.got(r.stream) != r.clear) return "written";
     return out + "; " + r.works(comm);
   });
-  const std::string others = "rank 1 could not run: see the error there; nothing was sent; works";
+  const std::string others = "rank 1 could not run: see the error there; dst is as it was; works";
   EXPECT_EQ(said, (Said{others, "captured; works", others}));
 }
 
@@ -255,7 +255,7 @@ TEST(GpuExchange, WrongMemoryStopsTheRunBeforeAByteIsWritten) {
     }
     return out + r.works(comm);
   });
-  EXPECT_EQ(said[0], "rank 1 could not run: see the error there; nothing was sent; DeviceError; works");
+  EXPECT_EQ(said[0], "rank 1 could not run: see the error there; dst is as it was; DeviceError; works");
   EXPECT_TRUE(begins(said[1], "dst of tensor 0 on rank 1 is in host memory, but the plan is for cuda:")) << said[1];
   EXPECT_NE(said[1].find("DeviceError; works"), std::string::npos);
 }
