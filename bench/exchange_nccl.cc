@@ -18,6 +18,8 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <random>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -107,7 +109,7 @@ struct Board {
   explicit Board(int ranks) : gate(ranks), us(static_cast<std::size_t>(ranks)) {}
   std::barrier<> gate;
   std::vector<double> us;
-  bool more = true;
+  bool more = true;  // written between two meetings at the gate
   std::string json;
 };
 
@@ -129,6 +131,25 @@ void all_to_all(const char* from, char* to, std::int64_t block, int ranks, ncclC
   }
   REQUIRE(ncclGroupEnd());
 #endif
+}
+
+/// All of ours bring the same bytes. NCCL's all-to-all permutes nothing, so that it cannot be compared.
+void check(const Case& c, const Buffer& in, std::int64_t in_bytes, const Buffer& out, std::int64_t out_bytes, int rank,
+           std::span<const Way> ours, cudaStream_t stream) {
+  std::vector<std::uint64_t> source(static_cast<std::size_t>(in_bytes + 7) / 8);
+  std::mt19937_64 random(static_cast<std::uint64_t>(rank));
+  std::generate(source.begin(), source.end(), std::ref(random));
+  REQUIRE(cudaMemcpy(in.data(), source.data(), static_cast<std::size_t>(in_bytes), cudaMemcpyHostToDevice));
+  std::vector<char> first(static_cast<std::size_t>(out_bytes)), other(first.size());
+  for (const Way& way : ours) {
+    std::vector<char>& to = &way == ours.data() ? first : other;
+    REQUIRE(cudaMemsetAsync(out.data(), 0xff, to.size(), stream));
+    way.run(stream);
+    REQUIRE(cudaMemcpyAsync(to.data(), out.data(), to.size(), cudaMemcpyDeviceToHost, stream));
+    REQUIRE(cudaStreamSynchronize(stream));
+    if (&way != ours.data() && other != first)
+      throw std::runtime_error(c.name + ": " + way.name + " gives other bytes than " + ours[0].name);
+  }
 }
 
 void measure(const Case& c, int rank, Comm& comm, ncclComm_t plain, ncclComm_t copying, Board& board, double seconds) {
@@ -178,6 +199,7 @@ void measure(const Case& c, int rank, Comm& comm, ncclComm_t plain, ncclComm_t c
         std::make_unique<distributed::Plan>(distributed::plan({src, c.dtype, {}}, {dst, c.dtype, {}}, comm, options)));
     ways.push_back({name, [&in, &out, p = plans.back().get()](cudaStream_t s) { p->run(out.data(), in.data(), s); }});
   };
+  const std::size_t first_of_ours = ways.size();
   add("auto", Method::kAuto, true);
   add("auto unchecked", Method::kAuto, false);
   add("fused", Method::kDirect, false);
@@ -188,8 +210,10 @@ void measure(const Case& c, int rank, Comm& comm, ncclComm_t plain, ncclComm_t c
   REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   REQUIRE(cudaEventCreate(&begin));
   REQUIRE(cudaEventCreate(&end));
+  check(c, in, bytes_of(src), out, bytes_of(dst), rank, std::span(ways).subspan(first_of_ours), stream);
   const auto stop = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  for (int round = 0; board.more; ++round) {
+  bool more = true;
+  for (int round = 0; more; ++round) {
     for (Way& way : ways) {
       REQUIRE(cudaStreamSynchronize(stream));
       board.gate.arrive_and_wait();
@@ -206,6 +230,7 @@ void measure(const Case& c, int rank, Comm& comm, ncclComm_t plain, ncclComm_t c
     board.gate.arrive_and_wait();
     if (rank == 0) board.more = round < 12 || std::chrono::steady_clock::now() < stop;
     board.gate.arrive_and_wait();
+    more = board.more;
   }
   if (rank == 0) {
     char line[256];
@@ -222,7 +247,6 @@ void measure(const Case& c, int rank, Comm& comm, ncclComm_t plain, ncclComm_t c
       text += line;
     }
     board.json += (board.json.empty() ? "" : ",\n") + text + "}";
-    board.more = true;
   }
   plans.clear();
 #if NCCL_VERSION_CODE >= 22800
@@ -275,12 +299,21 @@ int main(int argc, char** argv) {
   double seconds = 1;
   int gpus = 0;
   if (cudaGetDeviceCount(&gpus) != cudaSuccess) gpus = 0;
-  for (int i = 1; i + 1 < argc; i += 2) {
+  for (int i = 1; i < argc; i += 2) {
     const std::string option = argv[i];
-    if (option == "--json") json = argv[i + 1];
-    if (option == "--mib") mib = std::atoll(argv[i + 1]);
-    if (option == "--seconds") seconds = std::atof(argv[i + 1]);
-    if (option == "--gpus") gpus = std::min(gpus, std::atoi(argv[i + 1]));
+    const char* value = i + 1 < argc ? argv[i + 1] : nullptr;
+    if (value != nullptr && option == "--json") {
+      json = value;
+    } else if (value != nullptr && option == "--mib") {
+      mib = std::atoll(value);
+    } else if (value != nullptr && option == "--seconds") {
+      seconds = std::atof(value);
+    } else if (value != nullptr && option == "--gpus") {
+      gpus = std::min(gpus, std::atoi(value));
+    } else {
+      std::fprintf(stderr, "%s: exchange_nccl [--json FILE] [--mib 256] [--gpus N] [--seconds 1]\n", argv[i]);
+      return 2;
+    }
   }
   if (gpus < 2) {
     std::printf("exchange_nccl SKIPPED, nothing was measured: %d GPU\n", gpus);
