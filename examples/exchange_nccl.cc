@@ -59,10 +59,10 @@ bool rank_is_right(int gpu, int gpus, ncclComm_t world) {
 }  // namespace
 
 int main() {
-  // Not every host survives multicast between its GPUs: off, before NCCL begins.
+  // Not every host survives multicast between its GPUs: off, before NCCL begins, unless the user has set it otherwise.
   for (const auto& [name, value] : {std::pair("NCCL_NVLS_ENABLE", "0"), std::pair("NVSHMEM_DISABLE_NVLS", "1"),
                                     std::pair("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1")})
-    setenv(name, value, 1);
+    setenv(name, value, 0);
   int gpus = 0;
   if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) {
     std::printf("no GPU: nothing was run\n");

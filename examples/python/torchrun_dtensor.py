@@ -2,8 +2,9 @@
 import os
 import sys
 
-# Not every host survives multicast between its GPUs: off, before NCCL begins.
-os.environ |= {"NCCL_NVLS_ENABLE": "0", "TORCH_SYMM_MEM_DISABLE_MULTICAST": "1", "NVSHMEM_DISABLE_NVLS": "1"}
+# Not every host survives multicast between its GPUs: off, before NCCL begins, unless the user has set it otherwise.
+for name, value in ("NCCL_NVLS_ENABLE", "0"), ("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1"), ("NVSHMEM_DISABLE_NVLS", "1"):
+    os.environ.setdefault(name, value)
 
 import torch
 import torch.distributed as td
