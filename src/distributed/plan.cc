@@ -501,19 +501,20 @@ std::string Plan::explain() const {
     return fmt::format("{} of {} by {}", name(p.method), p.comm.size(), p.comm.engine());
   };
   out += fmt::format("{:<11}{}\n", "engine", engine());
-  const auto in_place = [](const std::vector<PeerSteps>& all) {
-    return std::count_if(all.begin(), all.end(), [](const PeerSteps& s) { return s.in_place >= 0; });
-  };
+  const auto leave_in_place = std::count_if(p.sends.begin(), p.sends.end(), [](auto& s) { return s.in_place >= 0; });
+  const auto arrive_in_place =
+      std::count_if(p.receives.begin(), p.receives.end(), [](auto& s) { return s.in_place >= 0 && !s.carried; });
   out += fmt::format("{:<11}rank {} sends {} bytes, gets {}, has {} bytes of workspace and {} copy plans", "here",
                      p.comm.rank(), p.sent_bytes, p.received_bytes, workspace_bytes(), p.plans.size());
   if (p.method != Method::kDirect)
-    out += fmt::format("; {} of {} messages leave and {} of {} arrive where they lie", in_place(p.sends),
-                       p.sends.size(), in_place(p.receives), p.receives.size());
+    out += fmt::format("; {} of {} messages leave and {} of {} arrive where they lie", leave_in_place, p.sends.size(),
+                       arrive_in_place, p.receives.size());
   const auto carried = [](const std::vector<PeerSteps>& all) {
     return std::count_if(all.begin(), all.end(), [](const PeerSteps& s) { return s.carried; });
   };
   if (p.carries)
-    out += fmt::format("; {} leave and {} arrive with the check of a run", carried(p.sends), carried(p.receives));
+    out += fmt::format("; {} leave and {} arrive with the check of a run, these in memory of the engine",
+                       carried(p.sends), carried(p.receives));
   return out + '\n';
 }
 
