@@ -65,6 +65,7 @@ struct CpuMachine {
   double rows_reversed_byte_ns = 0.05;  ///< of units that src walks downwards
   double rows_record_ns = 0.15;         ///< a record of a row, several to a shuffle
   double rows_record_row_rows = 2;      ///< a row of records starts like so many rows of units
+  double rows_cached_row_rows = 1;      ///< a row that is copied in the caches starts like so many rows
 
   // tile
   std::int64_t tile_read_bytes = 256;     ///< of a row of src that a tile holds
@@ -227,6 +228,7 @@ inline constexpr CpuMachine kZen3Machine = [] {
   m.tile_byte_rows = 128;
   m.tile_column_bytes = 256;
   m.channels_no_permutes = 1;
+  m.rows_cached_row_rows = 0.25;
   return m;
 }();
 
@@ -251,6 +253,7 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"rows_reversed_byte_ns", &CpuMachine::rows_reversed_byte_ns},
     {"rows_record_ns", &CpuMachine::rows_record_ns},
     {"rows_record_row_rows", &CpuMachine::rows_record_row_rows},
+    {"rows_cached_row_rows", &CpuMachine::rows_cached_row_rows},
     {"tile_read_bytes", nullptr, &CpuMachine::tile_read_bytes},
     {"tile_least_rows", nullptr, &CpuMachine::tile_least_rows},
     {"tile_column_bytes", nullptr, &CpuMachine::tile_column_bytes},

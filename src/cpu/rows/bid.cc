@@ -14,9 +14,6 @@ using layout::Canonical;
 
 namespace {
 
-/// What a row takes that stays in the caches and moves as it is, of the start of any other.
-constexpr double kCachedRow = 0.25;
-
 /// True where rows are read best as they lie in src, wherever they then go: each is long enough for a start in dst of
 /// its own. Rows that are no whole lines share lines with others that come much later.
 bool follows_src(const Canonical& c, const CpuMachine& m) {
@@ -59,7 +56,7 @@ void bid_units(const Canonical& c, const CpuMachine& m, Bid* k) {
     const double byte_ns = c.modes[0].src_stride == 0 ? m.rows_repeated_byte_ns : m.rows_reversed_byte_ns;
     units_ns = static_cast<double>(c.units) * (easy ? byte_ns * c.dst_unit : m.unit_ns);
   }
-  set_time(k, stream_ns(*k, m), rows * (loop == RowLoop::kCached ? kCachedRow : 1) * m.row_ns, units_ns);
+  set_time(k, stream_ns(*k, m), rows * (loop == RowLoop::kCached ? m.rows_cached_row_rows : 1) * m.row_ns, units_ns);
 }
 
 }  // namespace
