@@ -258,11 +258,15 @@ class Comm {
   /// Every rank's `bytes` bytes, in the order of ranks. Collective. `what` is for messages: "plan", "run".
   /// Errors: DeadlineError that names the ranks that did not come.
   virtual void allgather(const void* mine, void* all, std::int64_t bytes, std::string_view what, Deadline deadline) = 0;
-  /// The longest message, in bytes, that `allgather_with` takes along; 0: none.
+  /// The longest message, in bytes, that `allgather_with` takes along, the same on all ranks; 0: none. An engine that
+  /// says more than 0 overrides `allgather_with`, too.
   virtual std::int64_t most_carried() const noexcept { return 0; }
   /// `allgather`, and each message of `sends` comes along, so that a small exchange needs no second round. Each of
   /// `receives` says how many bytes are expected; afterwards it says how many came, and `data` is where they lie until
   /// the next call: in memory of the engine, so that the caller may compare what was gathered before it takes them.
+  /// At most one message to a peer and one from it, none longer than `most_carried()`; `bytes` is a fingerprint's, 64.
+  /// A rank that has none, or that failed, calls `allgather` in the same place: the two meet each other, and the number
+  /// of bytes that come may differ from what a rank expects. Errors: those of `allgather`.
   virtual void allgather_with(const void* mine, void* all, std::int64_t bytes, std::span<const Message> sends,
                               std::span<Message> receives, std::string_view what, Deadline deadline) {
     static_cast<void>(sends), static_cast<void>(receives);

@@ -110,14 +110,23 @@ void Plan::Impl::agree_and_exchange(const Fingerprint& mine, std::exception_ptr 
   }
   agree(comm, mine, failed, "run", deadline(), carried_out, carried_in);
   const auto first = receives.end() - static_cast<std::ptrdiff_t>(carried_in.size());
-  for (std::size_t i = 0; i < carried_in.size(); ++i)
-    if (const PeerSteps& p = first[static_cast<std::ptrdiff_t>(i)]; carried_in[i].bytes != p.bytes) {
+  for (std::size_t i = 0; i < carried_in.size(); ++i) {
+    const PeerSteps& p = first[static_cast<std::ptrdiff_t>(i)];
+    if (carried_in[i].bytes != p.bytes) {
       const std::string why =
           fmt::format("rank {} sent {} bytes to rank {}, which expects {}: they have different plans", p.peer,
                       carried_in[i].bytes, comm.rank(), p.bytes);
       comm.abort(why);
       throw AgreementError(why);
     }
+    if (carried_in[i].data == nullptr) {
+      const std::string why = fmt::format(
+          "{} did not bring rank {}'s message to rank {}; override allgather_with where most_carried() is not 0",
+          comm.engine(), p.peer, comm.rank());
+      comm.abort(why);
+      throw UnsupportedError(why);
+    }
+  }
   for (std::size_t i = 0; i < carried_in.size(); ++i)
     unpack_from(first[static_cast<std::ptrdiff_t>(i)], static_cast<const std::byte*>(carried_in[i].data));
 }

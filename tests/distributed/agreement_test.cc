@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 
+#include "tests/distributed/carrying_comm.h"
 #include "tests/distributed/lying_comm.h"
 #include "tests/distributed/thread_ranks.h"
 
@@ -125,6 +126,31 @@ TEST(Agreement, CheckedModeComparesTheBytesOfEveryPairBeforeAnythingIsSent) {
                                 "nothing was sent")
                          : all_say("agreed"));
   }
+}
+
+TEST(Agreement, AnEngineThatCarriesNothingIsFoundOut) {
+  Threads world(2);
+  const Said said = on_threads(world, [](Comm& comm) -> std::string {
+    test::CarryingComm carrying(comm);
+    Plan p = plan(side("(2,6) as (block[0],*) over (2)"), side("(2,6) as (*,*) over (2)"), carrying,
+                  soon(Method::kMessages));
+    const std::string text = p.explain();
+    const char* words =
+        "1 of 1 messages leave and 0 of 1 arrive where they lie; 1 leave and 1 arrive with the check "
+        "of a run, these in memory of the engine";
+    if (text.find(words) == std::string::npos) return text;
+    std::vector<std::int32_t> half(6, 1), all(12, -1);
+    try {
+      p.run(all.data(), half.data());
+    } catch (const UnsupportedError& e) {
+      return all == std::vector<std::int32_t>(12, -1) ? e.what() : "written";
+    }
+    return "no error";
+  });
+  for (int rank = 0; rank < 2; ++rank)
+    EXPECT_EQ(said[static_cast<std::size_t>(rank)], "threads did not bring rank " + std::to_string(1 - rank) +
+                                                        "'s message to rank " + std::to_string(rank) +
+                                                        "; override allgather_with where most_carried() is not 0");
 }
 
 TEST(Agreement, PlansInAnotherOrderAreNoticedBeforeARun) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/distributed/lying_comm.h"
 #include "tests/distributed/random_exchange.h"
@@ -159,6 +160,22 @@ std::string fault(Comm& comm, const std::string& kind) {
       Plan a = plan(side(rows.c_str()), side(columns.c_str()), comm, soon(false));
       if (odd) std::this_thread::sleep_for(std::chrono::seconds(20));
       a.run(to.data(), from.data());
+    } else if (kind == "bounds") {  // of what comes along
+      std::vector<char> mine(5000), all(mine.size() * static_cast<std::size_t>(comm.size()));
+      const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+      for (const std::int64_t bytes : {std::int64_t{5000}, std::int64_t{64}}) {
+        Message one{(comm.rank() + 1) % comm.size(), mine.data(), bytes == 64 ? comm.most_carried() + 1 : 0};
+        for (const bool sends : {false, true}) {
+          try {
+            comm.allgather_with(mine.data(), all.data(), bytes, {&one, sends ? 1U : 0U}, {&one, sends ? 0U : 1U}, "run",
+                                deadline);
+            return "no error";
+          } catch (const restride::ArgumentError&) {
+          }
+        }
+      }
+      Plan a = plan(side(rows.c_str()), side(columns.c_str()), comm, soon());
+      return brings(a, comm.rank()) ? "works" : "wrong elements";
     } else if (kind == "unlike") {
       return unlike_runs(comm);
     } else if (kind == "null") {

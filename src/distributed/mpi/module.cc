@@ -133,6 +133,12 @@ class MpiComm final : public Comm {
   void allgather_with(const void* mine, void* all, std::int64_t bytes, std::span<const Message> sends,
                       std::span<Message> receives, std::string_view what, Deadline deadline) override {
     require_usable();
+    const auto fits = [](const Message& m) { return m.bytes >= 0 && m.bytes <= kMostCarried; };
+    if (size_ > kFewRanks || bytes < 0 || bytes > kFewBytes || !std::all_of(sends.begin(), sends.end(), fits) ||
+        !std::all_of(receives.begin(), receives.end(), fits))
+      throw ArgumentError("up to " + std::to_string(kFewRanks) + " ranks of MPI gather up to " +
+                          std::to_string(kFewBytes) + " bytes with messages of up to " + std::to_string(kMostCarried) +
+                          "; use allgather and post for more");
     meet(mine, all, bytes, sends, receives, what, deadline);
   }
 
