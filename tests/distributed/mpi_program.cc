@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/distributed/lying_comm.h"
@@ -25,6 +26,8 @@ using restride::DeadlineError;
 using restride::DType;
 using restride::Element;
 using restride::Error;
+
+bool the_next_send_fails = false;
 
 Side side(const char* text, Element element = DType::kI32) { return {parse_distribution(text), element, {}}; }
 
@@ -160,6 +163,15 @@ std::string fault(Comm& comm, const std::string& kind) {
       Plan a = plan(side(rows.c_str()), side(columns.c_str()), comm, soon(false));
       if (odd) std::this_thread::sleep_for(std::chrono::seconds(20));
       a.run(to.data(), from.data());
+    } else if (kind == "send") {  // MPI fails in a meeting whose receives are open
+      Plan a = plan(side(rows.c_str()), side(columns.c_str()), comm, soon());
+      the_next_send_fails = odd;
+      try {
+        a.run(to.data(), from.data());
+      } catch (const Error&) {
+        if (comm.unusable().empty()) return "usable";
+        throw;
+      }
     } else if (kind == "bounds") {  // of what comes along
       std::vector<char> mine(5000), all(mine.size() * static_cast<std::size_t>(comm.size()));
       const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::seconds(3);
@@ -249,6 +261,12 @@ std::string fault(Comm& comm, const std::string& kind) {
 }
 
 }  // namespace
+
+extern "C" int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                         MPI_Request* request) {
+  return std::exchange(the_next_send_fails, false) ? MPI_ERR_OTHER
+                                                   : PMPI_Isend(data, count, type, to, tag, comm, request);
+}
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

@@ -267,10 +267,10 @@ class MpiComm final : public Comm {
   /// another number is taken as it is, and the caller told.
   void meet(const void* mine, void* all, std::int64_t bytes, std::span<const Message> sends,
             std::span<Message> receives, std::string_view what, Deadline deadline) {
-    if (meeting_ == nullptr) meeting_ = std::make_unique<Meeting>(size_);
-    Meeting& m = *meeting_;
     const int tag = kMeetTag - 1 - static_cast<int>(meetings_++ % kPartTags);
     try {
+      if (meeting_ == nullptr) meeting_ = std::make_unique<Meeting>(size_);
+      Meeting& m = *meeting_;
       m.firsts.assign(static_cast<std::size_t>(size_ - 1), MPI_REQUEST_NULL);
       m.others.clear();
       for (int d = 1; d < size_; ++d) {
@@ -285,14 +285,15 @@ class MpiComm final : public Comm {
       test_all(m.firsts, m, what, deadline);
       for (int d = 1; d < size_; ++d) take_head(m, (rank_ + size_ - d) % size_, tag, bytes, receives, what);
       test_all(m.others, m, what, deadline);
-    } catch (const Error&) {
+      const auto n = static_cast<std::size_t>(bytes);
+      for (int r = 0; r < size_ && n > 0; ++r)
+        std::memcpy(static_cast<char*>(all) + static_cast<std::size_t>(r) * n,
+                    r == rank_ ? static_cast<const char*>(mine) : m.from_rank(r) + sizeof(Head), n);
+    } catch (const std::exception& e) {
       static_cast<void>(meeting_.release());  // MPI may write to it whenever the others come
+      abort("rank " + std::to_string(rank_) + " could not come to " + std::string(what) + ": " + e.what());
       throw;
     }
-    const auto n = static_cast<std::size_t>(bytes);
-    for (int r = 0; r < size_ && n > 0; ++r)
-      std::memcpy(static_cast<char*>(all) + static_cast<std::size_t>(r) * n,
-                  r == rank_ ? static_cast<const char*>(mine) : m.from_rank(r) + sizeof(Head), n);
   }
 
   static Message message_with(std::span<const Message> messages, int peer) {
