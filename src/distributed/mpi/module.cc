@@ -335,10 +335,14 @@ class MpiComm final : public Comm {
                  std::string_view what) {
     Head head;
     std::memcpy(&head, m.from_rank(from), sizeof head);
-    if (head.bytes != bytes || head.carried < 0 || head.carried > kMostCarried)
+    if (head.bytes != bytes)
       fail("rank " + std::to_string(from) + " came to " + std::string(what) + " with " + std::to_string(head.bytes) +
            " bytes where rank " + std::to_string(rank_) + " has " + std::to_string(bytes) +
            ": ranks call different things");
+    if (head.carried < 0 || head.carried > kMostCarried)
+      fail("rank " + std::to_string(from) + " came to " + std::string(what) + " with a message of " +
+           std::to_string(head.carried) + " bytes, longer than the " + std::to_string(kMostCarried) +
+           " that may come with it: ranks have different versions of the module");
     const std::int64_t expected = later_parts(bytes, message_with(receives, from).bytes);
     const std::int64_t sent = later_parts(bytes, head.carried);
     for (std::int64_t i = sent; i < expected; ++i) {
