@@ -47,7 +47,7 @@ void replay(const std::string& dst, const std::string& src, std::int64_t align =
   const bool flat = a.kind == cuda::PackedKind::kFlat;
   const int across = a.kind == cuda::PackedKind::kTransposed ? 4 / unit : 1;
   ASSERT_LE(a.threads, cuda::kPackedThreads);
-  ASSERT_LE(a.shared_bytes, cuda::packed::kMostShared);
+  ASSERT_LE(a.shared_bytes, cuda::kMostShared);
   const std::vector<std::int32_t> table = row_table(a);
   Written written(copy);
   for (std::uint32_t tile = 0; tile < a.tiles; ++tile) {
