@@ -11,7 +11,6 @@
 #include "src/cpu/records.h"
 #include "src/cpu/share.h"
 #include "src/cpu/tile/kernel.h"
-#include "src/cpu/tile/matrices.h"
 #include "src/cpu/tile/prepare.h"
 #include "src/cpu/tile/sets.h"
 
@@ -243,8 +242,7 @@ std::int64_t matrix_band_cols(const Canonical& c, const TileSets& sets) {
   constexpr std::int64_t kBandBytes = 32 << 10;
   const std::int64_t matrices = c.units / (sets.rows.points * sets.cols.points);
   if (matrices >= kTasksToShare || c.dst_bytes() < kBytesPerThread) return sets.cols.points;
-  const std::int64_t line =  // columns of src that lie in one line
-      std::max<std::int64_t>(kLineBytes / c.src_unit, kLeastRecordCols);
+  const std::int64_t line = kLineBytes / c.dst_unit;  // columns of src that lie in one line
   const std::int64_t band = ceil_div(ceil_div(kBandBytes, sets.rows.points * c.dst_unit), line) * line;
   return sets.cols.points / band < 2 ? sets.cols.points : band;
 }
@@ -255,15 +253,6 @@ void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m,
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
   const double matrices = static_cast<double>(c.units) / static_cast<double>(sets.rows.points * sets.cols.points);
   set_time(k, 0, matrices * m.row_ns, lines * small_waste(c, sets) * m.shuffle_line_ns);
-}
-
-void bid_record_matrices(const Canonical& r, const TileSets& sets, const CpuMachine& m, Bid* k) {
-  k->applies = true;
-  k->params.push_back({ParamId::kBandCols, matrix_band_cols(r, sets)});
-  const double lines = static_cast<double>(r.dst_bytes()) / static_cast<double>(m.line_bytes);
-  const double matrices = static_cast<double>(r.units) / static_cast<double>(sets.rows.points * sets.cols.points);
-  const double widened = std::bit_ceil(static_cast<std::uint32_t>(r.src_unit));
-  set_time(k, 0, matrices * m.row_ns, lines * std::max(widened / r.dst_unit, 1.0) * m.shuffle_line_ns);
 }
 
 void bid_units(const Canonical& c, const TileSets& sets, const CpuMachine& m, Bid* k) {
@@ -302,14 +291,8 @@ void bid_tile(const Question& q, Bid* bids) {
         c.two_sided ? "the shapes have no common refinement"
                     : "the sides share their fast mode, or one has no dense mode";
     Records records;
-    if (!tile_records(c, &records) || !tile_sets(records.copy, kTileRowBytes, kTileColBytes, &sets)) return;
-    const bool plain = plain_record_matrices(records, sets);
-    const bool small = plain && !streams(c, m, Writes::kColumns) && !has_three_parts(records.copy, m);
-    if (small && !q.wants("tile/records"))
-      of_records.reason = "matrices of records that stay in the caches need no staging";
-    else
+    if (tile_records(c, &records) && tile_sets(records.copy, kTileRowBytes, kTileColBytes, &sets))
       bid_records(c, records.copy, sets, m, &of_records);
-    if (small || (plain && q.wants("tile/matrices"))) bid_record_matrices(records.copy, sets, m, &matrices);
     return;
   }
   of_records.reason = "units are transposed as they are";

@@ -4,7 +4,6 @@
 
 #include "src/base/checked.h"
 #include "src/cpu/costs.h"
-#include "src/cpu/tile/matrices.h"
 
 namespace restride::cpu {
 
@@ -52,11 +51,6 @@ bool columns_start_at(const layout::Canonical& c, const TileSets& sets, std::int
 bool plain_matrices(const layout::Canonical& c, const TileSets& sets) {
   return !c.cast && sets.rows.modes.size() == 1 && sets.cols.modes.size() == 1 &&
          sets.rows.points * c.dst_unit >= kLeastVectorBytes && sets.cols.points * c.dst_unit >= kLeastVectorBytes;
-}
-
-bool plain_record_matrices(const Records& r, const TileSets& sets) {
-  return sets.rows.modes.size() == 1 && sets.cols.modes.size() == 1 && sets.rows.points >= kLeastRecordRows &&
-         sets.cols.points >= kLeastRecordCols && (!r.reversed || r.copy.src_unit <= 8);
 }
 
 }  // namespace restride::cpu
