@@ -150,7 +150,7 @@ TEST(Serialize, CarriesThePlanOfAnExecutorOfManyThreads) {
   const Executor executor{[](void*, int, void (*)(void*, int), void*) {}, nullptr, 5000};
   Options options;
   options.executor = &executor;
-  const Layout layout = parse_layout("f32 (60000,60000)");
+  const Layout layout = parse_layout("f32 (90000,90000)");
   const Plan plan(layout, permute(layout, {1, 0}), options);
   EXPECT_EQ(plan.threads(), 4096);
   EXPECT_EQ(Plan::deserialize(plan.serialize()).threads(), 4096);
