@@ -88,8 +88,12 @@ std::string directory_message(const std::string& directory) {
 }  // namespace
 
 const NamingCalls& system_naming() {
-  static constexpr NamingCalls kSystem{open_nameless_file, link_to, rename_to_new, [](const std::string&, bool) {},
-                                       [](const std::string&) noexcept {}};
+  static constexpr NamingCalls kSystem{open_nameless_file,
+                                       link_to,
+                                       rename_to_new,
+                                       [](const std::string&, bool) {},
+                                       [](const std::string&) noexcept {},
+                                       [](bool) noexcept {}};
   return kSystem;
 }
 
@@ -206,6 +210,11 @@ void WholeFile::find_way_to_a_free_name() {
   }
   if (take_name([&](const char* name) { return naming_.link(beside_.path().c_str(), name) == 0; })) return;
   // Neither: the name is taken now, so that at the end it is ours to replace.
+  struct Taking {
+    explicit Taking(const NamingCalls& calls) : naming(calls) { naming.taking_name(true); }
+    ~Taking() { naming.taking_name(false); }
+    const NamingCalls& naming;
+  } const taking(naming_);
   if (!Fd(::open(target_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600)))
     throw IoError(errno_message("write", path_));
   claim_ = OwnName(target_, true, naming_);

@@ -23,6 +23,9 @@ struct NamingCalls {
   /// is somebody else's.
   void (*name_made)(const std::string& path, bool claim);
   void (*name_gone)(const std::string& path) noexcept;
+  /// While true, nothing may end the process: a name is being taken that is not announced before, since until then it
+  /// may be somebody else's.
+  void (*taking_name)(bool) noexcept;
 };
 
 /// The kernel's; nobody hears of the names.

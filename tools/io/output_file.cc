@@ -30,6 +30,7 @@ const base::NamingCalls& naming_for_signals() {
     base::NamingCalls out = base::system_naming();
     out.name_made = add_temporary;
     out.name_gone = forget_temporary;
+    out.taking_name = hold_signals;
     return out;
   }();
   return calls;

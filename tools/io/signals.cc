@@ -28,6 +28,8 @@ struct Temporary {
   char path[PATH_MAX];
 };
 Temporary temporaries[4];  // an output has its own name, now and then another that it tries, and the one it claims
+std::atomic<int> holds{0};    // how many threads take a name now
+std::atomic<int> waiting{0};  // the signal that came meanwhile
 char lost_pages_message[3 * PATH_MAX] =
     "restride: error: a file became shorter or unreadable while it was read; nothing was written\n";
 
@@ -43,6 +45,8 @@ void remove_temporaries() noexcept {
 }
 
 void end_by_signal(int signal) {
+  waiting.store(signal);  // before the look at `holds`: whoever lets go of the last one looks the other way round
+  if (holds.load() != 0) return;
   remove_temporaries();
   ::signal(signal, SIG_DFL);
   ::raise(signal);  // delivered when this handler returns: the shell sees who ended us
@@ -94,6 +98,14 @@ void name_mapped_file(const std::string& path) {
       "restride: error: {} became shorter or unreadable while it was read; nothing was written\n", escaped(path));
   message.resize(std::min(message.size(), sizeof(lost_pages_message) - 1));
   std::memcpy(lost_pages_message, message.c_str(), message.size() + 1);
+}
+
+void hold_signals(bool hold) noexcept {
+  if (hold) {
+    holds.fetch_add(1);
+  } else if (holds.fetch_sub(1) == 1) {
+    if (const int signal = waiting.load()) end_by_signal(signal);
+  }
 }
 
 }  // namespace restride::io

@@ -18,5 +18,8 @@ void name_mapped_file(const std::string& path);
 void add_temporary(const std::string& path, bool claim);
 /// Not any more.
 void forget_temporary(const std::string& path) noexcept;
+/// While true, the signals above wait (any thread's): a name is being taken that cannot be told before. With false the
+/// last one that came ends the process.
+void hold_signals(bool) noexcept;
 
 }  // namespace restride::io

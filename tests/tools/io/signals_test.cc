@@ -107,5 +107,38 @@ TEST(Signals, RemoveTheClaimAndTheFileBesideItOfAnOutput) {
   EXPECT_EQ(folder.files(), 0u);
 }
 
+TEST(Signals, WaitWhileANameIsTaken) {
+  TemporaryFolder folder;
+  end_by_signal_after([&] {
+    hold_signals(true);
+    hold_signals(true);
+    ::raise(SIGTERM);
+    write_file(folder / "taken", "");
+    add_temporary(folder / "taken", true);
+    hold_signals(false);
+    write_file(folder / "held once more", "");
+    hold_signals(false);
+    write_file(folder / "too late", "");
+  });
+  EXPECT_EQ(folder.files(), 1u);
+  EXPECT_TRUE(std::filesystem::exists(folder / "held once more"));
+}
+
+TEST(Signals, RemoveTheClaimOfAnOutputThatWasJustMade) {
+  TemporaryFolder folder;
+  end_by_signal_after([&] {
+    static base::NamingCalls calls = naming_for_signals();
+    calls.open_nameless = [](const char*, mode_t) { return errno = EOPNOTSUPP, -1; };
+    calls.link = calls.rename_new = [](const char*, const char*) { return errno = EINVAL, -1; };
+    calls.name_made = [](const std::string& path, bool claim) {
+      if (claim) ::raise(SIGTERM);  // the file is there, and nobody knows of it yet
+      naming_for_signals().name_made(path, claim);
+    };
+    new base::WholeFile(folder / "out", false, calls);
+    ::_exit(1);
+  });
+  EXPECT_EQ(folder.files(), 0u);
+}
+
 }  // namespace
 }  // namespace restride::io
