@@ -15,6 +15,7 @@
 #include <restride/restride.hpp>
 
 #include "src/api/plan_impl.h"
+#include "src/cpu/models.h"
 #include "src/cpu/team/team.h"
 #include "src/layout/canonical.h"
 #include "src/layout/describe.h"
@@ -54,11 +55,12 @@ What it takes:
 A layout is a dtype, extents and strides in elements, outermost first: f32 (8,64):(64,1).
 Without strides it is contiguous; `b` behind them makes them bytes.
 
-With --device cuda on a machine without a GPU, a model of an H200 stands in for it.
+With --device cuda on a machine without a GPU, a model of an H200 stands in for it. --model names a processor that was
+measured, by whose numbers and vectors the copy is planned and drawn: xeon, zen5, zen4, zen3, or h200.
 
 Examples:
   restride explain 'f32 (64,512,512,3) -> (0,3,1,2)'
-  restride explain 'f32 (4096,4096) -> (1,0)' --device cuda
+  restride explain 'f32 (4096,4096) -> (1,0)' --model h200
   restride explain 'u8 (1080,1920,3):(6144,3,1) -> (2,0,1)' --threads 1
   restride explain images.npy --rearrange 'b h w c -> b c h w' --dtype f16 --json
   restride explain 'f32 (60,70) as (cyclic:8[0],*) over (4) -> f16 (60,70) as (*,block[0]) over (2)@2' --rank 0)";
@@ -68,7 +70,7 @@ struct ExplainArguments {
   bool json = false;
   int rank = -1;
   distributed::LinkCosts link;
-  std::string svg, html;
+  std::string svg, html, model;
   std::int64_t piece = 0;
   bool run_it = false;
   ViewOptions view;
@@ -235,6 +237,28 @@ draw::Measured measured(const Sides& sides, const Options& options, const plan::
   return m;
 }
 
+constexpr std::string_view kGpuModel = "h200";
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> out;
+  for (const cpu::CpuModel& model : cpu::cpu_models()) out.emplace_back(model.word);
+  out.emplace_back(kGpuModel);
+  return out;
+}
+
+/// The processor that --model names; null where it names none, or a GPU, which `o` has then.
+const cpu::CpuModel* model_named(const ExplainArguments& a, Options& o) {
+  if (a.model.empty()) return nullptr;
+  const DeviceKind kind = a.model == kGpuModel ? DeviceKind::kCuda : DeviceKind::kCpu;
+  if (o.device != DeviceKind::kAuto && o.device != kind)
+    throw UsageError(fmt::format("--model {} is no {}; leave out --device", a.model, a.run.device));
+  o.device = kind;
+  if (kind == DeviceKind::kCuda) o.cuda_device = kModelDevice;
+  for (const cpu::CpuModel& model : cpu::cpu_models())
+    if (model.word == a.model) return &model;
+  return nullptr;
+}
+
 /// The line of --run in text.
 std::string in_words(const draw::Measured& m) {
   if (!m.error.empty()) return fmt::format("run        not timed: {}\n", m.error);
@@ -248,7 +272,7 @@ constexpr int kColumns = 100;  // of what is printed
 void run_explain(ExplainArguments& a) {
   if (names_exchange(a.what)) {
     const bool of_a_copy = a.run.threads != 0 || a.run.device != "auto" || !a.run.family.empty() || a.run.measure ||
-                           !a.run.measurements.empty();
+                           !a.run.measurements.empty() || !a.model.empty();
     const bool draws = !a.svg.empty() || !a.html.empty() || a.piece != 0 || a.run_it;
     if (any(a.view) || any(a.input) || of_a_copy || draws)
       throw UsageError(
@@ -261,6 +285,8 @@ void run_explain(ExplainArguments& a) {
   if (a.link.link_gbps != distributed::LinkCosts{}.link_gbps ||
       a.link.message_us != distributed::LinkCosts{}.message_us)
     throw UsageError("--link-gbps and --message-us go with two distributions");
+  if (!a.model.empty() && (a.run_it || a.run.measure || !a.run.measurements.empty()))
+    throw UsageError("--model has no clock; leave out --run, --measure and --measurements");
   if (!a.svg.empty()) io::require_drawing(a.svg, "<svg");
   if (!a.html.empty()) io::require_drawing(a.html, "<!doctype html>");
   const Sides sides = sides_of(a);
@@ -268,11 +294,14 @@ void run_explain(ExplainArguments& a) {
   constexpr std::int64_t kAlign = 64;
   Options options = to_options(a.run);
   options.reshape = sides.reshape;
+  const cpu::CpuModel* model = model_named(a, options);
   // Explaining needs no GPU: a model stands in for it, and the output says so.
   if (options.device == DeviceKind::kCuda && cuda_status().devices.empty()) options.cuda_device = kModelDevice;
-  const Plan plan(sides.dst, sides.src, options, kAlign, kAlign);
+  Plan plan(sides.dst, sides.src, options, kAlign, kAlign);
+  if (model != nullptr) plan = draw::planned_for(*model, plan, options.family);
   save_measurements(a.run);
   draw::Explained e{plan, a.piece, a.what, sides.views.empty() ? "" : in_words(sides.views)};
+  e.model = model;
   if (a.run_it && plan.device() == DeviceKind::kCuda && plan.cuda_device() == kModelDevice)
     e.measured.emplace().error = "there is no GPU here";
   else if (a.run_it)
@@ -314,6 +343,9 @@ void add_explain_command(CLI::App& app) {
   sub->add_option("--html", a->html, "Write a page: the drawing, the steps to it, what was bid and what is predicted")
       ->check(result_file())
       ->type_name("OUT");
+  sub->add_option("--model", a->model, "Plan and draw for a processor that was measured, not for this one")
+      ->check(CLI::IsMember(model_names()))
+      ->type_name("NAME");
   sub->add_option("--piece", a->piece, "The tile, block or task that is drawn, at most the last; the first unless told")
       ->check(whole_number(0, INT64_MAX).description(""))
       ->type_name("N");

@@ -81,7 +81,7 @@ std::string cpu_of(const Plan::Impl& p) {
 std::string gpu_of(const Plan::Impl& p) {
   const cuda::CudaMachine m = api::cuda_machine(p.cuda_device);
   const std::string chip = fmt::format("sm_{}{}, {} multiprocessors", m.cc_major, m.cc_minor, m.sm_count);
-  if (p.cuda_device == kModelDevice) return fmt::format(", no GPU here: planned for a model of an H200 ({})", chip);
+  if (p.cuda_device == kModelDevice) return fmt::format(", planned for a model of an H200 ({})", chip);
   return fmt::format(":{}, {}, {}", p.cuda_device, chip, costs_of(p));
 }
 

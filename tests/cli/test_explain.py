@@ -209,6 +209,24 @@ def test_a_file_of_the_machines_numbers_is_used_or_refused(restride, numbered, t
     restride("completion", "bash", env=named)
 
 
+def test_a_model_stands_in_for_a_processor(restride, tmp_path):
+    what = ["explain", "f32 (1000,500) -> (1,0)", "--threads", "1"]
+    for model, machine in (("xeon", "Intel Sapphire Rapids (Xeon)"), ("zen5", "AMD Zen 5 (EPYC)"), ("zen4", "AMD Zen 4 (EPYC)"),
+                           ("zen3", "AMD Zen 3 (EPYC)"), ("h200", "a model of an H200")):
+        assert machine in restride(*what, "--model", model).out
+        report = restride(*what, "--model", model, "--json").json()
+        assert report["device"] == ("cuda" if model == "h200" else "cpu")
+        if model != "h200":
+            assert report["plan"]["costs"] == machine
+    restride(*what, "--model", "zen4", "--svg", "p.svg")
+    assert "as AMD Zen 4 (EPYC) does it" in (tmp_path / "p.svg").read_text()
+    assert "xeon,zen5,zen4,zen3,h200" in restride(*what, "--model", "zen2", code=2).err
+    assert "leave out --device" in restride(*what, "--model", "zen4", "--device", "cuda", code=2).err
+    for option in (["--run"], ["--measure"], ["--measurements", "m.json"]):
+        assert "has no clock" in restride(*what, "--model", "zen4", *option, code=2).err
+    assert "--json" in restride("explain", "f32 (8) as (block[0]) over (2) -> (8) as (block[0]) over (2)", "--model", "zen4", code=2).err
+
+
 def test_axes_stand_in_parentheses_or_brackets(restride, tmp_path, array):
     first = restride("explain", "f32 (4,5,6) -> (2,0,1)").out
     for text in ("[2,0,1]", "[ 2, 0, 1 ]", "(2 0 1)", "[2 0 1]"):

@@ -19,10 +19,11 @@ std::vector<Drawing> ahead_drawings(const plan::Trace& t, std::size_t most_rows)
   std::map<std::int64_t, std::size_t> turn;  // of each line, when it is asked for first
   for (std::size_t i = 0; i < t.ahead.size(); ++i) turn.try_emplace(t.ahead[i], i);
   Drawing out{"ahead", {}, kLeft + kMostAcross * kWide + 12, 0, {}};
-  out.title = fmt::format("{} lines of src are prefetched while {} {} is moved", turn.size(), t.piece_is, t.piece);
+  out.title = fmt::format("{} lines of src are prefetched while {} {} is moved", turn.size(), pieces(t.piece_is, false),
+                          t.piece);
   Markup m;
   m.leaf("text", {{"class", "head"}, {"x", 0}, {"y", 14}},
-         fmt::format("src, prefetched while {} {} is moved", t.piece_is, t.piece));
+         fmt::format("src, prefetched while {} {} is moved", pieces(t.piece_is, false), t.piece));
   m.open("text", {{"class", "note"}, {"x", 0}, {"y", 31}});
   m.leaf("tspan", {{"data-figure", "prefetched.lines"}}, std::to_string(turn.size()));
   m.text(" lines of 64 bytes: ").leaf("tspan", {{"data-figure", "prefetched.is"}}, t.ahead_is).close();

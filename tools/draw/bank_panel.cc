@@ -91,10 +91,10 @@ Drawing banks_drawing(const plan::Trace& t, const Instruction& i, const BankFigu
 
 }  // namespace
 
-std::vector<Drawing> stage_drawings(const plan::Trace& t, const Figures& f, const Grain& grain) {
+std::vector<Drawing> stage_drawings(const plan::Trace& t, const Figures& f, const Grain& grain, std::size_t most_rows) {
   std::vector<Drawing> out;
   if (f.stage_bytes == 0) return out;
-  if (!grain.gpu) return {memory_drawing(t, f, grain, plan::Space::kStage)};
+  if (!grain.gpu) return {memory_drawing(t, f, grain, plan::Space::kStage, most_rows)};
   if (!f.first_put.lanes.empty()) out.push_back(banks_drawing(t, f.first_put, f.put, true));
   if (!f.first_take.lanes.empty()) out.push_back(banks_drawing(t, f.first_take, f.taken, false));
   return out;

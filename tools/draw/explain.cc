@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "src/api/plan_impl.h"
+#include "src/cpu/planner.h"
 #include "src/cpu/trace.h"
 #include "src/cuda/trace.h"
 #include "src/layout/canonical.h"
@@ -29,7 +30,9 @@ std::vector<layout::CanonicalStep> steps_of(const Plan::Impl& p) {
 
 const char* sector_of(const Plan::Impl& p) { return p.decision.device == DeviceKind::kCpu ? "line" : "sector"; }
 
-std::string_view device_words(const Plan::Impl& p) {
+std::string device_words(const Explained& e) {
+  const Plan::Impl& p = e.plan.impl();
+  if (e.model != nullptr) return fmt::format("a model of {}", e.model->machine.name);
   return p.decision.device == DeviceKind::kCpu ? "this CPU"
          : p.cuda_device == kModelDevice       ? "a model of an H200"
                                                : "this GPU";
@@ -71,7 +74,7 @@ void words(Markup& m, const Explained& e) {
   } else {
     m.text(".");
   }
-  m.text(fmt::format(" On {} the kernel ", device_words(p)));
+  m.text(fmt::format(" On {} the kernel ", device_words(e)));
   m.leaf("code", {{"data-figure", "kernel"}}, p.decision.chosen.kernel.text);
   const plan::Candidate* faster = nullptr;
   for (const plan::Candidate& k : p.decision.others)
@@ -176,7 +179,7 @@ std::string way_words(const plan::Candidate& k, const plan::Trace& t, const Figu
     if (k.get(plan::ParamId::kStream) == 1)
       out += "Whole lines of dst go past the caches (stream=1), so that memory need not read them before. ";
     if (t.vector_bytes > 0)
-      out += fmt::format("Dst is stored by vectors of {} bytes, those of this machine's instruction set. ",
+      out += fmt::format("Dst is stored by vectors of {} bytes, those of the processor's instruction set. ",
                          t.vector_bytes);
     if (!t.ahead_is.empty())
       out += fmt::format("Prefetched meanwhile: {}. ", t.ahead_is);
@@ -308,10 +311,17 @@ void bids(Markup& m, const Explained& e) {
 
 }  // namespace
 
-plan::Trace trace_of(const Plan& plan, std::int64_t n) {
-  const Plan::Impl& p = plan.impl();
-  if (p.decision.device == DeviceKind::kCpu) return cpu::trace(p.cpu, p.canonical, n);
-  return cuda::trace(p.cuda, n);
+Plan planned_for(const cpu::CpuModel& model, const Plan& here, std::string_view family) {
+  const Plan::Impl& p = here.impl();
+  return Plan(api::with_decision(p, cpu::plan_cpu(p.canonical, model.machine, family)));
+}
+
+plan::Trace trace_of(const Explained& e, std::int64_t n) {
+  const Plan::Impl& p = e.plan.impl();
+  if (p.decision.device == DeviceKind::kCuda) return cuda::trace(p.cuda, n);
+  plan::Trace t = cpu::trace(p.cpu, p.canonical, n);
+  if (e.model != nullptr && t.vector_bytes > 0) t.vector_bytes = e.model->vector_bytes;
+  return t;
 }
 
 Grain grain_of(const Plan& plan) { return plan.impl().decision.device == DeviceKind::kCpu ? kCpuGrain : kGpuGrain; }
@@ -319,24 +329,25 @@ Grain grain_of(const Plan& plan) { return plan.impl().decision.device == DeviceK
 std::vector<Drawing> drawings(const Explained& e, std::size_t most_rows) {
   const Plan::Impl& p = e.plan.impl();
   std::vector<Drawing> out{layouts_drawing(p.dst, p.src)};
-  const plan::Trace t = trace_of(e.plan, e.piece);
+  const plan::Trace t = trace_of(e, e.piece);
   if (t.pieces == 0) return out;
   const Grain grain = grain_of(e.plan);
   const Figures f = figures_of(t, grain);
   out.push_back(memory_drawing(t, f, grain, plan::Space::kSrc, most_rows));
-  for (Drawing& d : stage_drawings(t, f, grain)) out.push_back(std::move(d));
+  for (Drawing& d : stage_drawings(t, f, grain, most_rows)) out.push_back(std::move(d));
   out.push_back(memory_drawing(t, f, grain, plan::Space::kDst, most_rows));
   for (Drawing& d : ahead_drawings(t, most_rows)) out.push_back(std::move(d));
-  out.push_back(order_drawing(p.canonical, t.piece, [&](std::int64_t n) { return trace_of(e.plan, n); }));
+  out.push_back(order_drawing(p.canonical, t.piece, [&](std::int64_t n) { return trace_of(e, n); }));
   return out;
 }
 
 Drawing whole_drawing(const Explained& e) {
   const Plan::Impl& p = e.plan.impl();
   Drawing title{"copy", "", 0, 40, {}};
-  const std::string head =
-      fmt::format("{}, {} {} of {}", p.decision.chosen.kernel.text, trace_of(e.plan, e.piece).piece_is,
-                  trace_of(e.plan, e.piece).piece, trace_of(e.plan, e.piece).pieces);
+  const plan::Trace t = trace_of(e, e.piece);
+  std::string head =
+      fmt::format("{}, {} {} of {}", p.decision.chosen.kernel.text, pieces(t.piece_is, false), t.piece, t.pieces);
+  if (e.model != nullptr) head += fmt::format(", as {} does it", e.model->machine.name);
   Markup m;
   m.leaf("text", {{"class", "head"}, {"x", 0}, {"y", 14}}, head);
   m.leaf("text", {{"class", "note code"}, {"x", 0}, {"y", 32}}, to_string(p.src) + " -> " + to_string(p.dst));
@@ -360,7 +371,7 @@ std::string page(const Explained& e, const nlohmann::ordered_json& json) {
   figure(m, all.front(),
          "Both tensors under the same indices: a row of cells that counts up by one is a run of memory.");
   canonical(m, p);
-  const plan::Trace t = trace_of(e.plan, e.piece);
+  const plan::Trace t = trace_of(e, e.piece);
   if (t.pieces > 0) {
     const Grain grain = grain_of(e.plan);
     const Figures f = figures_of(t, grain);
@@ -421,7 +432,7 @@ nlohmann::ordered_json steps_json(const Plan& plan) {
 }
 
 nlohmann::ordered_json piece_json(const Explained& e) {
-  const plan::Trace t = trace_of(e.plan, e.piece);
+  const plan::Trace t = trace_of(e, e.piece);
   return to_json(t, figures_of(t, grain_of(e.plan)));
 }
 

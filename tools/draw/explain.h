@@ -5,11 +5,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 #include <restride/restride.hpp>
 
+#include "src/cpu/models.h"
 #include "src/plan/trace.h"
 #include "tools/draw/figures.h"
 #include "tools/draw/markup.h"
@@ -36,10 +38,15 @@ struct Explained {
   std::string what;   ///< as asked for: layouts, or a file's name
   std::string views;  ///< what became of it on the way, in words; may be empty
   std::optional<Measured> measured = {};
+  const cpu::CpuModel* model = nullptr;  ///< the processor it is for; null: this one, or a GPU
 };
 
+/// The copy of a CPU's plan, as another processor would do it; a plan to look at, not to run. `family`: forced, may be
+/// empty. Errors: ArgumentError where it does not apply.
+Plan planned_for(const cpu::CpuModel& model, const Plan& here, std::string_view family);
+
 /// Piece `n` of the plan. Piece 0 of a copy of nothing has no units.
-plan::Trace trace_of(const Plan& plan, std::int64_t n);
+plan::Trace trace_of(const Explained& e, std::int64_t n);
 Grain grain_of(const Plan& plan);
 
 /// The layouts, the piece on both sides and between, the order of pieces: each by itself, in the order of the page.

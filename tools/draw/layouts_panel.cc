@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "src/layout/describe.h"
 #include "tools/draw/panels.h"
 #include "tools/draw/style.h"
 
@@ -88,9 +87,9 @@ Part side(const Layout& l, const Axes& axes, const char* name) {
   out.m.leaf("text", {{"class", "head"}, {"x", 0}, {"y", 14}}, name);
   out.m.leaf("text", {{"class", "code"}, {"x", 34}, {"y", 14}}, to_string(l));
   out.width = std::max(out.width, 40 + 6.9 * static_cast<double>(to_string(l).size()));
-  const auto axis = [&](int m) { return m < 0 ? std::string("-") : fmt::format("axis {}", m); };
-  std::string note = fmt::format("{} down, {} across; cells say where an element lies, in {}", axis(axes.row),
-                                 axis(axes.column), per == 1 ? "bytes" : "elements");
+  std::string note = axes.row < 0 ? "" : fmt::format("axis {} down, ", axes.row);
+  if (axes.column >= 0) note += fmt::format("axis {} across; ", axes.column);
+  note += fmt::format("cells say where an element lies, in {}", per == 1 ? "bytes" : "elements");
   out.m.leaf("text", {{"class", "note"}, {"x", 0}, {"y", 31}}, note);
   out.width = std::max(out.width, 5.7 * static_cast<double>(note.size()));
   std::vector<std::string> parts;
@@ -98,8 +97,7 @@ Part side(const Layout& l, const Axes& axes, const char* name) {
     parts.push_back(fmt::format("{} x {} of {} x {}", rows, columns, extent(axes.row), extent(axes.column)));
   std::int64_t others = 0;
   for (int m = 0; m < l.rank(); ++m) others += m != axes.row && m != axes.column && extent(m) > 1 ? 1 : 0;
-  if (others > 0)
-    parts.push_back(fmt::format("{} at index 0", layout::counted(static_cast<std::uint64_t>(others), "other axis")));
+  if (others > 0) parts.push_back(fmt::format("{} other {} at index 0", others, others == 1 ? "axis" : "axes"));
   if (!parts.empty())
     out.m.leaf("text", {{"class", "note"}, {"x", 0}, {"y", 46}},
                fmt::format("{}; the rest is left out", fmt::join(parts, ", ")));

@@ -1,6 +1,8 @@
 // Memory as lines and sectors.
 #include <algorithm>
 #include <map>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -217,9 +219,19 @@ Drawing memory_drawing(const plan::Trace& t, const Figures& f, const Grain& grai
                       {"width", w},
                       {"height", kCell}});
       const std::string who = c.who < 0 ? "copy" : std::to_string(c.who);
-      if (w >= 5.2 * static_cast<double>(who.size()) + 2)
-        m.leaf("text",
-               {{"class", grain.gpu && !c.first ? "tiny mid" : "tiny mid on"}, {"x", x + w / 2}, {"y", y + 9.6}}, who);
+      const double room = 5.2 * static_cast<double>(who.size()) + 2;
+      if (w < room) continue;
+      // In the middle of the first sector that has room, so that no stroke between sectors goes through it.
+      double left = x, right = x_of(std::min(to, floor_to(from, grain.sector_bytes) + grain.sector_bytes));
+      for (std::int64_t s = floor_to(from, grain.sector_bytes) + grain.sector_bytes; right - left < room && s < to;
+           s += grain.sector_bytes) {
+        left = x_of(s);
+        right = x_of(std::min(to, s + grain.sector_bytes));
+      }
+      if (right - left < room) std::tie(left, right) = std::pair(x, x + w);
+      m.leaf("text",
+             {{"class", grain.gpu && !c.first ? "tiny mid" : "tiny mid on"}, {"x", (left + right) / 2}, {"y", y + 9.6}},
+             who);
     }
     if (space == plan::Space::kDst) vector_strokes(t, row.at, row.end, x_of, y, m);
     // Sectors and lines as one path each, and a stroke across bytes of them that no unit uses.

@@ -30,7 +30,8 @@ Drawing memory_drawing(const plan::Trace& t, const Figures& f, const Grain& grai
 
 /// What lies between: on a GPU the banks of shared memory that one instruction of the first warp writes or reads; on
 /// the CPU the stage as it is filled. Empty where the kernel has registers alone.
-std::vector<Drawing> stage_drawings(const plan::Trace& t, const Figures& f, const Grain& grain);
+std::vector<Drawing> stage_drawings(const plan::Trace& t, const Figures& f, const Grain& grain,
+                                    std::size_t most_rows = 24);
 
 /// Lines of src that are prefetched while the piece is moved, in the order in which they are asked for. Empty where the
 /// kernel prefetches none.

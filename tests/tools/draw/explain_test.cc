@@ -9,7 +9,9 @@
 
 #include "src/api/plan_impl.h"
 #include "src/cpu/families.h"
+#include "src/cpu/machine.h"
 #include "tests/gpu/every_kernel.h"
+#include "tests/support/instruction_sets.h"
 
 namespace restride::draw {
 namespace {
@@ -71,7 +73,7 @@ void expect_drawn(const Plan& plan) {
       EXPECT_LE(piece["stage_read"]["cycles"], piece["stage_read"]["plain_cycles"]) << "lanes are kept apart in vain";
     }
     if (d.device == DeviceKind::kCuda) {
-      EXPECT_FALSE(trace_of(plan, 0).stage_is.empty()) << "says nothing about banks";
+      EXPECT_FALSE(trace_of(e, 0).stage_is.empty()) << "says nothing about banks";
     }
   }
   const std::string svg = svg_file(whole_drawing(e));
@@ -173,6 +175,39 @@ TEST(ExplainPage, ShowsWhatWasMeasuredOrWhyNot) {
   html = page(e, piece_json(e));
   EXPECT_EQ(drawn(html, "measured_time"), "");
   EXPECT_NE(html.find("Not measured: there is no GPU here"), std::string::npos);
+}
+
+TEST(PlannedFor, DrawsTheSameOnEveryInstructionSet) {
+  Options options;
+  options.device = DeviceKind::kCpu;
+  options.threads = 1;
+  const Plan here(parse_layout("f32 (1000,500)"), parse_layout("f32 (1000,500):(1,1000)"), options);
+  for (const cpu::CpuModel& model : cpu::cpu_models()) {
+    std::set<std::string> drawings;
+    for (const std::int64_t target : test::instruction_sets()) {
+      const test::OnInstructionSet on(target);
+      const Plan plan = planned_for(model, here, "tile/units");
+      Explained e{plan, 0, "x", ""};
+      e.model = &model;
+      const std::string svg = svg_file(whole_drawing(e));
+      drawings.insert(svg);
+      EXPECT_NE(svg.find(model.machine.name), std::string::npos);
+      EXPECT_NE(svg.find(std::string("vectors of ") + std::to_string(model.vector_bytes)), std::string::npos);
+      EXPECT_NE(page(e, piece_json(e)).find("a model of " + std::string(model.machine.name)), std::string::npos);
+    }
+    EXPECT_EQ(drawings.size(), 1U) << model.word;
+  }
+}
+
+TEST(PlannedFor, KnowsEveryMachineThatWasMeasured) {
+  for (const cpu::CpuTraits traits : {cpu::CpuTraits{cpu::CpuVendor::kIntel},
+                                      {cpu::CpuVendor::kAmd, 48 << 10, 1 << 20},
+                                      {cpu::CpuVendor::kAmd, 32 << 10, 1 << 20},
+                                      {cpu::CpuVendor::kAmd, 32 << 10, 512 << 10}}) {
+    const cpu::CpuMachine& measured = cpu::nearest_cpu(traits);
+    EXPECT_TRUE(std::ranges::any_of(cpu::cpu_models(), [&](const auto& m) { return m.machine.name == measured.name; }))
+        << measured.name;
+  }
 }
 
 TEST(ExplainJson, HasTheStepsOfTheCanonicalForm) {
