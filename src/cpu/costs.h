@@ -16,6 +16,7 @@ namespace restride::cpu {
 inline constexpr std::int64_t kLineBytes = 64;  ///< of a cache line, on every machine below
 inline constexpr std::int64_t kPageBytes = 4096;
 inline constexpr std::int64_t kLeastVectorBytes = 16;  ///< of the shortest vector that blocks are transposed by
+inline constexpr std::int64_t kWidestUnitBytes = 16;   ///< of the widest unit of a copy
 
 struct CpuMachine {
   std::string_view name = "Intel Sapphire Rapids (Xeon)";
@@ -118,6 +119,12 @@ struct CpuMachine {
 
   // gather
   double gather_unit_ns = 0.4;  ///< beside unit_ns
+
+  /// True where permutes of two vectors take such units: from bytes on with AVX-512 that permutes bytes, from halves on
+  /// with other AVX-512.
+  constexpr bool permutes(std::int64_t unit_bytes) const noexcept { return unit_bytes >= least_shuffled_unit; }
+  /// True where they take any; false without AVX-512.
+  constexpr bool has_permutes() const noexcept { return permutes(kWidestUnitBytes); }
 
   friend bool operator==(const CpuMachine&, const CpuMachine&) = default;
 };

@@ -41,7 +41,7 @@ void bid_one(const Canonical& c, const Channels& channels, const CpuMachine& m, 
                        saturated_mul(c.modes[channels.points].extent, channels.cell * c.src_unit), m.line_bytes);
   const double lines = units * static_cast<double>(unit) / static_cast<double>(m.line_bytes);
   const double cast_ns = c.cast ? m.channels_cast_unit_ns * units : 0;
-  if (stream && unit >= m.least_shuffled_unit)
+  if (stream && m.permutes(unit))
     set_time(k, stream_ns(*k, m), runs * run_ends_ns(c, channels, m), cast_ns);
   else if (extent > kMostAtOnce || channels.cell > extent)
     set_time(k, stream_ns(*k, m), 0, cast_ns + units * m.unit_ns);

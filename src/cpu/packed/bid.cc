@@ -77,7 +77,7 @@ Way cheapest_way(const Canonical& c, const PackedSets& s, const CpuMachine& m, b
     const bool spill = rows * unit >= vector_bytes || c.modes[s.src_run.front()].dst_stride == rows * unit;
     double cycles = (records ? records_cycles(unit, rows, cols) : plane_cycles(unit, rows, cols, vector_bytes, spill)) +
                     (s.units == rows * cols ? one_plane_cycles(rows * cols * unit) : 0);
-    if (unit >= m.least_shuffled_unit && s.units == s.dst_run_units) {
+    if (m.permutes(unit) && s.units == s.dst_run_units) {
       std::int64_t to_pitch = unit;
       for (std::uint8_t i = 0; i < s.src_run.front(); ++i) to_pitch *= s.points[i];
       const Grouping grouping = grouping_of(unit, rows, cols, stage_strides(c, s)[0], to_pitch);
@@ -91,7 +91,7 @@ Way cheapest_way(const Canonical& c, const PackedSets& s, const CpuMachine& m, b
     if (ns < way.unit_ns) way = {ns, true};
   }
   const std::int64_t lanes = kLineBytes / unit;
-  if (stream && s.planes && unit >= m.least_shuffled_unit && s.dst_run_units >= lanes) {
+  if (stream && s.planes && m.permutes(unit) && s.dst_run_units >= lanes) {
     const double pairs = std::max(windows(c, s, stage_strides(c, s)) / 2, 1.0);
     const bool alike = lanes % s.points[0] == 0 || s.points[0] % lanes == 0;
     const double ns = std::max(m.packed_cycle_ns * step_cycles(pairs, alike) / static_cast<double>(lanes),

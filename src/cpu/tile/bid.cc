@@ -142,7 +142,7 @@ Sink sink_of(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
   if (!streams(c, m, Writes::kColumns)) return Sink::kCaches;
   // Permutes join the ends of columns by whole lanes; elements off their own alignment are too few for code of their
   // own.
-  if (c.dst_unit >= m.least_shuffled_unit && !columns_start_at(c, sets, std::min(c.dst_unit, 8))) return Sink::kCaches;
+  if (m.permutes(c.dst_unit) && !columns_start_at(c, sets, std::min(c.dst_unit, 8))) return Sink::kCaches;
   return columns_start_at(c, sets, m.line_bytes) ? Sink::kLines : Sink::kCarried;
 }
 
@@ -150,9 +150,9 @@ Sink sink_of(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
 /// spread over the first cache by themselves, and where blocks read whole lines of them.
 Source source_of(const Canonical& c, const CpuMachine& m, Sink sink, bool spread) {
   if (c.cast || sink == Sink::kCaches) return Source::kStaged;
-  // The least unit is 2 with AVX-512 without byte permutes; no AMD processor has that, so rows are staged. Without any
-  // permutes of two vectors, rows of 16-byte units gain nothing in place.
-  if (m.least_shuffled_unit == 2 || (m.least_shuffled_unit > 2 && c.dst_unit == 16)) return Source::kStaged;
+  // No AMD processor has AVX-512 without byte permutes, so rows are staged there. Without any permutes of two vectors,
+  // rows of 16-byte units gain nothing in place.
+  if (m.permutes(2) ? !m.permutes(1) : c.dst_unit == 16) return Source::kStaged;
   if (!reads_near(c, m, Writes::kColumns))
     return c.dst_unit >= m.tile_least_in_place_bytes && (c.dst_unit >= 4 || spread) ? Source::kInPlace
                                                                                     : Source::kStaged;
@@ -165,7 +165,7 @@ Source source_of(const Canonical& c, const CpuMachine& m, Sink sink, bool spread
 bool is_late(const Canonical& c, const TileSets& sets, const CpuMachine& m, Sink sink, std::int64_t tile_rows) {
   constexpr std::uint64_t kTwoLines = 2 * kLineBytes;
   constexpr std::uint64_t kNear = 32;
-  if (sink == Sink::kCaches || c.dst_unit > 2 || m.least_shuffled_unit > 2) return false;
+  if (sink == Sink::kCaches || c.dst_unit > 2 || !m.permutes(2)) return false;
   if (!m.tile_late && static_cast<std::uint64_t>(tile_rows * c.dst_unit) >= kTwoLines) return false;
   const auto apart = static_cast<std::uint64_t>(c.modes[sets.cols.modes[0]].dst_stride) % kTwoLines;
   return apart < kNear || apart > kTwoLines - kNear;
@@ -200,9 +200,9 @@ void push_prefetch(const Canonical& c, const TileSets& sets, const CpuMachine& m
 /// True of records of three parts, such as pixels of three channels, whose lines are made in registers (triples-inl.h).
 bool has_three_parts(const Canonical& r, const CpuMachine& m) {
   const std::int64_t record = r.dst_unit;
-  if (record == 3) return r.src_unit <= 4 && m.least_shuffled_unit <= 1;
-  if (record == 6) return r.src_unit <= 8 && m.least_shuffled_unit <= 2;
-  return (record == 12 || record == 24 || record == 48) && m.least_shuffled_unit <= 2;
+  if (record == 3) return r.src_unit <= 4 && m.permutes(1);
+  if (record == 6) return r.src_unit <= 8 && m.permutes(2);
+  return (record == 12 || record == 24 || record == 48) && m.permutes(2);
 }
 
 void bid_records(const Canonical& c, const Canonical& r, const TileSets& sets, const CpuMachine& m, Bid* k) {
