@@ -179,10 +179,23 @@ struct Sizes {
   std::int64_t tile_cast_rows = 64;         ///< rows of a tile of bytes that are converted; they are staged whole
   std::int64_t tile_band_bytes = 2048;      ///< of a row in a band, units of 4 bytes and more: what columns carry ...
   std::int64_t tile_band_on_lines_bytes = 4096;  ///< ... stays in the first cache; here they carry nothing
+  std::int64_t tile_enough_col_bytes = 512;      ///< of columns that need no mode more where rows end inside lines
+  std::int64_t tile_enough_row_bytes = 4096;     ///< of rows of whole lines that need no mode more
+  std::int64_t tile_late_bytes = 32;             ///< that columns may be off an even number of lines: late_lines-inl.h
+  /// Rows of src so far apart need a page of page tables each, and are prefetched one by one (Zen 5; between near and
+  /// far, side by side is up to a fifth faster).
+  std::int64_t tile_far_bytes = 256 << 10;
+  /// The same where two lines of each row are prefetched in turn. (Zen 4, halves 128 KiB from row to row: two lines of
+  /// each in turn 0.70 of a copy, row by row 0.77.)
+  std::int64_t tile_far_in_turn_bytes = 128 << 10;
+  int tile_spread_lines = 8;  ///< of a tile's first lines in a set of the first cache, of the 12 that it holds
   // A task of tiles: one of more rows than `tile_whole_rows` is cut.
   std::int64_t tile_whole_rows = 8192;
   std::int64_t tile_task_rows = 4096;
   std::int64_t tile_task_tiles = 16;  ///< at least, where threads share: the ends of a task are lines written in part
+
+  // tile/matrices
+  std::int64_t matrix_band_bytes = 32 << 10;  ///< of a task's columns, where threads share a matrix
 
   // tile/records
   std::int64_t record_column_bytes = 384;        ///< of a column of a tile: fewer rows than a line has bytes
@@ -193,6 +206,7 @@ struct Sizes {
 
   // packed
   std::int64_t packed_least_run_bytes = 32;  ///< of a run below which others are always faster
+  std::int64_t packed_most_gaps = 8;         ///< bytes of src that are read along for one that is wanted
   double packed_pairs_small = 8;             ///< windows' pairs a vector, of units of 1 and 2 bytes, that still pay
   double packed_pairs = 4;                   ///< the same of wider units
   double packed_shapes = 4;                  ///< of tiles, where two modes are cut unevenly; two of them have a table

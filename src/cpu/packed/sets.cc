@@ -21,9 +21,8 @@ int next_in_src(const layout::Canonical& c, const PackedSets& s, const StrideOrd
   while (*at < order.size() && stride(order[*at]) < s.src_run_bytes) ++*at;
   const int next = *at < order.size() ? order[(*at)++] : -1;
   if (next < 0 || stride(next) == s.src_run_bytes) return next;
-  constexpr std::int64_t kMostGaps = 8;  // times the bytes that are wanted
   const bool worth = stride(next) - s.src_run_bytes < kLineBytes && s.src_run_bytes < 4 * kLineBytes &&
-                     stride(next) <= kMostGaps * s.src_run_units * c.src_unit &&
+                     stride(next) <= kSizes.packed_most_gaps * s.src_run_units * c.src_unit &&
                      (!c.cast || stride(next) % c.src_unit == 0);
   return worth ? next : -1;
 }

@@ -117,12 +117,11 @@ void record_tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
 /// True where the rows of a first tile spread over the sets of the first cache, if src starts a page.
 bool rows_spread(const Canonical& c, const TileSets& sets, std::int64_t tile_rows) {
   constexpr std::int64_t kSets = 64;
-  constexpr int kMostLines = 8;  // of the 12 that a set holds
   const std::int64_t rows = std::min({tile_rows, sets.rows.points, kMaxTileRows});
   std::int64_t offsets[kMaxTileRows];
   std::uint8_t lines[kSets] = {};
   const auto crowds = [&](std::int64_t offset) {
-    return ++lines[static_cast<std::uint64_t>(offset) / kLineBytes % kSets] > kMostLines;
+    return ++lines[static_cast<std::uint64_t>(offset) / kLineBytes % kSets] > kSizes.tile_spread_lines;
   };
   offsets[0] = 0;
   crowds(0);
@@ -164,7 +163,7 @@ Source source_of(const Canonical& c, const CpuMachine& m, Sink sink, bool spread
 /// narrower vectors write a few lines of a column before the next column's.
 bool is_late(const Canonical& c, const TileSets& sets, const CpuMachine& m, Sink sink, std::int64_t tile_rows) {
   constexpr std::uint64_t kTwoLines = 2 * kLineBytes;
-  constexpr std::uint64_t kNear = 32;
+  constexpr auto kNear = static_cast<std::uint64_t>(kSizes.tile_late_bytes);
   if (sink == Sink::kCaches || c.dst_unit > 2 || !m.permutes(2)) return false;
   if (!m.tile_late && static_cast<std::uint64_t>(tile_rows * c.dst_unit) >= kTwoLines) return false;
   const auto apart = static_cast<std::uint64_t>(c.modes[sets.cols.modes[0]].dst_stride) % kTwoLines;
@@ -175,11 +174,11 @@ bool is_late(const Canonical& c, const TileSets& sets, const CpuMachine& m, Sink
 /// follow each other in memory, or lie so far apart that each needs a page of page tables of its own, are faster one by
 /// one; rows at distances in between are up to a fifth faster side by side.
 bool is_side_by_side(const Canonical& c, const TileSets& sets, std::int64_t tile_rows, std::int64_t tile_cols) {
-  constexpr std::uint64_t kFarBytes = 256 << 10;
   const std::int64_t row_bytes = std::min(tile_cols, sets.cols.points) * c.src_unit;
   if (std::min(tile_rows, sets.rows.points) < kSideBySide || row_bytes < kSideBySideBytes) return false;
   const std::uint64_t pitch = magnitude(c.modes[0].src_stride);
-  return pitch >= 2 * static_cast<std::uint64_t>(row_bytes) && pitch < kFarBytes;
+  return pitch >= 2 * static_cast<std::uint64_t>(row_bytes) &&
+         pitch < static_cast<std::uint64_t>(kSizes.tile_far_bytes);
 }
 
 /// How the rows of the next tile are prefetched. Where rows share sets of the first cache, odd ones are prefetched a
@@ -188,8 +187,7 @@ bool is_side_by_side(const Canonical& c, const TileSets& sets, std::int64_t tile
 void push_prefetch(const Canonical& c, const TileSets& sets, const CpuMachine& m, bool near, bool spread, Bid* k) {
   const std::int64_t rows = k->get(ParamId::kTileRows);
   const bool in_place = k->get(ParamId::kSource) == static_cast<std::int64_t>(Source::kInPlace);
-  // Zen 4, halves 128 KiB from row to row: two lines of each in turn 0.70 of a copy, row by row 0.77.
-  constexpr std::uint64_t kFarBytes = 128 << 10;
+  constexpr auto kFarBytes = static_cast<std::uint64_t>(kSizes.tile_far_in_turn_bytes);
   const bool in_turn = in_place || (m.tile_side_by_side && magnitude(c.modes[0].src_stride) < kFarBytes);
   const bool side_by_side =
       near ? is_side_by_side(c, sets, rows, k->get(ParamId::kTileCols)) : k->get(ParamId::kStream) != 0 && in_turn;
@@ -239,11 +237,10 @@ double small_waste(const Canonical& c, const TileSets& sets) {
 /// Columns of a task. Matrices are a task each; where they are few and large, each is cut into bands, so that threads
 /// share even one.
 std::int64_t matrix_band_cols(const Canonical& c, const TileSets& sets) {
-  constexpr std::int64_t kBandBytes = 32 << 10;
   const std::int64_t matrices = c.units / (sets.rows.points * sets.cols.points);
   if (matrices >= kTasksToShare || c.dst_bytes() < kBytesPerThread) return sets.cols.points;
   const std::int64_t line = kLineBytes / c.dst_unit;  // columns of src that lie in one line
-  const std::int64_t band = ceil_div(ceil_div(kBandBytes, sets.rows.points * c.dst_unit), line) * line;
+  const std::int64_t band = ceil_div(ceil_div(kSizes.matrix_band_bytes, sets.rows.points * c.dst_unit), line) * line;
   return sets.cols.points / band < 2 ? sets.cols.points : band;
 }
 

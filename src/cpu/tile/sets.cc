@@ -17,14 +17,13 @@ bool tile_sets(const layout::Canonical& c, std::int64_t row_bytes, std::int64_t 
   out->cols.modes.push_back(static_cast<std::uint8_t>(fast));
   out->cols.points = c.modes[fast].extent;
   // Rows that end inside a line need the next mode of dst more than columns that are long enough without it.
-  constexpr std::int64_t kEnoughColBytes = 512, kEnoughRowBytes = 4096;
   const std::int64_t first_row_bytes = c.modes[0].extent * c.dst_unit;
   const bool ragged = first_row_bytes % kLineBytes != 0 && c.modes[1].dst_stride == first_row_bytes;
   for (bool grew = !out->cols_backwards; grew && out->cols.points * c.src_unit < col_bytes;) {
     grew = false;
     for (std::size_t i = 1; i < c.modes.size() && !grew; ++i)
       if (c.modes[i].src_stride == out->cols.points * c.src_unit && !out->cols.has(i) &&
-          !(i == 1 && ragged && out->cols.points * c.src_unit >= kEnoughColBytes)) {
+          !(i == 1 && ragged && out->cols.points * c.src_unit >= kSizes.tile_enough_col_bytes)) {
         out->cols.modes.push_back(static_cast<std::uint8_t>(i));
         out->cols.points *= c.modes[i].extent;
         grew = true;
@@ -34,7 +33,7 @@ bool tile_sets(const layout::Canonical& c, std::int64_t row_bytes, std::int64_t 
   out->rows.points = c.modes[0].extent;
   for (std::size_t i = 1; i < c.modes.size(); ++i) {
     const std::int64_t bytes = out->rows.points * c.dst_unit;
-    const bool enough = bytes % kLineBytes == 0 ? bytes >= kEnoughRowBytes : bytes >= row_bytes;
+    const bool enough = bytes % kLineBytes == 0 ? bytes >= kSizes.tile_enough_row_bytes : bytes >= row_bytes;
     if (enough || out->cols.has(i) || c.modes[i].dst_stride != bytes) break;
     out->rows.modes.push_back(static_cast<std::uint8_t>(i));
     out->rows.points *= c.modes[i].extent;
