@@ -64,8 +64,7 @@ bool outer_walk(const Canonical& c, std::uint64_t inside, Walk* walk, std::int64
 }
 
 TileOrder order_of_tiles(std::int64_t tiles_d, std::int64_t tiles_s) {
-  constexpr std::int64_t kMostApart = 512;  // tiles of a row, as timed on an H200
-  return tiles_d > kMostApart && tiles_s < tiles_d ? TileOrder::kSrc : TileOrder::kDst;
+  return tiles_d > kSizes.most_tiles_apart && tiles_s < tiles_d ? TileOrder::kSrc : TileOrder::kDst;
 }
 
 std::int64_t sectors(std::int64_t runs, std::int64_t bytes, std::int64_t alignment) {

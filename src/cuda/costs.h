@@ -3,6 +3,7 @@
 // same H200; what was learnt by it stands in the families' README.md.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "src/plan/numbers.h"
@@ -184,8 +185,74 @@ struct LaneCosts {
   double flat_look_up_bytes = 1.3;   ///< words that a flat word's places cost: bytes
   double flat_look_up = 1.6;         ///< other units
   double flat_fewer_threads = 0.04;  ///< lost for every warp less of a block
+  double batches_look_up = 6;        ///< cycles of a word's places and its store: packed/batches
+  double batches_rest = 8;           ///< cycles of loading 512 bytes of a tile: packed/batches
 };
 inline constexpr LaneCosts kLaneCosts;
+
+/// Sizes that bids aim at on every GPU. Each was chosen by timing its kernel on an H200 when that was written; the
+/// families' README.md say on which layouts. Limits of the code, such as numbers of 31 bits, stand beside their bids.
+struct Sizes {
+  std::int64_t most_tiles_apart = 512;  ///< tiles of a row of dst, beyond which tiles follow src's rows
+
+  // rows/words: words of a thread at most, and bytes of rows
+  int rows_steps = 4;
+  std::int64_t rows_long_bytes = 4096;       ///< rows of whole words that are best one by one
+  std::int64_t rows_least_words_bytes = 64;  ///< rows below which units are moved by themselves
+
+  // rows/short
+  std::int64_t short_most_units = 128;     ///< of a row
+  std::int64_t short_few_steps = 4;        ///< of a block
+  std::int64_t short_many_steps = 8;       ///< the same where a lane moves one unit of 1 or 2 bytes a step
+  std::int64_t short_least_threads = 128;  ///< of a block
+  std::int64_t short_best_threads = 256;   ///< of blocks that leave as many lanes idle, the nearest to these
+
+  // tile: bytes
+  std::int64_t tile_small_share =
+      32 << 10;                        ///< of a copy by multiprocessors; of less, large tiles leave some without one
+  std::int64_t tile_long_bytes = 512;  ///< of a row of dst, from which longer tiles share fewer sectors
+  std::int64_t tile_short_src_bytes = 4096;   ///< of a row of src whose end may waste half a tile of bytes
+  std::int64_t bulk_far_bytes = 4 << 10;      ///< rows of src that lie a multiple of these apart
+  std::int64_t chains_small_share = 2 << 10;  ///< of a copy by multiprocessors, below which chains do not pay
+  // tile/chains: rows of src, as powers of two of bytes
+  int chains_short_src = 8;       ///< shorter ones lose `chains_src_short` for every halving
+  int chains_long_src = 10;       ///< longer ones lose `chains_src_long` for every doubling ...
+  int chains_most_doublings = 3;  ///< ... at most so many times
+  // tile/unaligned_chains
+  std::int64_t anywhere_joined_bytes = 1024;         ///< of rows of dst that join, which packed moves whole
+  std::int64_t anywhere_small_tile_bytes = 12000;    ///< of a tile that 128 threads are enough for
+  std::int64_t anywhere_most_row_bytes = 1024;       ///< of a row that is part of a run
+  std::int64_t anywhere_most_runs = 8;               ///< of a tile
+  std::int64_t anywhere_least_runs_bytes = 4 << 10;  ///< of a tile whose runs begin at other indices than its rows
+  double anywhere_few_blocks = 6;                    ///< of a multiprocessor, below which `anywhere_few` is lost
+
+  // packed/records: of a tile of which four a multiprocessor are enough; more only crowd memory
+  std::int32_t records_large_tile_bytes = 30 << 10;
+
+  // packed/batches (the odd_batch and odd permutation rows of bench/results/cuda-nvidia-h200.json): bytes
+  std::int64_t batches_most_matrix_bytes = 44 << 10;
+  std::int64_t batches_tile_bytes = 8400;            ///< that a tile has about
+  std::int64_t batches_most_tile_bytes = 12 << 10;   ///< of a tile of as few matrices as are whole words
+  std::int64_t batches_small_tile_bytes = 10 << 10;  ///< of a tile that 128 threads are enough for
+  std::int64_t batches_small_share = 8 << 10;        ///< of a copy by multiprocessors, below which others are faster
+
+  // packed/staged
+  std::int64_t staged_blocks = 128;  ///< of a multiprocessor, beyond which starting one costs more than it brings
+  std::int64_t staged_whole_blocks = 1024;      ///< the same where tiles are whole on both sides
+  std::int64_t staged_enough_blocks = 4;        ///< of a multiprocessor, before a block has several tiles
+  double staged_most_served = 4;                ///< tiles of a block at most
+  std::int64_t staged_most_priced = 2;          ///< tiles that a price takes a block's tables to serve at most
+  std::int64_t staged_middling_bytes = 256;     ///< of runs and pieces of the tile that is priced first
+  std::int64_t staged_long_cycle_bytes = 1536;  ///< of a cycle of flat runs, from which only large tiles hold several
+  std::int64_t staged_cheap_steps = 4;          ///< of a cut mode, of which a part of one more is little
+  std::int64_t staged_cheap_bytes = 48;         ///< the same of words
+  std::int32_t staged_large_tile_bytes = 32 << 10;       ///< of sorted rows, which a fifth block would crowd
+  std::int64_t staged_few_run_bytes = 32;                ///< of a run of words that is collected as a flat one
+  std::int64_t staged_flat_step_bytes = 4096;            ///< from row to row in a piece, at most: flat tiles
+  std::int64_t staged_flat_steps = 16;                   ///< of a thread at most: flat tiles
+  std::int32_t staged_flat_small_tile_bytes = 12 << 10;  ///< of a tile that fewer threads load as fast
+};
+inline constexpr Sizes kSizes;
 
 /// A machine's numbers; the defaults are an H200's.
 struct Costs {

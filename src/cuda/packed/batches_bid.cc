@@ -15,7 +15,6 @@ namespace {
 
 static_assert(kBatchSector == kSectorBytes);
 
-constexpr std::int64_t kMostMatrix = 44 << 10;                 // bytes
 constexpr std::int64_t kMostMatrices = std::int64_t{1} << 30;  // that follow each other
 
 /// The innermost modes of dst that are one run of bytes there and the same run in src.
@@ -30,7 +29,7 @@ Matrix matrix_of(const Canonical& c) {
   for (std::size_t m = 0; m < std::min<std::size_t>(c.modes.size(), kMaxBatchModes); ++m) {
     if (c.modes[m].dst_stride != dense) break;
     dense *= c.modes[m].extent;
-    if (dense > kMostMatrix) break;
+    if (dense > kSizes.batches_most_matrix_bytes) break;
     // src is dense when its strides, in some order, are the products of the extents before them.
     std::uint64_t seen = 0;
     std::int64_t run = c.src_unit;
@@ -112,25 +111,19 @@ double cycles_of(const BatchArgs& a, int unit, int word) {
     }
     all += most * (kLanes / lanes);
   }
-  // Cycles of a word's places and its store, and of loading 512 bytes of a tile: fitted with batches_free and
-  // batches_cycle (costs.h) to times on an H200 (packed/README.md).
-  constexpr double kLooksUp = 6, kRest = 8;
-  return 16.0 / unit * all / tried + 16.0 / word * kLooksUp + kRest;
+  return 16.0 / unit * all / tried + 16.0 / word * kLaneCosts.batches_look_up + kLaneCosts.batches_rest;
 }
 
 /// Matrices of a tile.
 std::int64_t tile_matrices(const Canonical& c, const Matrix& matrix) {
-  // Bytes of a tile, and the most of one of as few matrices as are whole words: fitted to times on an H200
-  // (packed/README.md).
-  constexpr std::int64_t kTile = 8400, kMostTile = 12 << 10;
   const std::size_t along = matrix_mode(c, matrix);
   if (along == c.modes.size()) return 1;
   const CopyMode& mode = c.modes[along];
-  std::int64_t count = std::max<std::int64_t>((kTile + matrix.bytes / 2) / matrix.bytes, 1);
+  std::int64_t count = std::max<std::int64_t>((kSizes.batches_tile_bytes + matrix.bytes / 2) / matrix.bytes, 1);
   const std::int64_t step = 16 / std::gcd(matrix.bytes, std::int64_t{16});  // matrices that are whole words
   if (count >= step)
     count = count / step * step;
-  else if (step * matrix.bytes <= kMostTile)
+  else if (step * matrix.bytes <= kSizes.batches_most_tile_bytes)
     count = step;
   return count >= mode.extent ? mode.extent : count;
 }
@@ -154,12 +147,10 @@ void packed::bid_batches(const Request& request, Candidate& bid) {
   if (batch_shared(a) > kMostShared) return refuse(bid, "a matrix does not fit shared memory");
   if (too_many(a.row_tiles.divisor, outer)) return refuse(bid, "too many matrices");
   const std::int64_t tile_bytes = matrices * matrix.bytes, tiles = a.row_tiles.divisor * outer;
-  constexpr std::int64_t kSmallTile = 10 << 10;  // bytes of one that 128 threads are enough for on an H200
-  const std::int64_t threads = tile_bytes < kSmallTile ? 128 : kMostBatchThreads;
+  const std::int64_t threads = tile_bytes < kSizes.batches_small_tile_bytes ? 128 : kMostBatchThreads;
   const int unit = c.dst_unit, narrow = std::max(unit, 4), turns = batch_turns(a.line_units.divisor, unit, 16);
   if (batch_turns(a.line_units.divisor, unit, narrow) > 1) return refuse(bid, "lines of dst are too short");
-  constexpr std::int64_t kSmallShare = 8 << 10;  // bytes of a copy for every multiprocessor
-  if (c.dst_bytes() < machine.sm_count * kSmallShare && !request.forces("packed/batches"))
+  if (c.dst_bytes() < machine.sm_count * kSizes.batches_small_share && !request.forces("packed/batches"))
     return refuse(bid, "too small for such tiles to pay");
   const bool kept =
       unit == 1 && turns > 1 && turns <= kMostBatchTurns && a.pieces == 1 && kept_words(matrix, threads) > 0;

@@ -28,16 +28,14 @@ void lay_cycles(const layout::Canonical& c, PackedArgs& a) {
   a.cycles.together = static_cast<std::int32_t>(cycles);
   if (c.cast) return;  // converting costs more than looking places up
   const double look_up = c.dst_unit == 1 ? kLaneCosts.flat_look_up_bytes : kLaneCosts.flat_look_up;
-  constexpr std::int64_t kMostSteps = 16;
-  constexpr std::int32_t kSmallTile = 12 << 10;  // bytes
   double least = 1e300;
   for (std::int64_t threads = kPackedThreads; threads >= kPackedThreads / 2; threads -= 32) {
     // Fewer threads keep fewer loads of a large tile under way.
-    const double lost = a.tile_bytes < kSmallTile
+    const double lost = a.tile_bytes < kSizes.staged_flat_small_tile_bytes
                             ? 0.0
                             : kLaneCosts.flat_fewer_threads * static_cast<double>(kPackedThreads - threads) / 32;
     const double each = static_cast<double>(threads) * (1 + lost);
-    for (std::int64_t most = 1; most <= kMostSteps; ++most) {
+    for (std::int64_t most = 1; most <= kSizes.staged_flat_steps; ++most) {
       const std::int64_t together = std::min(threads * most / words, cycles);
       if (together == 0) continue;
       const std::int64_t steps =

@@ -77,10 +77,9 @@ double yield_of_ends(const StagedCosts& w, const Runs& runs, double words, std::
 }  // namespace
 
 std::int64_t tiles_of_block(const Costs& k, bool transposed, int dst_unit, double entries, double tile_bytes) {
-  constexpr double kMost = 4;
   const double weight = transposed ? k.staged_served_moved : dst_unit < 4 ? k.staged_served_small : k.staged_served;
   const double tiles = std::max(weight * entries * 16 / tile_bytes + 0.5, k.staged_served_bytes / tile_bytes);
-  return static_cast<std::int64_t>(std::clamp(tiles, 1.0, kMost));
+  return static_cast<std::int64_t>(std::clamp(tiles, 1.0, kSizes.staged_most_served));
 }
 
 Runs runs_of(const Canonical& c, const Set& set) {
@@ -117,10 +116,9 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
     return efficiency /
            (1 + w.entry * per_word + costs.staged_table_cost * std::max(0.0, per_word - costs.staged_table_free));
   };
-  constexpr std::int64_t kMostServed = 2;
   const auto own = static_cast<double>(c.units) * (c.src_unit + c.dst_unit) / kSectorBytes;
   const auto too_dear = [&](double sectors) {  // most are so even without their tables
-    return sectors >= least * efficiency || sectors >= least * with_tables(kMostServed);
+    return sectors >= least * efficiency || sectors >= least * with_tables(kSizes.staged_most_priced);
   };
   if (too_dear(own)) return p;
 
@@ -148,7 +146,8 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   const double touched = own + w.shared_sector * (static_cast<double>(p.read) + static_cast<double>(p.written) - own);
   if (too_dear(touched)) return p;  // what follows only costs more
   const bool transposed = is_transposed(c, set);
-  efficiency = with_tables(std::min(kMostServed, tiles_of_block(costs, transposed, c.dst_unit, entries, size)));
+  efficiency =
+      with_tables(std::min(kSizes.staged_most_priced, tiles_of_block(costs, transposed, c.dst_unit, entries, size)));
   if (transposed)
     efficiency *= w.block * part(words, w.block_words);
   else

@@ -13,8 +13,6 @@ using layout::CopyMode;
 
 namespace {
 
-/// Bytes of a tile of which four a multiprocessor are enough: more only crowd memory.
-constexpr std::int32_t kLargeTile = 30 << 10;
 constexpr std::int64_t kWarps = kRecordsThreads / 32;  // of a block
 
 /// The two modes of records, and what a record is: its fields, and how many lie before the first that is wanted.
@@ -156,7 +154,7 @@ void prepare_records(const Canonical& c, const Candidate& chosen, CudaArgs& out)
     a.chunks = base::FastDiv(tiles_of(count.extent, c.dst_unit));
     a.fields = narrowed<std::uint8_t>(r.fields);
     a.shared_bytes = records_tile_bytes(a, c.dst_unit);
-    if (a.shared_bytes > kLargeTile) a.shared_bytes = kRoomOfFour;
+    if (a.shared_bytes > kSizes.records_large_tile_bytes) a.shared_bytes = kRoomOfFour;
     a.rotation_shift = static_cast<std::uint8_t>(3 - std::min(std::countr_zero(static_cast<unsigned>(r.fields)), 3));
   }
   a.warps = narrowed<std::uint32_t>(std::int64_t{a.chunks.divisor} * batch);

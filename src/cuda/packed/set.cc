@@ -16,13 +16,11 @@ namespace {
 /// Indices of a cut mode: enough for `need`, evenly many a tile, whole sectors where that is cheap.
 std::int32_t chunk_of(std::int64_t extent, std::int64_t need, std::int64_t run_bytes) {
   std::int64_t chunk = ceil_div(extent, ceil_div(extent, need));
-  constexpr std::int64_t kCheap = 4;        // steps, of which a part of one more is little
-  constexpr std::int64_t kCheapBytes = 48;  // the same of words
   std::int64_t step = kSectorBytes;
   while (step > 1 && run_bytes * step / 2 % kSectorBytes == 0) step /= 2;
-  if (chunk >= kCheap * step)
+  if (chunk >= kSizes.staged_cheap_steps * step)
     chunk = ceil_div(chunk, step) * step;
-  else if (step == kSectorBytes && chunk >= kCheapBytes)
+  else if (step == kSectorBytes && chunk >= kSizes.staged_cheap_bytes)
     chunk = ceil_div(chunk, 16) * 16;
   return static_cast<std::int32_t>(std::min(chunk, extent));
 }

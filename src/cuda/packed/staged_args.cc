@@ -61,9 +61,9 @@ bool starts_alike(const PackedArgs& a) {
 
 /// True when the runs of a tile make up one, in the order of the rows.
 bool flat(const Canonical& c, const Set& set, const PackedArgs& a) {
-  constexpr std::int64_t kMostStep = 4096;  // bytes from row to row in a piece
   return set.d_cut == kNone && a.row_modes.rank == 1 && a.row_modes.src_stride[0] > 0 &&
-         a.row_modes.src_stride[0] <= kMostStep && a.row_modes.dst_stride[0] == std::int64_t{a.run_units} * c.dst_unit;
+         a.row_modes.src_stride[0] <= kSizes.staged_flat_step_bytes &&
+         a.row_modes.dst_stride[0] == std::int64_t{a.run_units} * c.dst_unit;
 }
 
 /// True when words of small units hold units of two lines: lanes of a lattice would meet in few banks again and again.
@@ -82,9 +82,8 @@ std::int64_t run_words(const Canonical& c, const Set& set, const PackedArgs& a) 
 /// that are sorted gain by the fifth unless tiles are large.
 bool four_blocks(const Canonical& c, const PackedArgs& a) {
   if (c.cast || c.dst_unit != 2) return false;
-  constexpr std::int32_t kLargeTile = 32 << 10;
   return a.kind == PackedKind::kTransposed || a.kind == PackedKind::kLoose ||
-         (a.kind == PackedKind::kSorted && a.tile_bytes > kLargeTile);
+         (a.kind == PackedKind::kSorted && a.tile_bytes > kSizes.staged_large_tile_bytes);
 }
 
 /// Words that cover a piece, before `finish` moves pieces apart.
@@ -202,8 +201,8 @@ PackedArgs geometry(const Canonical& c, const Set& set, const Order& src_order) 
 PackedKind kind_of(const Canonical& c, const Set& set, const PackedArgs& a) {
   const std::int64_t run_bytes = std::int64_t{a.run_units} * c.dst_unit;
   if (is_transposed(c, set)) return PackedKind::kTransposed;
-  constexpr std::int64_t kFewBytes = 32;  // of a run
-  if (flat(c, set, a) && (run_bytes % 16 != 0 || run_bytes <= kFewBytes || straddles(c, a))) return PackedKind::kFlat;
+  if (flat(c, set, a) && (run_bytes % 16 != 0 || run_bytes <= kSizes.staged_few_run_bytes || straddles(c, a)))
+    return PackedKind::kFlat;
   return !c.cast && starts_alike(a) ? PackedKind::kFixed : PackedKind::kLoose;
 }
 

@@ -16,8 +16,7 @@ namespace {
 /// Blocks beyond which starting one costs more than their even spread brings; where tiles are whole on both sides,
 /// neighbours share nothing and need not stay close.
 std::int64_t most_blocks(const CudaMachine& machine, bool whole) {
-  constexpr std::int64_t kShared = 128, kWhole = 1024;  // of a multiprocessor, as timed on an H200
-  return machine.sm_count * (whole ? kWhole : kShared);
+  return machine.sm_count * (whole ? kSizes.staged_whole_blocks : kSizes.staged_blocks);
 }
 
 /// True when a tile fits shared memory; where pieces are short, what aligns them counts.
@@ -57,15 +56,14 @@ class Choice {
   struct Target {
     std::int64_t run = 0, piece = 0;
   };
-  static constexpr Target kMiddling{256, 256};
+  static constexpr Target kMiddling{kSizes.staged_middling_bytes, kSizes.staged_middling_bytes};
   static constexpr int kLargest = 32 << 10;
 
   /// True where the runs of flat tiles repeat themselves, as words, so late that only a large tile has several cycles.
   bool long_cycles(const Set& set) const {
-    constexpr std::int64_t kLong = 1536;  // bytes of a cycle
     const std::int64_t run_bytes = set.run_units * c_.dst_unit;
     return c_.dst_unit == 1 && runs_of(c_, set).merged &&
-           run_bytes * 16 / std::gcd(run_bytes, std::int64_t{16}) >= kLong;
+           run_bytes * 16 / std::gcd(run_bytes, std::int64_t{16}) >= kSizes.staged_long_cycle_bytes;
   }
 
   Set tile(const Target& at) const {
@@ -145,8 +143,7 @@ void bid_staged(const Request& request, Candidate& bid) {
   const double entries = a.run_units + a.rows + a.pieces;
   const auto tile_bytes = static_cast<double>(set.tile_units * c.dst_unit);
   // Several a block only where every multiprocessor has blocks enough without: a small copy is over sooner in one wave.
-  constexpr std::int64_t kEnough = 4;  // blocks of a multiprocessor
-  const std::int64_t affordable = std::max<std::int64_t>(a.tiles / (kEnough * machine.sm_count), 1);
+  const std::int64_t affordable = std::max<std::int64_t>(a.tiles / (kSizes.staged_enough_blocks * machine.sm_count), 1);
   const std::int64_t tiles = std::min(
       tiles_of_block(*machine.costs, a.kind == PackedKind::kTransposed, c.dst_unit, entries, tile_bytes), affordable);
   const std::int64_t blocks =

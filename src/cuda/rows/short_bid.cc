@@ -14,10 +14,6 @@ using layout::CopyMode;
 
 namespace {
 
-constexpr std::int64_t kMostUnits = 128;  // of a row
-constexpr std::int64_t kFewSteps = 4;     // of a block
-constexpr std::int64_t kManySteps = 8;    // the same where a lane moves one unit of 1 or 2 bytes a step
-
 /// The modes of the rows: which one is inside them (none where a row is one unit), which one counts them.
 struct Rows {
   std::uint64_t mask = 0;  ///< both
@@ -49,14 +45,14 @@ std::int64_t lane_units(const Canonical& c, const Rows& r) {
 
 /// A block's threads: whole rows, and few idle lanes in its last warp.
 std::int64_t threads_of(std::int64_t lanes_of_row) {
-  constexpr std::int64_t kMost = kMostShortThreads, kLeast = 128, kBest = 256;
   std::int64_t best = lanes_of_row;
   double least = 2;
-  for (std::int64_t threads = lanes_of_row; threads <= kMost; threads += lanes_of_row) {
-    if (threads + lanes_of_row <= kLeast) continue;
+  for (std::int64_t threads = lanes_of_row; threads <= kMostShortThreads; threads += lanes_of_row) {
+    if (threads + lanes_of_row <= kSizes.short_least_threads) continue;
     const std::int64_t lanes = (threads + 31) / 32 * 32;
     const double idle = static_cast<double>(lanes - threads) / static_cast<double>(lanes);
-    const double off = static_cast<double>(std::abs(threads - kBest)) / 2048;  // of equals, the nearest
+    const double off =
+        static_cast<double>(std::abs(threads - kSizes.short_best_threads)) / 2048;  // of equals, the nearest
     if (idle + off >= least) continue;
     least = idle + off;
     best = threads;
@@ -74,8 +70,8 @@ Block block_of(const Canonical& c, const Rows& r) {
   b.threads = threads_of(lanes);
   b.step_rows = b.threads / lanes;
   const std::int64_t steps = ceil_div(r.count.extent, b.step_rows);
-  const std::int64_t most = c.dst_unit >= 4 || units > 1 ? kFewSteps : kManySteps;
-  b.steps = steps >= most ? most : steps >= kFewSteps ? kFewSteps : 1;
+  const std::int64_t most = c.dst_unit >= 4 || units > 1 ? kSizes.short_few_steps : kSizes.short_many_steps;
+  b.steps = steps >= most ? most : steps >= kSizes.short_few_steps ? kSizes.short_few_steps : 1;
   b.chunks = ceil_div(steps, b.steps);
   return b;
 }
@@ -112,7 +108,7 @@ void bid_short(const Request& request, std::span<Candidate> bids) {
   if (c.cast) return refuse(bid, "short rows are moved, not converted");
   const Rows r = rows_of(c);
   if (r.mask == 0) return refuse(bid, "dst's rows have no gaps between them");
-  if (r.units > kMostUnits) return refuse(bid, "rows are not short");
+  if (r.units > kSizes.short_most_units) return refuse(bid, "rows are not short");
   std::int64_t items = 0;
   if (!outer_walk(c, r.mask, nullptr, &items)) return refuse(bid, "too many outer modes");
   const Block b = block_of(c, r);

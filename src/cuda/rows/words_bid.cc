@@ -12,9 +12,6 @@ using layout::Canonical;
 
 namespace {
 
-constexpr int kSteps = 4;                      // words of a thread at most
-constexpr std::int64_t kLongRowBytes = 4096;   // of rows of whole words, which are best one by one
-constexpr std::int64_t kLeastWordsBytes = 64;  // of rows below which units are moved by themselves
 /// A block of the kernel that converts waits for its slowest load before another can start: small ones wait less.
 int threads_of(const Canonical& c) { return c.cast ? kCastThreads : kRowsThreads; }
 constexpr std::uint64_t kRow = 1;  // mode 0 is inside the row
@@ -60,8 +57,9 @@ int words_a_thread(const Canonical& c, RowsKind kind) {
   if (c.cast) return 1;
   // Words that take two loads are best in pairs, as those of a broadcast, long rows of whole words one by one.
   if (kind == RowsKind::kForward || kind == RowsKind::kReverse || kind == RowsKind::kRepeat) return 2;
-  return kind == RowsKind::kCollect || (kind == RowsKind::kUnit && row_units(c) * c.dst_unit >= kLongRowBytes) ? 1
-                                                                                                               : kSteps;
+  return kind == RowsKind::kCollect || (kind == RowsKind::kUnit && row_units(c) * c.dst_unit >= kSizes.rows_long_bytes)
+             ? 1
+             : kSizes.rows_steps;
 }
 
 /// How blocks share `words` words of each of `rows` rows, `block_words` a block: numbered through, or, where 31 bits do
@@ -112,12 +110,12 @@ void lines(const Canonical& c, const CudaMachine& machine, Candidate& bid) {
   if (!outer_walk(c, kRow, nullptr, &rows)) return refuse(bid, "too many rows or outer modes");
 
   const std::int64_t step = src_step(c);
-  const bool wide = c.cast || (c.dst_unit < 16 && row_units(c) * c.dst_unit >= kLeastWordsBytes);
+  const bool wide = c.cast || (c.dst_unit < 16 && row_units(c) * c.dst_unit >= kSizes.rows_least_words_bytes);
   const std::int64_t vector = wide ? 16 : c.dst_unit;
   const RowsKind kind = rows_kind(c, vector);
   const std::int64_t words = words_of_row(c, kind);
   // A small copy gives every multiprocessor a block before it gives a thread a second word.
-  const bool small = rows * words < static_cast<std::int64_t>(machine.sm_count) * kRowsThreads * kSteps * 2;
+  const bool small = rows * words < static_cast<std::int64_t>(machine.sm_count) * kRowsThreads * kSizes.rows_steps * 2;
   const std::int64_t stages = small ? 1 : words_a_thread(c, kind);
   if (too_many(share_of(rows, words, threads_of(c) * stages).blocks)) return refuse(bid, "too many blocks");
   bid.params = {{ParamId::kKind, static_cast<std::int64_t>(kind)},

@@ -31,15 +31,15 @@ TileShape fitting(const Costs& k, const Tiling& t, std::initializer_list<TileSha
 TileShape shape_of(const Costs& k, const Canonical& c, const Tiling& t) {
   if (c.cast) return tile_cast_shape(c.dst_unit, c.src_unit);
   // Where tiles share sectors of dst, long rows of dst have fewer to share.
-  constexpr std::int64_t kLongBytes = 512;
-  const bool long_rows = t.on_words() && t.splits_sectors() && !t.small && t.d_extent * c.dst_unit >= kLongBytes;
+  const bool long_rows =
+      t.on_words() && t.splits_sectors() && !t.small && t.d_extent * c.dst_unit >= kSizes.tile_long_bytes;
   switch (c.dst_unit) {
     case 1: {
       if (long_rows) return {256, 128};
       // A short row of src that ends in the first half of a tile wastes the other.
       constexpr std::int32_t kWide = 256, kHalf = kWide / 2;
-      constexpr std::int64_t kShort = 4096;
-      const bool half = t.on_words() && (t.near > 1 || (t.s_extent < kShort && (t.s_extent - 1) % kWide < kHalf));
+      const bool half = t.on_words() &&
+                        (t.near > 1 || (t.s_extent < kSizes.tile_short_src_bytes && (t.s_extent - 1) % kWide < kHalf));
       return {128, t.small || half ? kHalf : kWide};
     }
     case 2:

@@ -59,8 +59,7 @@ BulkTile bulk_tile_of(const Costs& k, const Canonical& c, const Tiling& t) {
 double bulk_reach(const Costs& k, const Canonical& c) {
   if (c.cast) return k.bulk_cast;
   if (c.dst_unit < 4) return k.bulk_small;
-  constexpr std::int64_t kFar = 4 << 10;
-  if (c.dst_unit == 16 || c.modes[0].src_stride % kFar == 0) return k.bulk_far;
+  if (c.dst_unit == 16 || c.modes[0].src_stride % kSizes.bulk_far_bytes == 0) return k.bulk_far;
   return c.dst_unit == 4 ? k.bulk_words : k.bulk_doubles;
 }
 

@@ -159,11 +159,10 @@ double dst_yield(const Costs& k, const Canonical& c, const Rows& d, std::size_t 
 
 /// Rows of src that start off lines, that are short, or so long that tiles side by side are written far apart.
 double src_yield(const Costs& k, const Canonical& c, const Rows& s) {
-  constexpr int kShort = 8, kLong = 10, kMostDoublings = 3;  // 256 bytes, 1 KiB
   const int log = std::bit_width(static_cast<std::uint64_t>(s.link.extent * c.src_unit)) - 1;
   double yield = s.starts_on <= kSectorBytes ? k.chains_src_off_lines : 1.0;
-  yield *= 1 - k.chains_src_short * std::max(0, kShort - log);
-  yield *= 1 - k.chains_src_long * std::clamp(log - kLong, 0, kMostDoublings);
+  yield *= 1 - k.chains_src_short * std::max(0, kSizes.chains_short_src - log);
+  yield *= 1 - k.chains_src_long * std::clamp(log - kSizes.chains_long_src, 0, kSizes.chains_most_doublings);
   for (const std::uint8_t m : s.link.modes)
     if (c.modes[m].dst_stride > c.modes[s.link.modes[0]].dst_stride) return k.chains_order * yield;
   return yield;

@@ -31,8 +31,8 @@ void bid_chains(const Request& request, std::span<Candidate> bids) {
   if (c.two_sided) return refuse(bid, "the sides share no modes");
   if (c.cast) return refuse(bid, "chains of modes are moved, not converted");
   if (c.modes.size() < 3) return refuse(bid, "a chain of modes needs three modes");
-  constexpr std::int64_t kLeastShare = 2 << 10;  // bytes of a copy for every multiprocessor
-  if (c.dst_bytes() < machine.sm_count * kLeastShare) return refuse(bid, "too small for chains of modes to pay");
+  if (c.dst_bytes() < machine.sm_count * kSizes.chains_small_share)
+    return refuse(bid, "too small for chains of modes to pay");
   const Pair pair = best_pair(c, machine);
   if (pair.efficiency == 0) return refuse(bid, "no chains of modes whose rows lie on words");
   std::int64_t batch = 0;

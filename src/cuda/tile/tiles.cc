@@ -47,7 +47,7 @@ Tiling tiling_of(const Canonical& c, const CudaMachine& machine) {
   t.near = near_tuples(c, inside, s_mode.dst_stride);
   t.dst_alignment = row_alignment(c, 1);
   t.src_alignment = src_row_alignment(c, static_cast<std::size_t>(t.s));
-  t.small = c.dst_bytes() < machine.sm_count * kSmallShare;
+  t.small = c.dst_bytes() < machine.sm_count * kSizes.tile_small_share;
   return t;
 }
 

@@ -11,8 +11,6 @@
 namespace restride::cuda::tiles {
 
 inline constexpr std::int64_t kSector = kSectorBytes;
-/// Bytes of a copy for every multiprocessor, below which large tiles leave some without one.
-inline constexpr std::int64_t kSmallShare = 32 << 10;
 
 /// A copy as tiles see it: the facts that the bids of tile's kernels for two modes need.
 struct Tiling {

@@ -14,7 +14,6 @@ using layout::Canonical;
 using layout::CopyMode;
 using namespace chains;
 using tiles::kSector;
-using tiles::kSmallShare;
 
 namespace {
 
@@ -132,14 +131,15 @@ double time_of(const Canonical& c, const Costs& costs, const Choice& k, std::int
                        : unit == 4 ? costs.anywhere_4
                                    : costs.anywhere_8;
   // Where short rows of dst join, packed has whole tiles of them; matrices have kernels that find rows sooner.
-  constexpr std::int64_t kShort = 1024;
-  const bool join = run_step(c, k) == 1 && k.d.extent * unit < kShort;
+  const bool join = run_step(c, k) == 1 && k.d.extent * unit < kSizes.anywhere_joined_bytes;
   const bool matrix = k.d.modes.size() == 1 && k.s.modes.size() == 1;
   const double lost =
       (unit == 1 ? costs.anywhere_bytes : costs.anywhere_unused) * (1 / used - 1) +
       costs.anywhere_ends / static_cast<double>(k.d.extent * std::max<std::int64_t>(k.run_rows, 1) * unit) +
       costs.anywhere_piece / piece + costs.anywhere_tile / bytes + costs.anywhere_resident / (resident * bytes) +
-      (unit == 1 ? 0 : costs.anywhere_few * (6 / std::min(resident, 6.0) - 1));
+      (unit == 1
+           ? 0
+           : costs.anywhere_few * (kSizes.anywhere_few_blocks / std::min(resident, kSizes.anywhere_few_blocks) - 1));
   return (least + lost) * (!runs && (join || matrix) ? costs.anywhere_others : 1);
 }
 
@@ -159,17 +159,13 @@ bool fits(const Canonical& c, const UnalignedChainArgs& a) {
 void try_shapes(const Canonical& c, const CudaMachine& machine, Choice k, Choice* best, double* time) {
   const int unit = c.dst_unit;
   const std::int64_t sector = kSector / unit, along = k.d.extent + most_skew(k) / unit, step = run_step(c, k);
-  constexpr std::int64_t kSmallTile = 12000;    // bytes of one that 128 threads are enough for
-  constexpr std::int64_t kMostJoined = 1024;    // bytes of a row that is part of a run
-  constexpr std::int64_t kMostRuns = 8;         // of a tile
-  constexpr std::int64_t kLeastRuns = 4 << 10;  // bytes of a tile whose runs begin at other indices than its rows
   const auto attempt = [&] {
     // Shared memory has room for all that a tile reads at least; of bytes, which are transposed with their halo, twice.
     const std::int64_t halo = unit == 1 && most_skew(k) != 0 ? kSector : 0;
     const std::int64_t bytes = std::min(k.tile_d, k.d.extent) * k.tile_s * unit;
     const std::int64_t least_shared = unit == 1 ? 2 * bytes : bytes;
     if (least_shared > kMostShared) return;
-    k.threads = bytes + halo * k.tile_s < kSmallTile ? 128 : 256;
+    k.threads = bytes + halo * k.tile_s < kSizes.anywhere_small_tile_bytes ? 128 : 256;
     // Most shapes fall behind the best one before everything about them is known.
     if (time_of(c, *machine.costs, k, resident_tiles(machine, k, least_shared)) >= *time) return;
     const UnalignedChainArgs a = shape_of(c, k);
@@ -179,16 +175,17 @@ void try_shapes(const Canonical& c, const CudaMachine& machine, Choice k, Choice
     *time = t;
     *best = k;
   };
-  if (step != 0 && k.d.extent * unit <= kMostJoined) {
+  if (step != 0 && k.d.extent * unit <= kSizes.anywhere_most_row_bytes) {
     const std::int64_t first = c.modes[k.s.modes[0]].extent, rows = k.s.extent / step;
     const std::int64_t row_bytes = k.d.extent * step * unit;
     k.tile_d = ceil_div(k.d.extent + 16 / unit - 1, kPatchRows * kPatchLanes) * (kPatchRows * kPatchLanes);
-    for (std::int64_t n = 1; step == 1 && n <= kMostRuns; ++n) {
+    for (std::int64_t n = 1; step == 1 && n <= kSizes.anywhere_most_runs; ++n) {
       k.tile_s = k.s.modes.size() == 1 ? ceil_div(k.s.extent, n) : std::min(first * n, k.s.extent);
       k.run_rows = rows_of_run(c, k);
       attempt();
     }
-    for (std::int64_t most = std::min(rows, kMostShared / row_bytes); step > 1 && most * row_bytes >= kLeastRuns;) {
+    for (std::int64_t most = std::min(rows, kMostShared / row_bytes);
+         step > 1 && most * row_bytes >= kSizes.anywhere_least_runs_bytes;) {
       k.run_rows = ceil_div(rows, ceil_div(rows, most));
       k.tile_s = k.run_rows * step;
       attempt();
@@ -225,7 +222,7 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
   const Link longest_d = dst_chain(c), longest_s = src_chain(c);
   if (longest_d.modes.empty() || longest_s.modes.empty()) return refuse("a side has no dense mode");
   const bool named = request.forces("tile/unaligned_chains");
-  if (!named && c.dst_bytes() < request.machine.sm_count * kSmallShare)
+  if (!named && c.dst_bytes() < request.machine.sm_count * kSizes.tile_small_share)
     return refuse("too small for such tiles to pay");
   Choice best;
   double time = 1e300;
