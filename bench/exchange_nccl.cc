@@ -13,8 +13,6 @@
 #include <algorithm>
 #include <barrier>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -26,6 +24,8 @@
 #include <vector>
 
 #include <restride/distributed.hpp>
+
+#include "tests/distributed/multicast.h"
 
 using namespace restride;
 using namespace restride::distributed;
@@ -278,22 +278,10 @@ void run_rank(int rank, int ranks, const ncclUniqueId (&ids)[2], Board& board, s
   if (copying != nullptr) REQUIRE(ncclCommDestroy(copying));
 }
 
-/// Shared and virtual hosts may not survive multicast objects.
-bool multicast_is_off() {
-  const auto is = [](const char* name, const char* value) {
-    const char* set = std::getenv(name);
-    return set != nullptr && std::strcmp(set, value) == 0;
-  };
-  return is("NCCL_NVLS_ENABLE", "0") && is("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1") && is("NVSHMEM_DISABLE_NVLS", "1");
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (!multicast_is_off()) {
-    std::printf("set NCCL_NVLS_ENABLE=0, TORCH_SYMM_MEM_DISABLE_MULTICAST=1 and NVSHMEM_DISABLE_NVLS=1 first\n");
-    return 1;
-  }
+  if (!multicast_is_off()) return 1;
   std::string json;
   std::int64_t mib = 256;
   double seconds = 1;

@@ -6,7 +6,6 @@
 // itself; and on all GPUs of the host, a thread and a GPU a rank, staged and fused, captured in graphs, by two
 // communicators at once. With one GPU it says that this was not run.
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "src/distributed/gpu_link.h"
 #include "src/distributed/nccl/cuda_device.h"
 #include "src/distributed/nccl/module.h"
+#include "tests/distributed/multicast.h"
 #include "tests/gpu/on_gpu.h"
 
 #ifdef RESTRIDE_FAKE_NCCL
@@ -434,24 +434,8 @@ void all_tests() {
 }  // namespace
 }  // namespace restride::distributed
 
-namespace {
-
-/// Multicast is off in all that is started here: shared and virtual hosts may not survive it.
-bool multicast_is_off() {
-  const auto is = [](const char* name, const char* value) {
-    const char* set = std::getenv(name);
-    return set != nullptr && std::strcmp(set, value) == 0;
-  };
-  return is("NCCL_NVLS_ENABLE", "0") && is("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1") && is("NVSHMEM_DISABLE_NVLS", "1");
-}
-
-}  // namespace
-
 int main() {
-  if (!multicast_is_off()) {
-    std::printf("set NCCL_NVLS_ENABLE=0, TORCH_SYMM_MEM_DISABLE_MULTICAST=1 and NVSHMEM_DISABLE_NVLS=1 first\n");
-    return 1;
-  }
+  if (!restride::distributed::multicast_is_off()) return 1;
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
     std::printf("nccl_program SKIPPED, nothing was tested: no GPU\n");
