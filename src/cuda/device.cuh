@@ -49,7 +49,8 @@ struct BitsOf<16> {
 template <int bytes>
 using Bits = typename BitsOf<bytes>::type;
 
-/// An operation that moves a unit untouched.
+/// An operation that moves a unit untouched: the `Op` of kernels that convert with another (Cast in cast/cast.cuh,
+/// Convert in packed/collect.cuh).
 template <int bytes>
 struct Move {
   static constexpr int kSrc = bytes, kDst = bytes;
