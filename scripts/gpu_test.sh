@@ -38,6 +38,8 @@ if [ "$part" != sanitizers ]; then
     fi
   done
   [ ! -x "$bin/restride" ] || "$bin/restride" lab --check || failed=1
+  # What it times writes the same bytes by all plans of a layout, else it ends with an error.
+  [ ! -x "$bin/restride" ] || "$bin/restride" tune --device cuda --seconds 5 --dry-run || failed=1
 fi
 
 # tool <TAB> clean|dirty <TAB> found|missed <TAB> the tests under it

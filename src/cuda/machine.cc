@@ -17,16 +17,6 @@ constexpr plan::Number<GpuNumbers> kTraits[] = {{"cc_major", nullptr, &GpuNumber
                                                 {"cc_minor", nullptr, &GpuNumbers::cc_minor},
                                                 {"copy_bytes_per_ns", &GpuNumbers::copy_bytes_per_ns}};
 
-/// What a tile of packed/staged costs, by the size of units.
-struct StagedPart {
-  std::string_view name;
-  StagedCosts Costs::*costs;
-};
-constexpr StagedPart kStagedParts[] = {{"staged_bytes", &Costs::staged_bytes},
-                                       {"staged_halves", &Costs::staged_halves},
-                                       {"staged_wider", &Costs::staged_wider},
-                                       {"staged_words", &Costs::staged_words}};
-
 [[noreturn]] void unknown(std::string_view name) {
   throw ParseError(fmt::format("'{}' is no number of a GPU's", name));
 }

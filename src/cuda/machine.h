@@ -35,6 +35,16 @@ struct GpuNumbers {
   Costs costs;
 };
 
+/// What a tile of packed/staged costs, by the size of units, and how a file calls it.
+struct StagedPart {
+  std::string_view name;
+  StagedCosts Costs::*costs;
+};
+inline constexpr StagedPart kStagedParts[] = {{"staged_bytes", &Costs::staged_bytes},
+                                              {"staged_halves", &Costs::staged_halves},
+                                              {"staged_wider", &Costs::staged_wider},
+                                              {"staged_words", &Costs::staged_words}};
+
 /// Sets the name and the costs of the nearest GPU that was measured: one of `own`, or one that restride knows.
 /// Nearest is the one of the closest compute capability, of several the one that copies closest to as fast; of equals
 /// the first of `own`, which has to live as long as the process.

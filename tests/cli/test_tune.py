@@ -50,6 +50,11 @@ def test_without_a_place_it_asks_for_one(restride):
     assert "--out" in quick(restride, code=2, env={"RESTRIDE_MACHINE": ""}).err
 
 
-def test_gpus_are_said_not_to_be_tuned(restride):
-    assert "GPUs cannot be tuned yet" in restride("tune", "--device", "cuda", code=2).err
+def test_a_gpu_is_looked_for_before_anything_is_written(restride, tmp_path):
+    # What tuning one brings is the GPU tests' business: scripts/gpu_test.sh.
+    err = restride("tune", "--device", "cuda", "--out", "m.json", code=1, env={"CUDA_VISIBLE_DEVICES": ""}).err
+    assert "CUDA" in err and os.listdir(tmp_path) == []
+
+
+def test_seconds_are_a_whole_number(restride):
     assert "'0' is no whole number" in restride("tune", "--seconds", 0, code=2).err

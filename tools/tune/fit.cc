@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <string_view>
 #include <utility>
-
-#include "src/cpu/planner.h"
 
 namespace restride::tune {
 namespace {
 
-using cpu::CpuMachine;
 using plan::Decision;
 
 constexpr double kWorthIt = 1.02;    // a gain below this is noise, or not worth another plan
@@ -18,11 +17,6 @@ constexpr double kOneLayout = 1.05;  // more that one layout alone has to gain; 
 constexpr double kMayLose = 0.95;    // what a layout may lose by a number that many gain by
 constexpr int kAgain = 3;            // so often both ways are timed before a number changes; the median counts
 constexpr int kPasses = 2;           // a cost may go two steps, and other costs move beneath it
-
-const plan::Number<CpuMachine>& entry(std::string_view name) {
-  return *std::find_if(std::begin(cpu::kCpuNumbers), std::end(cpu::kCpuNumbers),
-                       [&](const auto& n) { return n.name == name; });
-}
 
 /// What plans of each layout take, each timed once.
 class Times {
@@ -43,12 +37,6 @@ class Times {
   int timed() const { return timed_; }
 
  private:
-  static std::string text(const Decision& d) {
-    std::string out(d.chosen.kernel.text);
-    for (const plan::Param& p : d.chosen.params)
-      out += ' ' + std::to_string(static_cast<int>(p.id)) + '=' + std::to_string(p.value);
-    return out;
-  }
   Clock& clock_;
   std::map<std::pair<std::size_t, std::string>, double> known_;
   int timed_ = 0;
@@ -68,19 +56,20 @@ struct Gain {
   double mean() const { return layouts == 0 ? 1 : std::exp(log_sum / layouts); }
 };
 
+template <class Machine>
 class Fitter {
  public:
-  Fitter(const CpuMachine& start, std::span<const layout::Canonical> layouts, Clock& clock)
+  Fitter(const Machine& start, std::span<const layout::Canonical> layouts, Clock& clock)
       : layouts_(layouts), clock_(clock), times_(clock) {
     fit_.machine = start;
-    for (const layout::Canonical& c : layouts) plans_.push_back(cpu::plan_cpu(c, start));
+    for (const layout::Canonical& c : layouts) plans_.push_back(plan(c, start));
   }
 
-  Fit run() {
+  Fit<Machine> run() {
     bool changed = true;
     for (int pass = 0; pass < kPasses && changed; ++pass) {
       changed = false;
-      for (const Tried& t : tried_numbers()) {
+      for (const Tried& t : tried_numbers(fit_.machine)) {
         if (clock_.is_over()) return result(pass > 0);
         changed |= try_number(t);
       }
@@ -89,7 +78,7 @@ class Fitter {
   }
 
  private:
-  Fit result(bool complete) {
+  Fit<Machine> result(bool complete) {
     std::erase_if(fit_.changes, [](const Change& c) { return c.was == c.is; });
     fit_.complete = complete;
     fit_.timed = times_.timed();
@@ -98,12 +87,12 @@ class Fitter {
 
   bool try_number(const Tried& t) {
     const double now = number(fit_.machine, t.number);
-    CpuMachine best = fit_.machine;
+    Machine best = fit_.machine;
     Gain most;
     for (const double v : t.values) {
-      CpuMachine other = fit_.machine;
+      Machine other = fit_.machine;
       set_number(&other, t.number, t.factors ? v * now : v);
-      if (other == fit_.machine) continue;
+      if (number(other, t.number) == now) continue;
       const Gain gain = gain_of(other, false);
       if (gain.log_sum < gain.needed() || gain.log_sum <= most.log_sum) continue;
       most = gain;
@@ -117,10 +106,10 @@ class Fitter {
     return true;
   }
 
-  Gain gain_of(const CpuMachine& other, bool fresh) {
+  Gain gain_of(const Machine& other, bool fresh) {
     Gain gain;
     for (std::size_t i = 0; i < layouts_.size(); ++i) {
-      const Decision d = cpu::plan_cpu(layouts_[i], other);
+      const Decision d = plan(layouts_[i], other);
       if (same_plan(d, plans_[i])) continue;
       double before = times_.of(i, plans_[i]), after = times_.of(i, d);
       if (fresh) {
@@ -141,12 +130,12 @@ class Fitter {
     return gain;
   }
 
-  void take(std::string_view name, double was, const CpuMachine& machine, const Gain& gain) {
+  void take(std::string_view name, double was, const Machine& machine, const Gain& gain) {
     fit_.machine = machine;
-    for (std::size_t i = 0; i < layouts_.size(); ++i) plans_[i] = cpu::plan_cpu(layouts_[i], machine);
+    for (std::size_t i = 0; i < layouts_.size(); ++i) plans_[i] = plan(layouts_[i], machine);
     auto known =
         std::find_if(fit_.changes.begin(), fit_.changes.end(), [&](const Change& c) { return c.number == name; });
-    if (known == fit_.changes.end()) known = fit_.changes.insert(known, {name, was});
+    if (known == fit_.changes.end()) known = fit_.changes.insert(known, {std::string(name), was});
     known->is = number(machine, name);
     known->layouts = std::max(known->layouts, gain.layouts);
     known->gain *= gain.mean();
@@ -155,72 +144,24 @@ class Fitter {
   std::span<const layout::Canonical> layouts_;
   Clock& clock_;
   Times times_;
-  Fit fit_;
+  Fit<Machine> fit_;
   std::vector<Decision> plans_;  ///< by fit_.machine
 };
 
 }  // namespace
 
-std::span<const Tried> tried_numbers() {
-  const std::vector<double> steps = {0.35, 0.6, 1.6, 2.8};
-  static const std::vector<Tried> kAll = {
-      {"near", {0, 1}},
-      {"tile_near", {0, 1}},
-      {"tile_least_in_place_bytes", {1, 2, 4, 32}},
-      {"tile_side_by_side", {0, 1}},
-      {"tile_late", {0, 1}},
-      {"tile_column_bytes", {64, 128, 256}},
-      {"tile_byte_rows", {64, 128}},
-      {"tile_band_columns", {256, 512, 1024, 2048}},
-      {"tile_least_rows", {1, 16, 32, 64}},
-      {"tile_read_bytes", {128, 256, 512}},
-      {"pick_unit_ns", steps, true},
-      {"shuffle_line_ns", steps, true},
-      {"unit_ns", steps, true},
-      {"row_ns", steps, true},
-      {"tile_row_ns", steps, true},
-      {"tile_column_ns", steps, true},
-      {"tile_ragged_column_ns", steps, true},
-      {"tile_on_lines_start", {0.1, 0.2, 0.5, 1}},
-      {"tile_line_ns", steps, true},
-      {"tile_record_line_ns", steps, true},
-      {"rows_reversed_byte_ns", steps, true},
-      {"rows_record_ns", steps, true},
-      {"packed_cycle_ns", {0.25, 0.5, 0.8, 1.2}},
-      {"packed_pages", {1, 1.1, 1.3, 1.6}},
-      {"packed_short_run_pages", {0, 0.15, 0.4}},
-      {"packed_many_runs", {1, 1.3, 1.6, 2.2}},
-      {"buffered_dst_run_ns", steps, true},
-      {"buffered_src_run_ns", steps, true},
-      {"buffered_one_run_pages", {1, 1.15, 1.4, 1.8}},
-      {"buffered_pages", {1, 1.3, 1.6, 2.2}},
-      {"buffered_meeting_pages", {1.3, 2, 3}},
-      {"channels_join_ragged_rows", steps, true},
-      {"channels_split_ragged_rows", steps, true},
-      {"channels_no_permutes", {1, 1.4, 2}},
-      {"gather_unit_ns", steps, true},
-  };
-  return kAll;
+template <class Machine>
+Fit<Machine> fit(const Machine& start, std::span<const layout::Canonical> layouts, Clock& clock) {
+  return Fitter<Machine>(start, layouts, clock).run();
 }
+template Fit<cpu::CpuMachine> fit(const cpu::CpuMachine&, std::span<const layout::Canonical>, Clock&);
+template Fit<Gpu> fit(const Gpu&, std::span<const layout::Canonical>, Clock&);
 
-Fit fit(const CpuMachine& start, std::span<const layout::Canonical> layouts, Clock& clock) {
-  return Fitter(start, layouts, clock).run();
-}
-
-double number(const CpuMachine& machine, std::string_view name) {
-  const auto& n = entry(name);
-  if (n.flag != nullptr) return machine.*n.flag ? 1 : 0;
-  return n.whole != nullptr ? static_cast<double>(machine.*n.whole) : machine.*n.real;
-}
-
-void set_number(CpuMachine* machine, std::string_view name, double value) {
-  const auto& n = entry(name);
-  if (n.flag != nullptr)
-    machine->*n.flag = value != 0;
-  else if (n.whole != nullptr)
-    machine->*n.whole = std::llround(value);
-  else
-    machine->*n.real = std::round(value * 1e4) / 1e4;  // more digits say nothing
+std::string text(const Decision& d) {
+  std::string out(d.chosen.kernel.text);
+  for (const plan::Param& p : d.chosen.params)
+    out += ' ' + std::to_string(static_cast<int>(p.id)) + '=' + std::to_string(p.value);
+  return out;
 }
 
 bool same_plan(const Decision& a, const Decision& b) {

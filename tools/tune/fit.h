@@ -1,5 +1,5 @@
-// The fit of `restride tune`: the numbers of a machine, one after the other, by the times of the plans that they lead
-// to.
+// The fit of `restride tune`: the numbers of a processor or a GPU, one after the other, by the times of the plans that
+// they lead to.
 //
 // A number matters only through what planning decides with it. So a number is changed, every layout is planned again,
 // and the layouts that are now planned otherwise are timed both ways. Nothing is known of what a number means, and a
@@ -7,16 +7,13 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
-#include <map>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "src/cpu/costs.h"
 #include "src/layout/canonical.h"
 #include "src/plan/decision.h"
+#include "tools/tune/numbers.h"
 
 namespace restride::tune {
 
@@ -30,40 +27,32 @@ class Clock {
   virtual bool is_over() = 0;
 };
 
-/// A number that is fitted, and what it is tried at: values, or factors of what it is.
-struct Tried {
-  std::string_view number;
-  std::vector<double> values;
-  bool factors = false;
-};
-/// What is fitted: first the shapes of tiles and how memory is read, then costs, which choose among kernels.
-std::span<const Tried> tried_numbers();
-
 /// A number that is another one now.
 struct Change {
-  std::string_view number;
+  std::string number;
   double was = 0;
   double is = 0;
   int layouts = 0;  ///< planned otherwise by it
   double gain = 1;  ///< of those, the mean of time before over time after
 };
 
+template <class Machine>
 struct Fit {
-  cpu::CpuMachine machine;
+  Machine machine;
   std::vector<Change> changes;
   int timed = 0;          ///< plans
   bool complete = false;  ///< every number was tried
 };
 
-/// The numbers with which these layouts are copied fastest, from `start` on. A number changes only where the layouts
-/// that it decides gain 2 % and a little more, the more the fewer they are, and gain 2 % when they are timed again, in
-/// turns, while none of them loses more than 5 %. So what makes no difference beyond noise stays.
-Fit fit(const cpu::CpuMachine& start, std::span<const layout::Canonical> layouts, Clock& clock);
+/// The numbers, a cpu::CpuMachine's or a Gpu's, with which these layouts are copied fastest, from `start` on. A number
+/// changes only where the layouts that it decides gain 2 % and a little more, the more the fewer they are, and gain 2 %
+/// when they are timed again, in turns, while none of them loses more than 5 %. So what makes no difference beyond
+/// noise stays.
+template <class Machine>
+Fit<Machine> fit(const Machine& start, std::span<const layout::Canonical> layouts, Clock& clock);
 
-/// The number of this name; a flag is 0 or 1. The name is one of cpu::kCpuNumbers.
-double number(const cpu::CpuMachine& machine, std::string_view name);
-void set_number(cpu::CpuMachine* machine, std::string_view name, double value);
-
+/// The chosen kernel and its parameters.
+std::string text(const plan::Decision& d);
 /// The same kernel with the same parameters.
 bool same_plan(const plan::Decision& a, const plan::Decision& b);
 

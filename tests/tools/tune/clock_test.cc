@@ -8,11 +8,11 @@
 namespace restride::tune {
 namespace {
 
-TEST(CpuClock, TimesEveryKernelThatApplies) {
+TEST(DeviceClock, TimesEveryKernelThatApplies) {
   std::vector<bench::Case> cases = shipped_layouts("check");
   cases.erase(cases.begin() + 1, cases.end());
-  const std::vector<layout::Canonical> layouts = canonical_forms(cases);
-  CpuClock clock(cases, 2, 0);
+  const std::vector<layout::Canonical> layouts = canonical_forms(cases, DeviceKind::kCpu);
+  DeviceClock clock(bench::make_cpu_device(2), cases, 0);
   EXPECT_TRUE(clock.is_over());
   const plan::Decision d = cpu::plan_cpu(layouts[0], cpu::this_cpu());
   EXPECT_GT(clock.time(0, d), 0);

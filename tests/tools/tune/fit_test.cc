@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -37,11 +37,11 @@ class FakeClock final : public Clock {
   int most_;
 };
 
-std::vector<layout::Canonical> fit_layouts() { return canonical_forms(shipped_layouts("fit")); }
+std::vector<layout::Canonical> fit_layouts() { return canonical_forms(shipped_layouts("fit"), DeviceKind::kCpu); }
 
 bool is_tile(const Decision& d) { return d.chosen.kernel.text == "tile/units"; }
 
-const Change* change(const Fit& fit, std::string_view number) {
+const Change* change(const Fit<cpu::CpuMachine>& fit, std::string_view number) {
   for (const Change& c : fit.changes)
     if (c.number == number) return &c;
   return nullptr;
@@ -49,7 +49,7 @@ const Change* change(const Fit& fit, std::string_view number) {
 
 TEST(Fit, FindsTheShapeThatAMachineIsFastestWith) {
   FakeClock clock([](const Decision& d) { return is_tile(d) && d.chosen.get(ParamId::kNear) != 0 ? 2.0 : 1.0; });
-  const Fit fit = tune::fit(cpu::kAmdMachine, fit_layouts(), clock);
+  const Fit<cpu::CpuMachine> fit = tune::fit(cpu::kAmdMachine, fit_layouts(), clock);
   EXPECT_TRUE(fit.complete);
   EXPECT_FALSE(fit.machine.tile_near);
   EXPECT_TRUE(fit.machine.near) << "rows gain nothing by it";
@@ -69,14 +69,14 @@ TEST(Fit, LetsTheFasterKernelWin) {
     for (const auto& c : layouts) n += cpu::plan_cpu(c, m).chosen.kernel.family == plan::Family::kBuffered ? 1 : 0;
     return n;
   };
-  const Fit fit = tune::fit(cpu::CpuMachine(), layouts, clock);
+  const Fit<cpu::CpuMachine> fit = tune::fit(cpu::CpuMachine(), layouts, clock);
   ASSERT_GT(buffered(cpu::CpuMachine()), 0);
   EXPECT_LT(buffered(fit.machine), buffered(cpu::CpuMachine()));
 }
 
 TEST(Fit, KeepsTheNumbersWhereAllPlansAreAsFast) {
   FakeClock clock([](const Decision&) { return 1.0; }, 0.01);
-  const Fit fit = tune::fit(cpu::kAmdMachine, fit_layouts(), clock);
+  const Fit<cpu::CpuMachine> fit = tune::fit(cpu::kAmdMachine, fit_layouts(), clock);
   EXPECT_EQ(fit.machine, cpu::kAmdMachine);
   EXPECT_TRUE(fit.changes.empty());
 }
@@ -97,26 +97,36 @@ TEST(Fit, FindsTheSameNumbersAgainWithNoise) {
 
 TEST(Fit, StopsWhenItsTimeIsOver) {
   FakeClock clock([](const Decision&) { return 1.0; }, 0, 10);
-  const Fit fit = tune::fit(cpu::kAmdMachine, fit_layouts(), clock);
+  const Fit<cpu::CpuMachine> fit = tune::fit(cpu::kAmdMachine, fit_layouts(), clock);
   EXPECT_FALSE(fit.complete);
   EXPECT_LT(fit.timed, 200);
 }
 
-TEST(Fit, TriesNumbersThatThereAreAndThatAFileMayHave) {
-  std::set<std::string_view> names;
-  for (const Tried& t : tried_numbers()) {
-    EXPECT_TRUE(names.insert(t.number).second) << t.number;
-    for (const double value : t.values) {
-      cpu::CpuMachine m = cpu::kAmdMachine;
-      set_number(&m, t.number, t.factors ? value * number(m, t.number) : value);
-      EXPECT_NO_THROW(api::MachineFile(api::machine_file_text(&m, {}))) << t.number << ' ' << value;
-    }
-  }
+std::vector<layout::Canonical> gpu_layouts() { return canonical_forms(shipped_layouts("gpu_fit"), DeviceKind::kCuda); }
+
+TEST(Fit, OfAGpuLetsTheFasterKernelWin) {
+  const auto staged = [](const Decision& d) { return d.chosen.kernel.text == "packed/staged"; };
+  FakeClock clock([](const Decision& d) { return d.chosen.kernel.text == "packed/staged" ? 3.0 : 1.0; }, 0.004);
+  const std::vector<layout::Canonical> layouts = gpu_layouts();
+  const auto count = [&](const Gpu& gpu) {
+    return std::count_if(layouts.begin(), layouts.end(), [&](const auto& c) { return staged(plan(c, gpu)); });
+  };
+  const Gpu start{{}, cuda::kH200Costs};
+  const Fit<Gpu> fit = tune::fit(start, layouts, clock);
+  EXPECT_TRUE(fit.complete);
+  ASSERT_GT(count(start), 0);
+  EXPECT_LT(count(fit.machine), count(start));
+  EXPECT_FALSE(fit.changes.empty());
+}
+
+TEST(Fit, OfAGpuKeepsTheNumbersWhereAllPlansAreAsFast) {
+  FakeClock clock([](const Decision&) { return 1.0; }, 0.01);
+  EXPECT_TRUE(tune::fit(Gpu{{}, cuda::kH200Costs}, gpu_layouts(), clock).changes.empty());
 }
 
 TEST(Fit, IsReadBackFromTheFileAsItIs) {
   FakeClock clock([](const Decision& d) { return is_tile(d) && d.chosen.get(ParamId::kNear) != 0 ? 2.0 : 1.0; });
-  Fit fit = tune::fit(cpu::kAmdMachine, fit_layouts(), clock);
+  Fit<cpu::CpuMachine> fit = tune::fit(cpu::kAmdMachine, fit_layouts(), clock);
   fit.machine.name = "mine, tuned";
   const api::MachineFile file(api::machine_file_text(&fit.machine, {}));
   for (const auto& n : cpu::kCpuNumbers) EXPECT_EQ(number(*file.cpu(), n.name), number(fit.machine, n.name)) << n.name;
@@ -125,7 +135,9 @@ TEST(Fit, IsReadBackFromTheFileAsItIs) {
 TEST(ShippedLayouts, AreForFittingOrForChecking) {
   EXPECT_GE(shipped_layouts("fit").size(), 40U);
   EXPECT_GE(shipped_layouts("check").size(), 12U);
-  for (const char* of : {"fit", "check"})
+  EXPECT_GE(shipped_layouts("gpu_fit").size(), 45U);
+  EXPECT_GE(shipped_layouts("gpu_check").size(), 15U);
+  for (const char* of : {"fit", "check", "gpu_fit", "gpu_check"})
     for (const bench::Case& c : shipped_layouts(of)) EXPECT_EQ(c.error, "") << c.spec.name;
 }
 
