@@ -26,46 +26,7 @@ from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
 from torch.distributed.tensor import DTensor, Shard  # noqa: E402
 
 import restride.distributed as dist  # noqa: E402
-
-
-def bounds(extent: int, ranks: int, ceil: bool) -> list[int]:
-    """Where the parts of an axis begin, and its end: balanced, or as DTensor deals them."""
-    if ceil:
-        return [min(extent, -(-extent // ranks) * r) for r in range(ranks + 1)]
-    return [extent // ranks * r + min(r, extent % ranks) for r in range(ranks + 1)]
-
-
-class Case:
-    """`shape` is split along `before` and is to be split along `after`, each rank's part lying in the order `order`."""
-
-    def __init__(self, name, shape, dtype, before, after, order, ceil=False):
-        self.name, self.shape, self.dtype = name, shape, dtype
-        self.before, self.after, self.order, self.ceil = before, after, order, ceil
-
-    def text(self, axis: int, order: tuple[int, ...], ranks: int) -> str:
-        kind = "ceil" if self.ceil else "block"
-        axes = ",".join(f"{kind}[0]" if a == axis else "*" for a in range(len(self.shape)))
-        element = {torch.float32: "f32", torch.bfloat16: "bf16"}[self.dtype]
-        shape = ",".join(map(str, self.shape))
-        in_order = "" if order == tuple(range(len(order))) else f" order ({','.join(map(str, order))})"
-        return f"{element} ({shape}) as ({axes}) over ({ranks}){in_order}"
-
-
-def cases(ranks: int, mib: int) -> list[Case]:
-    elements = mib * ranks << 18  # of 4 bytes
-    n, bf = int(elements**0.5) // 64 * 64, int((2 * elements) ** 0.5) // 64 * 64
-    depth, tokens = max(ranks, elements // (512 * 768)), max(ranks, 2 * elements // (32 * 128))
-    f32, bf16 = torch.float32, torch.bfloat16
-    return [
-        Case("2-D transpose f32", (n, n), f32, 0, 1, (1, 0)),
-        Case("2-D transpose bf16", (bf, bf), bf16, 0, 1, (1, 0)),
-        Case("3-D axis swap f32", (depth, 512, 768), f32, 0, 1, (1, 0, 2)),
-        Case("sequence to heads bf16", (tokens, 32, 128), bf16, 0, 1, (1, 0, 2)),
-        Case("heads to sequence bf16", (tokens, 32, 128), bf16, 1, 0, (0, 1, 2)),
-        Case("uneven f32", (n - 61, n - 23), f32, 0, 1, (1, 0)),
-        Case("rows to columns f32", (n, n), f32, 0, 1, (0, 1), ceil=True),
-        Case("rows to columns bf16", (bf, bf), bf16, 0, 1, (0, 1), ceil=True),
-    ]
+from exchange_cases import Case, bounds, cases  # noqa: E402
 
 
 def by_hand(case: Case, mine, ranks: int, rank: int):
@@ -114,8 +75,8 @@ def main() -> None:
             src = case.text(case.before, tuple(range(len(case.shape))), ranks)
             dst = case.text(case.after, case.order, ranks)
             torch.manual_seed(rank)
-            mine = torch.randint(0, 127, dist.local_shape(src, rank), device=args.device).to(case.dtype)
-            dense = torch.empty([dist.local_shape(dst, rank)[a] for a in case.order], dtype=case.dtype, device=args.device)
+            mine = torch.randint(0, 127, dist.local_shape(src, rank), device=args.device).to(getattr(torch, case.dtype))
+            dense = mine.new_empty([dist.local_shape(dst, rank)[a] for a in case.order])
             got = dense.permute([case.order.index(a) for a in range(len(case.order))])
             plan = dist.plan(src, dst, comm, dst_like=got)
             unchecked = dist.plan(src, dst, comm, dst_like=got, check_runs=False)
