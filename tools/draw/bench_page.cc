@@ -84,6 +84,11 @@ struct Mean {
 
 bool is_measured(const Row& r) { return r.ratio > 0 && r.error.empty() && !r.skipped; }
 
+/// A number under a title, which a narrow screen shows in front of it: page_style().
+void numeric(Markup& m, const char* label, std::string_view text) {
+  m.leaf("td", {{"class", "n"}, {"data-label", label}}, text);
+}
+
 /// A ratio as a bar that is full at 1.
 void bar(Markup& m, double ratio) {
   m.open("div", {{"class", "bar"}, {"role", "img"}, {"aria-label", fmt::format("{:.2f} of a plain copy", ratio)}});
@@ -110,7 +115,7 @@ void layouts_on_hover(Markup& m, const Row& r) {
 
 void open_table(Markup& m, const char* name, std::initializer_list<std::pair<const char*, bool>> columns) {
   m.open("div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "group"}, {"aria-label", name}});
-  m.open("table").open("thead").open("tr");
+  m.open("table", {{"class", "stack"}}).open("thead").open("tr");
   for (const auto& [title, numeric] : columns) m.leaf("th", {{"scope", "col"}, {"class", numeric ? "n" : ""}}, title);
   m.close().close().open("tbody");
 }
@@ -160,13 +165,14 @@ void classes(Markup& m, const std::vector<Row>& rows) {
               {"worst", true},
               {"its case", false}});
   for (const auto& [key, mean] : means) {
-    m.open("tr")
-        .leaf("th", {{"scope", "row"}}, key.second)
-        .leaf("td", {}, key.first)
-        .leaf("td", {{"class", "n"}}, std::to_string(mean.cases));
-    m.leaf("td", {{"class", "n"}}, fmt::format("{:.2f}", mean.geometric())).open("td");
+    m.open("tr").leaf("th", {{"scope", "row"}}, key.second).leaf("td", {}, key.first);
+    numeric(m, "cases", std::to_string(mean.cases));
+    numeric(m, "mean", fmt::format("{:.2f}", mean.geometric()));
+    m.open("td");
     bar(m, mean.geometric());
-    m.close().leaf("td", {{"class", "n"}}, fmt::format("{:.2f}", mean.worst)).leaf("td", {}, mean.worst_case).close();
+    m.close();
+    numeric(m, "worst", fmt::format("{:.2f}", mean.worst));
+    m.leaf("td", {}, mean.worst_case).close();
   }
   close_table(m);
 }
@@ -191,14 +197,13 @@ void peers(Markup& m, const std::vector<Row>& rows) {
               {"cases", true},
               {"restride is as fast or faster", true},
               {"the peer is faster", true}});
-  for (const auto& [key, t] : tallies)
-    m.open("tr")
-        .leaf("th", {{"scope", "row"}}, key.second)
-        .leaf("td", {}, key.first)
-        .leaf("td", {{"class", "n"}}, std::to_string(t.met))
-        .leaf("td", {{"class", "n"}}, std::to_string(t.ahead))
-        .leaf("td", {{"class", "n"}}, std::to_string(t.behind))
-        .close();
+  for (const auto& [key, t] : tallies) {
+    m.open("tr").leaf("th", {{"scope", "row"}}, key.second).leaf("td", {}, key.first);
+    numeric(m, "cases", std::to_string(t.met));
+    numeric(m, "restride is as fast or faster", std::to_string(t.ahead));
+    numeric(m, "the peer is faster", std::to_string(t.behind));
+    m.close();
+  }
   close_table(m);
 }
 
@@ -231,14 +236,15 @@ void all_cases(Markup& m, std::vector<Row> rows) {
       m.leaf("td", {{"class", "bad"}, {"colspan", "8"}}, (r.skipped ? "skipped: " : "failed: ") + r.error).close();
       continue;
     }
-    m.leaf("td", {{"class", "n"}, {"data-figure", "ratio"}}, fmt::format("{:.2f}", r.ratio)).open("td");
+    m.leaf("td", {{"class", "n"}, {"data-label", "ratio"}, {"data-figure", "ratio"}}, fmt::format("{:.2f}", r.ratio))
+        .open("td");
     bar(m, r.ratio);
-    m.close()
-        .leaf("td", {{"class", "n"}}, api::in_time_units(r.median_ns))
-        .leaf("td", {{"class", "n"}}, fmt::format("{:.1f}", r.gbps));
-    m.leaf("td", {{"class", "n"}}, fmt::format("{:.1f}", r.ceiling_gbps))
-        .leaf("td", {{"class", "n"}}, fmt::format("{:.1f} %", 100 * r.noise));
-    m.open("td").leaf("code", {}, r.kernel).close().open("td");
+    m.close();
+    numeric(m, "time", api::in_time_units(r.median_ns));
+    numeric(m, "GB/s", fmt::format("{:.1f}", r.gbps));
+    numeric(m, "copy's GB/s", fmt::format("{:.1f}", r.ceiling_gbps));
+    numeric(m, "noise", fmt::format("{:.1f} %", 100 * r.noise));
+    m.open("td").leaf("code", {}, r.kernel).close().open("td", {{"class", "w"}});
     const char* separator = "";
     for (const auto& [name, ratio] : r.peers) {
       m.text(separator);
@@ -304,12 +310,13 @@ void compared(Markup& m, const std::vector<Row>& now, const std::vector<Row>& be
     m.open("tr").open("th", {{"scope", "row"}}).text(p.now->name);
     layouts_on_hover(m, *p.now);
     m.close();
-    m.leaf("td", {{"class", "n"}}, fmt::format("{:.3f}", p.faster()));
+    numeric(m, "old / new", fmt::format("{:.3f}", p.faster()));
     m.leaf("td", {}, !p.beyond_noise() ? "within the noise" : p.faster() > 1 ? "▲ faster" : "▼ slower");
-    m.leaf("td", {{"class", "n"}}, api::in_time_units(p.before->median_ns))
-        .leaf("td", {{"class", "n"}}, api::in_time_units(p.now->median_ns))
-        .leaf("td", {}, p.now->where());
-    m.open("td").leaf("code", {}, p.before->kernel).close().open("td").leaf("code", {}, p.now->kernel).close().close();
+    numeric(m, "before", api::in_time_units(p.before->median_ns));
+    numeric(m, "now", api::in_time_units(p.now->median_ns));
+    m.leaf("td", {}, p.now->where());
+    m.open("td", {{"data-label", "before"}}).leaf("code", {}, p.before->kernel).close();
+    m.open("td", {{"data-label", "now"}}).leaf("code", {}, p.now->kernel).close().close();
   }
   close_table(m);
 }
@@ -319,11 +326,11 @@ void machines(Markup& m, const Json& file) {
   for (const Json& run : part_of(file, "runs")) {
     m.open("details", {{"open", ""}})
         .leaf("summary", {},
-              fmt::format("{}, {} threads, commit {}", text_in(run, "device"), text_in(run, "threads"),
-                          text_in(run, "commit")));
+              fmt::format("{}, {} thread{}, commit {}", text_in(run, "device"), text_in(run, "threads"),
+                          number_in(run, "threads") == 1 ? "" : "s", text_in(run, "commit")));
     m.open("p").leaf("code", {}, text_in(run, "command")).close();
     m.open("div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "group"}, {"aria-label", "machine"}})
-        .open("table")
+        .open("table", {{"class", "stack"}})
         .open("tbody");
     const Json& machine = part_of(run, "machine");
     for (const auto& [key, value] : machine.items())

@@ -245,16 +245,16 @@ void bids(Markup& m, const Explained& e) {
   m.open("p").text("Each kernel that applies says how long it would take, and what the time goes into: ");
   m.close();
   m.open("p", {{"class", "key"}});
-  m.leaf("span", {{"class", "b1"}}, "").text(fmt::format("{}s that come and go", sector));
-  m.leaf("span", {{"class", "b2"}}, "").text("beginnings and ends of rows and tiles");
-  m.leaf("span", {{"class", "b3"}}, "").text("moving the units").close();
+  m.leaf("span", {{"class", "b1"}}, "").text(fmt::format("\u00a0{}s that come and go\u2003", sector));
+  m.leaf("span", {{"class", "b2"}}, "").text("\u00a0beginnings and ends of rows and tiles\u2003");
+  m.leaf("span", {{"class", "b3"}}, "").text("\u00a0moving the units").close();
   double most = d.chosen.predicted.time_ns;
   std::vector<const plan::Candidate*> order{&d.chosen};
   for (const plan::Candidate& k : d.others)
     if (k.applies) order.push_back(&k);
   for (const plan::Candidate* k : order) most = std::max(most, k->predicted.time_ns);
   m.open("div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "group"}, {"aria-label", "bids"}});
-  m.open("table")
+  m.open("table", {{"class", "stack"}})
       .open("thead")
       .open("tr")
       .leaf("th", {{"scope", "col"}}, "kernel")
@@ -268,9 +268,10 @@ void bids(Markup& m, const Explained& e) {
     const plan::Prediction& t = k->predicted;
     m.open("tr", {{"data-bid", k->kernel.text}, {"data-ns", t.time_ns}});
     m.open("th", {{"scope", "row"}}).leaf("code", {}, k->kernel.text).close();
-    m.leaf("td", {{"class", "n"}}, in_time_units(t.time_ns));
+    m.leaf("td", {{"class", "n"}, {"data-label", "predicted"}}, in_time_units(t.time_ns));
     if (const double ns = measured_ns(e, *k); measured)
-      m.leaf("td", {{"class", "n"}, {"data-measured-ns", ns}}, ns > 0 ? in_time_units(ns) : "-");
+      m.leaf("td", {{"class", "n"}, {"data-label", "measured"}, {"data-measured-ns", ns}},
+             ns > 0 ? in_time_units(ns) : "-");
     const double sectors = std::max(t.sectors_ns, 0.0), starts = std::max(t.starts_ns, 0.0);
     const double units = std::max(t.time_ns - sectors - starts, 0.0), scale = most > 0 ? 100 / most : 0;
     m.open("td").open("div", {{"class", "bar"},

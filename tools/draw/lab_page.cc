@@ -41,7 +41,7 @@ void speed(Markup& m, const Json& rows, const std::vector<std::string>& rungs) {
   std::set<double> sizes, elements;
   for (const Json& r : rows) sizes.insert(number_in(r, "size")), elements.insert(number_in(r, "element_bytes"));
   m.open("div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "group"}, {"aria-label", "speed"}})
-      .open("table")
+      .open("table", {{"class", "stack"}})
       .open("thead")
       .open("tr");
   m.leaf("th", {{"scope", "col"}}, "rung")
@@ -64,8 +64,8 @@ void speed(Markup& m, const Json& rows, const std::vector<std::string>& rungs) {
             .close();
         m.leaf("td", {{"class", "n"}},
                fmt::format("{0} x {0}, {1} byte{2}", number(size), number(*e), *e == 1 ? "" : "s"));
-        m.leaf("td", {{"class", "n"}}, fmt::format("{:.0f}", number_in(*r, "gbps")))
-            .leaf("td", {{"class", "n"}}, fmt::format("{:.2f}", ratio))
+        m.leaf("td", {{"class", "n"}, {"data-label", "GB/s"}}, fmt::format("{:.0f}", number_in(*r, "gbps")))
+            .leaf("td", {{"class", "n"}, {"data-label", "of memcpy"}}, fmt::format("{:.2f}", ratio))
             .open("td");
         m.open("div", {{"class", "bar"}, {"role", "img"}, {"aria-label", fmt::format("{:.2f} of memcpy", ratio)}});
         m.leaf("span",

@@ -61,7 +61,7 @@ figure{margin:1rem 0;overflow-x:auto}
 figure:focus-visible,pre:focus-visible,.scroll:focus-visible{outline:2px solid var(--link)}
 figcaption{max-width:46rem;font-size:.92rem;position:sticky;left:0}
 svg.drawing{display:block;max-width:none;height:auto}
-.facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:.6rem;margin:1rem 0;padding:0}
+.facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(11rem,100%/2 - .3rem),1fr));gap:.6rem;margin:1rem 0;padding:0}
 .facts div{background:var(--card);border:1px solid var(--line);border-radius:6px;padding:.5rem .7rem}
 .facts dt{color:var(--soft);font-size:.85rem;overflow-wrap:anywhere}
 .facts dd{margin:0;font-size:1.15rem;font-weight:600;overflow-wrap:anywhere}
@@ -78,7 +78,7 @@ td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 .b1{background:var(--bar)}
 .b2{background:repeating-linear-gradient(45deg,var(--bar2) 0 4px,transparent 4px 6px)}
 .b3{background:repeating-linear-gradient(90deg,var(--bar3) 0 2px,transparent 2px 5px)}
-.key span{display:inline-block;width:1.6rem;height:.8rem;margin:0 .3rem 0 .9rem;border:1px solid var(--line);
+.key span{display:inline-block;width:1.6rem;height:.8rem;margin:0 .1rem 0 0;border:1px solid var(--line);
 vertical-align:middle}
 td{min-width:4.5rem}
 th .code{max-width:22rem;overflow-wrap:anywhere;font-weight:400}
@@ -93,7 +93,12 @@ tr:hover .hover{display:block}
 footer{margin-top:2.5rem;padding-bottom:2rem;color:var(--soft);font-size:.9rem}
 @media (max-width:40rem){h1{font-size:1.3rem}th,td{padding-right:.6rem}
 tbody th{min-width:8.5rem;max-width:8.5rem;overflow-wrap:anywhere}
-tbody th:has(>code){min-width:0;overflow-wrap:normal}.steps{grid-template-columns:1fr}.bar{min-width:6rem}}
+tbody th:has(>code){min-width:0;overflow-wrap:normal}.steps{grid-template-columns:1fr}
+.stack,.stack tbody{display:block}.stack thead{position:absolute;clip-path:inset(50%)}
+.stack tr{display:flex;flex-wrap:wrap;column-gap:.9rem;padding:.4rem 0;border-bottom:1px solid var(--line)}
+.stack tbody th,.stack td{display:block;min-width:0;max-width:100%;padding:0;border:0;overflow-wrap:anywhere}
+.stack tbody th,.stack td:has(>.bar),.stack td.w{flex:1 0 100%}.stack .bar{min-width:0}
+.stack td[data-label]::before{content:attr(data-label) " ";color:var(--soft)}}
 @media print{.hover{display:none!important}figure,.scroll{overflow:visible}svg.drawing{max-width:100%}h2{break-after:avoid}
 figure,tr{break-inside:avoid}}
 )css";
