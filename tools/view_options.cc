@@ -28,7 +28,7 @@ struct ViewRow {
 constexpr ViewRow kViews[] = {
     {ViewKind::kSlice, "--slice", "SLICES",
      "Python slices, one a mode: 8:16392,::-1; a number keeps that index and drops the mode, ... stands for all that "
-     "are not named"},
+     "are not named; bounds beyond the end are cut, and the report says so"},
     {ViewKind::kFlip, "--flip", "MODES", "Reverse these modes: 0,1; negative ones count from the end"},
     {ViewKind::kRot90, "--rot90", "K", "Turn the first two modes K times by 90 degrees, as numpy.rot90"},
     {ViewKind::kBroadcast, "--broadcast", "EXTENTS", "Repeat modes of extent 1 up to these extents: 8,64,64"},
@@ -98,21 +98,50 @@ std::vector<std::string> slices_of(const std::string& text, int rank) {
   return entries;
 }
 
-void add_to(ViewSequence& sequence, const View& view, const std::vector<std::pair<std::string, std::int64_t>>& sizes) {
+/// The entries that go beyond the end of their mode, where Python and this command cut them without an error. A step
+/// downwards may end before the first element: that is how it takes the first one, too.
+std::string cut_entries(const std::vector<std::string>& entries, const Layout& layout) {
+  std::string out;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const std::int64_t extent = layout.modes[i].extent;
+    std::int64_t bounds[3] = {0, 0, 1};  // start, stop, step
+    std::size_t colons = 0;
+    for (std::string_view rest = entries[i]; colons < 3; ++colons) {
+      const std::size_t colon = rest.find(':');
+      if (const std::string number(io::trimmed(rest.substr(0, colon))); !number.empty())
+        bounds[colons] = std::stoll(number);
+      if (colon == std::string_view::npos) break;
+      rest.remove_prefix(colon + 1);
+    }
+    const auto beyond = [&](std::int64_t bound) { return bound > extent || bound < -extent; };
+    if (colons == 0 || (!beyond(bounds[0]) && (bounds[2] < 0 || !beyond(bounds[1])))) continue;
+    out += fmt::format("{}'{}' goes beyond the {} of its mode and is cut there", out.empty() ? "" : ", ",
+                       io::escaped(entries[i]), extent);
+  }
+  return out;
+}
+
+/// What a user may not expect of the view; mostly empty.
+std::string add_to(ViewSequence& sequence, const View& view,
+                   const std::vector<std::pair<std::string, std::int64_t>>& sizes) {
   switch (view.kind) {
     case ViewKind::kSlice: {
       const std::vector<std::string> entries = slices_of(view.text, sequence.contiguous().rank());
-      return from_command_line<ParseError, ArgumentError>([&] { sequence.slice(entries); });
+      const Layout before = sequence.contiguous();
+      from_command_line<ParseError, ArgumentError>([&] { sequence.slice(entries); });
+      return cut_entries(entries, before);
     }
-    case ViewKind::kFlip: return sequence.flip(view.numbers);
-    case ViewKind::kRot90: return sequence.rot90(view.numbers[0]);
-    case ViewKind::kBroadcast: return sequence.broadcast(view.numbers);
-    case ViewKind::kAxes: return sequence.permute(view.numbers);
+    case ViewKind::kFlip: sequence.flip(view.numbers); break;
+    case ViewKind::kRot90: sequence.rot90(view.numbers[0]); break;
+    case ViewKind::kBroadcast: sequence.broadcast(view.numbers); break;
+    case ViewKind::kAxes: sequence.permute(view.numbers); break;
     case ViewKind::kRearrange:
       require_names(sizes, view.text);
-      return from_command_line<ParseError, ArgumentError>([&] { sequence.rearrange(view.text, sizes); });
-    case ViewKind::kReshape: return from_command_line<ArgumentError>([&] { sequence.reshape(view.numbers); });
+      from_command_line<ParseError, ArgumentError>([&] { sequence.rearrange(view.text, sizes); });
+      break;
+    case ViewKind::kReshape: from_command_line<ArgumentError>([&] { sequence.reshape(view.numbers); }); break;
   }
+  return {};
 }
 
 }  // namespace
@@ -174,8 +203,9 @@ CopyRequest apply(const ViewOptions& o, const Layout& input) {
   const auto sizes = parse_sizes(o.sizes);
   ViewSequence sequence(input);
   for (const View& view : o.views) {
-    add_to(sequence, view, sizes);
-    request.views.push_back({option_of(view.kind), view.text, layout::join_extents(sequence.contiguous().modes)});
+    std::string note = add_to(sequence, view, sizes);
+    request.views.push_back(
+        {option_of(view.kind), view.text, layout::join_extents(sequence.contiguous().modes), std::move(note)});
   }
   const Element element = o.dtype.empty() ? input.element : element_named(o.dtype);
   if (!castable(element, input.element) && (input.element.dtype == DType::kBytes || element.dtype == DType::kBytes))
@@ -197,13 +227,17 @@ CopyRequest apply(const ViewOptions& o, const Layout& input) {
 std::string in_words(const std::vector<ViewStep>& views) {
   std::string out;
   for (const ViewStep& v : views)
-    out += fmt::format("{}{} '{}' {}", out.empty() ? "" : ", then ", v.option, io::escaped(v.text), v.shape);
+    out += fmt::format("{}{} '{}' {}{}", out.empty() ? "" : ", then ", v.option, io::escaped(v.text), v.shape,
+                       v.note.empty() ? "" : " (" + v.note + ")");
   return out;
 }
 
 nlohmann::ordered_json views_json(const std::vector<ViewStep>& views) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
-  for (const ViewStep& v : views) out.push_back({{"option", v.option}, {"value", v.text}, {"shape", v.shape}});
+  for (const ViewStep& v : views) {
+    out.push_back({{"option", v.option}, {"value", v.text}, {"shape", v.shape}});
+    if (!v.note.empty()) out.back()["note"] = v.note;
+  }
   return out;
 }
 

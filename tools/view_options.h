@@ -37,6 +37,7 @@ struct ViewStep {
   std::string option;  ///< "--axes"
   std::string text;
   std::string shape;  ///< "(8,3,64,64)"
+  std::string note;   ///< what a user may not expect of it; may be empty
 };
 
 /// A copy as the options want it.

@@ -227,6 +227,21 @@ def test_a_model_stands_in_for_a_processor(restride, tmp_path):
     assert "--json" in restride("explain", "f32 (8) as (block[0]) over (2) -> (8) as (block[0]) over (2)", "--model", "zen4", code=2).err
 
 
+@pytest.mark.parametrize("slices, shape, cut", [
+    ("100:900,:", "(400,600)", ["'100:900' goes beyond the 500 of its mode"]), ("600:900", "(0,600)", ["'600:900'"]),
+    ("-501:,:601", "(500,600)", ["'-501:'", "':601' goes beyond the 600"]), ("900::-1", "(500,600)", ["'900::-1'"]),
+    ("..., 5:700:2", "(500,298)", ["'5:700:2' goes beyond the 600"]),
+    ("0:500,-600:600", "(500,600)", []), ("4:-501:-1", "(5,600)", []), ("::-1,3", "(500)", []),
+])
+def test_a_slice_beyond_its_mode_is_cut_and_told(restride, slices, shape, cut):
+    report = restride("explain", "f32 (500,600)", "--slice", slices, "--json").json()
+    step = report["views"][0]
+    assert step["shape"] == shape and ("note" in step) == bool(cut)
+    text = restride("explain", "f32 (500,600)", "--slice", slices).out.splitlines()[0]
+    assert text.startswith("views ") and all(words in step["note"] and words in text for words in cut)
+    assert ("is cut there" in text) == bool(cut)
+
+
 def test_axes_stand_in_parentheses_or_brackets(restride, tmp_path, array):
     first = restride("explain", "f32 (4,5,6) -> (2,0,1)").out
     for text in ("[2,0,1]", "[ 2, 0, 1 ]", "(2 0 1)", "[2 0 1]"):
