@@ -1,4 +1,4 @@
-// The parts of this rank's plan, and the state of a run: made by plan.cc, run by run.cc.
+// The parts of this rank's plan, and the state of a run: made by plan*.cc, run by run.cc.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +21,11 @@ namespace restride::distributed {
 /// `sends` and `receives`: small messages that come with them.
 void agree(Comm& comm, Fingerprint mine, std::exception_ptr failed, std::string_view what, Deadline deadline,
            std::span<const Message> sends = {}, std::span<Message> receives = {});
+
+/// Every rank's layouts of every source or target, by rank and tensor, where ranks reach each other's memory.
+std::vector<std::vector<std::vector<Layout>>> everyones_layouts(Side Transfer::*side,
+                                                                std::span<const Transfer> transfers, Comm& comm,
+                                                                Deadline deadline);
 
 struct Plan::Impl {
   explicit Impl(Comm& c, const ExchangeOptions& o) : comm(c), options(o), plans(o.threads) {
