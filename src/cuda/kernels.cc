@@ -8,8 +8,8 @@
 #include "src/cuda/rows/rows.h"
 #include "src/cuda/tile/tile.h"
 
-// A row: family, name, and the stem of its symbol and of its launcher, which nvcc compiles; the rest of a row it does
-// not.
+// A row: family, name, the stem of its symbol and of its launcher (tile_aligned: tile_aligned_kernel and
+// launch_tile_aligned in tile/aligned.cu), bid, prepare. Without a CUDA compiler a row has no launcher.
 #ifndef RESTRIDE_HAS_CUDA
 #error "the build says with RESTRIDE_HAS_CUDA, 0 or 1, whether the launchers are linked"
 #elif RESTRIDE_HAS_CUDA
