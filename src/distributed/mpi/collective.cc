@@ -36,9 +36,12 @@ struct Collective {
 class MpiCollective final : public Posted {
  public:
   MpiCollective(MpiComm& comm, std::shared_ptr<Collective> arguments, std::size_t receives, std::string_view what)
-      : comm_(comm), arguments_(std::move(arguments)), receives_(receives), what_(what) {}
+      : comm_(comm),
+        arguments_(std::make_unique<std::shared_ptr<Collective>>(std::move(arguments))),
+        receives_(receives),
+        what_(what) {}
   ~MpiCollective() override {
-    if (request_ != MPI_REQUEST_NULL) new std::shared_ptr<Collective>(arguments_);
+    if (request_ != MPI_REQUEST_NULL) static_cast<void>(arguments_.release());
   }
 
   MPI_Request* request() noexcept { return &request_; }
@@ -59,7 +62,7 @@ class MpiCollective final : public Posted {
 
  private:
   MpiComm& comm_;
-  std::shared_ptr<Collective> arguments_;
+  std::unique_ptr<std::shared_ptr<Collective>> arguments_;
   std::size_t receives_, next_ = 0;
   std::string what_;
   MPI_Request request_ = MPI_REQUEST_NULL;
