@@ -349,6 +349,7 @@ Drawing whole_drawing(const Explained& e) {
   std::string head =
       fmt::format("{}, {} {} of {}", p.decision.chosen.kernel.text, pieces(t.piece_is, false), t.piece, t.pieces);
   if (e.model != nullptr) head += fmt::format(", as {} does it", e.model->machine.name);
+  if (p.cuda_device == kModelDevice) head += ", as an H200 does it";
   Markup m;
   m.leaf("text", {{"class", "head"}, {"x", 0}, {"y", 14}}, head);
   m.leaf("text", {{"class", "note code"}, {"x", 0}, {"y", 32}}, to_string(p.src) + " -> " + to_string(p.dst));

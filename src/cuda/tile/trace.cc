@@ -52,7 +52,8 @@ void store_lines(const Here& h, plan::Trace& t, RowOf row_of, StageByte stage_by
   const int log = tile_store_log(groups, (h.a.d_extent - h.place.d + units - 1) / units);
   t.stage_is =
       "A word of 16 bytes has one of 8 places in its line of 128 bytes: its own, XORed with a number that changes "
-      "from line to line. So lanes that take a row of dst out of lines below each other find it in up to 8 different "
+      "from line to line (a swizzle). So lanes that take a row of dst out of lines below each other find it in up to 8 "
+      "different "
       "places. Without the XOR it would lie in the same banks of every line. ";
   if (log == 4)
     t.stage_is +=
