@@ -11,8 +11,10 @@ if(RESTRIDE_FUZZ OR RESTRIDE_SANITIZE MATCHES "thread")
   target_compile_definitions(restride_highway INTERFACE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3|HWY_AVX3_DL)")
 elseif(RESTRIDE_SANITIZE)
   # For the same reason one target a vector width: plain C++, AVX2 and AVX-512 with byte permutes.
-  target_compile_definitions(restride_highway INTERFACE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3)" HWY_WANT_AVX3_DL)
+  target_compile_definitions(restride_highway INTERFACE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3)" HWY_WANT_AVX3_DL
+    RESTRIDE_AVX3_DL_ALONE)
 else()
-  # AVX3_DL for byte permutes: Highway leaves that target out unless it is asked for.
+  # AVX3_DL for byte permutes: Highway leaves that target out unless it is asked for. Kernels that have none of those do
+  # without it (src/cpu/no_byte_permutes.h).
   target_compile_definitions(restride_highway INTERFACE HWY_DISABLED_TARGETS=HWY_SSSE3 HWY_WANT_AVX3_DL)
 endif()

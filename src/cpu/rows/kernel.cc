@@ -1,3 +1,5 @@
+#include "src/cpu/no_byte_permutes.h"  // first
+
 #include "src/cpu/rows/kernel.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+#include "src/cpu/no_byte_permutes.h"  // first
+
 #include "src/cpu/run/kernel.h"
 
 #include <algorithm>
