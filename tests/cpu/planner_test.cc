@@ -244,6 +244,18 @@ TEST(PlanCpu, TakesChannelsWithoutPermutesWhereTheyAreMeasured) {
   EXPECT_EQ(kernel(kAmdMachine), "packed/staged");
 }
 
+TEST(PlanCpu, TurnsImagesInTheCachesWithoutTilesWhereThatIsMeasured) {
+  const auto kernel = [](std::int64_t least_shuffled_unit, const char* dst, const char* src) {
+    CpuMachine m = kZen3Machine;
+    m.least_shuffled_unit = least_shuffled_unit;
+    return std::string(chosen(dst, src, m).kernel.text);
+  };
+  EXPECT_EQ(kernel(32, "u8 (224,224,3)", "u8 (224,224,3):(3,672,1)"), "tile/matrices");
+  EXPECT_EQ(kernel(1, "u8 (224,224,3)", "u8 (224,224,3):(3,672,1)"), "tile/records");
+  EXPECT_NE(kernel(32, "f32 (60,60,5)", "f32 (60,60,5):(5,300,1)"), "tile/matrices") << "records of 20 bytes";
+  EXPECT_NE(kernel(32, "u8 (4096,4096,3)", "u8 (4096,4096,3):(3,12288,1)"), "tile/matrices") << "past the caches";
+}
+
 TEST(PlanCpu, SaysHowATilesColumnsLeave) {
   const auto sink = [](std::string_view dst, std::string_view src, const CpuMachine& m) {
     return decide(dst, src, "tile/units", m).chosen.get(ParamId::kSink);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/cpu/records.h"
 #include "tests/cpu/family.h"
 #include "tests/property/random_layout.h"
 #include "tests/support/families.h"
@@ -84,7 +85,9 @@ void check_all(const Case& c, const Plan::Impl& plan) {
     Options options;
     options.reshape = true;
     const std::string_view kernel = plan.decision.chosen.kernel.text;
-    options.family = kernel == "tile/matrices"                                ? "tile/units"
+    cpu::Records records;
+    const std::string_view tiles = cpu::tile_records(plan.canonical, &records) ? "tile/records" : "tile/units";
+    options.family = kernel == "tile/matrices"                                ? tiles
                      : kernel == "run/units" && !plan.canonical.modes.empty() ? "run/pieces"
                                                                               : kernel;
     return plan.canonical.units == 0 ? nullptr : api::make_plan(c.dst, c.src, options, 1, 1);

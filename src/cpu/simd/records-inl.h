@@ -1,8 +1,8 @@
 // Blocks of records: read from rows of cells, left as columns of records one behind the other. Included once per
 // instruction set.
 //
-// A block type has kRows, kCols, and move(in, pitch, room): row i's cells start at in + i * pitch; column j's records
-// go to room(j). It may read 16 bytes from any cell on, and write a vector's length past the records.
+// A block type has kRows, kCols, and move(row, room): row i's cells start at row(i); column j's records go to room(j).
+// It reads read_bytes() of each row and writes up to spill_bytes() behind each column's records.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -61,12 +61,15 @@ class UnitRecords {
       pack_[i] = static_cast<std::uint8_t>(i < kPackBytes / unit * record ? i / record * unit + i % record : 0);
   }
 
-  template <class Room>
-  HWY_INLINE void move(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Room& room) const {
+  std::int64_t read_bytes() const { return 16; }
+  std::int64_t spill_bytes() const { return kPackBytes - kPackBytes * piece_bytes_ / 16; }
+
+  template <class Row, class Room>
+  HWY_INLINE void move(const Row& row, const Room& room) const {
     const D8 d8;
     const auto spread = hn::LoadDup128(d8, spread_);
-    B::transpose(
-        in, pitch,
+    B::transpose_rows(
+        row,
         [&](V v) RESTRIDE_INLINE_LAMBDA { return hn::BitCast(D(), hn::TableLookupBytes(hn::BitCast(d8, v), spread)); },
         [&](std::size_t j, V v) RESTRIDE_INLINE_LAMBDA { pack(hn::BitCast(d8, v), room(j)); });
   }
@@ -110,16 +113,18 @@ class LongRecords {
   static constexpr std::int64_t kCols = 4;
 
   explicit LongRecords(const RecordShape& r) : record_(r.bytes), cell_(r.cell_bytes) {}
+  std::int64_t read_bytes() const { return (kCols - 1) * cell_ + 16 * kPieces; }
+  std::int64_t spill_bytes() const { return 16 * kPieces - record_; }
 
-  template <class Room>
-  HWY_INLINE void move(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Room& room) const {
+  template <class Row, class Room>
+  HWY_INLINE void move(const Row& row, const Room& room) const {
 #pragma GCC unroll 4
     for (std::size_t j = 0; j < static_cast<std::size_t>(kCols); ++j) {
       std::uint8_t* to = room(j);
-      const std::uint8_t* from = in + static_cast<std::int64_t>(j) * cell_;
+      const std::int64_t cell = static_cast<std::int64_t>(j) * cell_;
 #pragma GCC unroll 4
-      for (std::int64_t i = 0; i < kRows; ++i, to += record_, from += pitch)
-        for (int k = 0; k < kPieces; ++k) std::memcpy(to + 16 * k, from + 16 * k, 16);
+      for (std::int64_t i = 0; i < kRows; ++i, to += record_)
+        for (int k = 0; k < kPieces; ++k) std::memcpy(to + 16 * k, row(i) + cell + 16 * k, 16);
     }
   }
 
@@ -138,9 +143,12 @@ class ReversedRecords {
     for (std::int64_t b = 0; b < record_; ++b) from_[b] = static_cast<std::uint8_t>(byte_in_cell(r, b));
   }
 
-  template <class Room>
-  HWY_INLINE void move(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t, const Room& room) const {
-    for (std::int64_t b = 0; b < record_; ++b) room(0)[b] = in[from_[b]];
+  std::int64_t read_bytes() const { return record_; }
+  std::int64_t spill_bytes() const { return 0; }
+
+  template <class Row, class Room>
+  HWY_INLINE void move(const Row& row, const Room& room) const {
+    for (std::int64_t b = 0; b < record_; ++b) room(0)[b] = row(0)[from_[b]];
   }
 
  private:

@@ -46,6 +46,7 @@ struct MatrixArgs : CommonArgs {
   std::int64_t last_cols = 0;       ///< of the last band; 0: there are no bands
   std::int64_t row_src_stride = 0;  ///< from row to row in src
   std::int64_t col_dst_stride = 0;  ///< from column to column in dst
+  RecordShape record;               ///< where units are records
 };
 
 }  // namespace restride::cpu

@@ -11,6 +11,7 @@
 #include "src/cpu/records.h"
 #include "src/cpu/share.h"
 #include "src/cpu/tile/kernel.h"
+#include "src/cpu/tile/matrices.h"
 #include "src/cpu/tile/prepare.h"
 #include "src/cpu/tile/sets.h"
 
@@ -239,7 +240,8 @@ double small_waste(const Canonical& c, const TileSets& sets) {
 std::int64_t matrix_band_cols(const Canonical& c, const TileSets& sets) {
   const std::int64_t matrices = c.units / (sets.rows.points * sets.cols.points);
   if (matrices >= kTasksToShare || c.dst_bytes() < kBytesPerThread) return sets.cols.points;
-  const std::int64_t line = kLineBytes / c.dst_unit;  // columns of src that lie in one line
+  const std::int64_t line =  // columns of src that lie in one line
+      std::max<std::int64_t>(kLineBytes / c.src_unit, kLeastRecordCols);
   const std::int64_t band = ceil_div(ceil_div(kSizes.matrix_band_bytes, sets.rows.points * c.dst_unit), line) * line;
   return sets.cols.points / band < 2 ? sets.cols.points : band;
 }
@@ -250,6 +252,15 @@ void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m,
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
   const double matrices = static_cast<double>(c.units) / static_cast<double>(sets.rows.points * sets.cols.points);
   set_time(k, 0, matrices * m.row_ns, lines * small_waste(c, sets) * m.shuffle_line_ns);
+}
+
+void bid_record_matrices(const Canonical& r, const TileSets& sets, const CpuMachine& m, Bid* k) {
+  k->applies = true;
+  k->params.push_back({ParamId::kBandCols, matrix_band_cols(r, sets)});
+  const double lines = static_cast<double>(r.dst_bytes()) / static_cast<double>(m.line_bytes);
+  const double matrices = static_cast<double>(r.units) / static_cast<double>(sets.rows.points * sets.cols.points);
+  const double widened = std::bit_ceil(static_cast<std::uint32_t>(r.src_unit));
+  set_time(k, 0, matrices * m.row_ns, lines * std::max(widened / r.dst_unit, 1.0) * m.shuffle_line_ns);
 }
 
 void bid_units(const Canonical& c, const TileSets& sets, const CpuMachine& m, Bid* k) {
@@ -288,8 +299,18 @@ void bid_tile(const Question& q, Bid* bids) {
         c.two_sided ? "the shapes have no common refinement"
                     : "the sides share their fast mode, or one has no dense mode";
     Records records;
-    if (tile_records(c, &records) && tile_sets(records.copy, kTileRowBytes, kTileColBytes, &sets))
+    if (!tile_records(c, &records) || !tile_sets(records.copy, kTileRowBytes, kTileColBytes, &sets)) return;
+    const bool plain = plain_record_matrices(records, sets);
+    const bool small = plain && !m.has_permutes() && !streams(c, m, Writes::kColumns);
+    if (small && !q.wants("tile/records"))
+      of_records.reason = "matrices of records that stay in the caches need no staging";
+    else
       bid_records(c, records.copy, sets, m, &of_records);
+    if (small || (plain && q.wants("tile/matrices")))
+      bid_record_matrices(records.copy, sets, m, &matrices);
+    else
+      matrices.reason = plain ? "records leave the caches, or AVX-512 takes them by tiles"
+                              : "records of over 16 bytes, less than 16 rows or 4 columns, or several modes";
     return;
   }
   of_records.reason = "units are transposed as they are";

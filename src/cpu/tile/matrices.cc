@@ -8,21 +8,12 @@
 #define HWY_TARGET_INCLUDE "src/cpu/tile/matrices.cc"
 #include <hwy/foreach_target.h>
 #include "src/cpu/simd/transpose-inl.h"
+#include "src/cpu/tile/matrices-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace restride::cpu {
 namespace HWY_NAMESPACE {
 namespace {
-
-/// At least 16 bytes of rows and of columns; from row to row of src and from column to column of dst it is a pitch.
-struct Matrix {
-  std::uint8_t* to;
-  const std::uint8_t* from;
-  std::int64_t rows;
-  std::int64_t cols;
-  std::int64_t to_pitch;
-  std::int64_t from_pitch;
-};
 
 /// The blocks of rows [r, r + kRows) for vectors of up to kBytes. The last block of columns starts early rather than
 /// short.
@@ -41,23 +32,13 @@ HWY_INLINE void move_blocks(const Matrix& m, std::int64_t r) {
   }
 }
 
-/// Bands side by side are moved as one.
 template <std::size_t kUnit>
-void matrices(const MatrixArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
+void matrices(const MatrixArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
               std::int64_t end) noexcept {
-  auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
-  const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
-  NestCursor at(a.nest, begin);
-  for (std::int64_t task = begin; task < end;) {
-    Matrix m{dst + at.dst(), src + at.src(), a.rows, a.cols, a.col_dst_stride, a.row_src_stride};
-    ++task, at.next();
-    if (a.last_cols != 0) {
-      for (; task < end && at.index(0) != 0; ++task, at.next()) m.cols += a.cols;
-      if (at.index(0) == 0) m.cols += a.last_cols - a.cols;
-    }
+  for_matrices(a, dst, src, begin, end, [](const Matrix& m) RESTRIDE_INLINE_LAMBDA {
     for_row_blocks<kUnit>(m.rows, [&](auto bytes, std::int64_t r)
                                       RESTRIDE_INLINE_LAMBDA { move_blocks<kUnit, decltype(bytes)::value>(m, r); });
-  }
+  });
 }
 
 }  // namespace

@@ -127,26 +127,38 @@ TileArgs prepare_tile_records(const Canonical& c, const plan::Candidate& k, int 
 
 MatrixArgs prepare_tile_matrices(const Canonical& c, const plan::Candidate& k, int) {
   TileSets sets;
-  if (!tile_sets(c, kTileRowBytes, kTileColBytes, &sets) || !plain_matrices(c, sets)) refuse(k, c);
   MatrixArgs a;
-  set_common(c, k, &a);
-  a.kernel = matrices_kernel(c.dst_unit);
+  Records records;
+  const bool of_units = tile_sets(c, kTileRowBytes, kTileColBytes, &sets);
+  if (of_units ? !plain_matrices(c, sets)
+               : !tile_records(c, &records) || !tile_sets(records.copy, kTileRowBytes, kTileColBytes, &sets) ||
+                     !plain_record_matrices(records, sets))
+    refuse(k, c);
+  const Canonical& of = of_units ? c : records.copy;
+  set_common(of, k, &a);
+  if (of_units) {
+    a.kernel = matrices_kernel(c.dst_unit);
+  } else {
+    a.kernel = record_matrices_kernel(of.dst_unit, of.src_unit, records.reversed);
+    a.record = records.shape();
+    a.src_shift += records.src_shift();
+  }
   a.rows = sets.rows.points;
   a.cols = sets.cols.points;
-  a.row_src_stride = c.modes[0].src_stride;
+  a.row_src_stride = of.modes[0].src_stride;
   const std::size_t col = sets.cols.modes[0];
-  layout::CopyMode column = c.modes[col];
+  layout::CopyMode column = of.modes[col];
   if (sets.cols_backwards) reverse(&column, &a);
   a.col_dst_stride = column.dst_stride;
   const std::int64_t band = k.get(ParamId::kBandCols);
-  if (band < 16 / c.dst_unit || band > a.cols) refuse(k, c);  // a band fills a block
+  if (band < (of_units ? 16 / c.dst_unit : kLeastRecordCols) || band > a.cols) refuse(k, c);  // a band fills a block
   if (const std::int64_t bands = a.cols / band; bands > 1) {
     a.last_cols = a.cols - (bands - 1) * band;
     a.cols = band;
     a.nest.push({bands, band * column.dst_stride, band * column.src_stride});
   }
-  for (std::size_t m = 1; m < c.modes.size(); ++m)
-    if (m != col) a.nest.push(c.modes[m]);
+  for (std::size_t m = 1; m < of.modes.size(); ++m)
+    if (m != col) a.nest.push(of.modes[m]);
   a.tasks = a.nest.points();
   return a;
 }

@@ -60,6 +60,11 @@ class RecordMover {
   const Columns& all_;
 };
 
+/// The rows of a block that starts at `from` in the stage.
+inline auto staged_from(const std::uint8_t* from) {
+  return [from](std::int64_t i) RESTRIDE_INLINE_LAMBDA { return from + i * kStagePitch; };
+}
+
 /// Any records, by way of a buffer of columns, each from the start of its line on, that are made whole before any of
 /// them leaves: a line that is read right after the vectors it is made of were stored would wait for them. Outputs that
 /// stay in cache leave as they are.
@@ -89,7 +94,7 @@ class BufferedRecords final : public RecordMover {
     for (std::int64_t j = 0; j < open; j += Records::kCols, at += Records::kCols * a_.src_unit)
       for (std::int64_t r = 0; r < t.rows; r += Records::kRows) {
         prefetcher->advance(Records::kRows * Records::kCols);
-        records.move(rows[r] + at, kStagePitch,
+        records.move(staged_from(rows[r] + at),
                      [&](std::size_t k) RESTRIDE_INLINE_LAMBDA { return room[j + k] + r * record; });
       }
     for (std::int64_t j = 0; j < cols; ++j) {
@@ -190,7 +195,7 @@ class TripleMover final : public RecordMover {
     for (std::int64_t j = 0; j < cols;
          j += Others::kCols, at += Others::kCols * a_.src_unit, room += Others::kCols * kPitch)
       for (std::int64_t r = 0; r < t.rows; r += Others::kRows)
-        others.move(rows[r] + at, kStagePitch, [&](std::size_t k) RESTRIDE_INLINE_LAMBDA {
+        others.move(staged_from(rows[r] + at), [&](std::size_t k) RESTRIDE_INLINE_LAMBDA {
           return room + static_cast<std::int64_t>(k) * kPitch + r * record;
         });
     for (std::int64_t j = 0; j < cols; ++j) {

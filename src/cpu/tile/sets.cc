@@ -4,6 +4,7 @@
 
 #include "src/base/checked.h"
 #include "src/cpu/costs.h"
+#include "src/cpu/tile/matrices.h"
 
 namespace restride::cpu {
 
@@ -50,6 +51,12 @@ bool columns_start_at(const layout::Canonical& c, const TileSets& sets, std::int
 bool plain_matrices(const layout::Canonical& c, const TileSets& sets) {
   return !c.cast && sets.rows.modes.size() == 1 && sets.cols.modes.size() == 1 &&
          sets.rows.points * c.dst_unit >= kLeastVectorBytes && sets.cols.points * c.dst_unit >= kLeastVectorBytes;
+}
+
+bool plain_record_matrices(const Records& r, const TileSets& sets) {
+  return sets.rows.modes.size() == 1 && sets.cols.modes.size() == 1 && sets.rows.points >= kLeastRecordRows &&
+         sets.cols.points >= kLeastRecordCols && r.copy.dst_unit <= kMostMatrixRecordBytes &&
+         (!r.reversed || r.copy.src_unit <= 8);
 }
 
 }  // namespace restride::cpu

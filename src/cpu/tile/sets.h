@@ -1,6 +1,7 @@
 // Which modes a tile holds: the row set (dense in dst) and the column set (dense in src).
 #pragma once
 
+#include "src/cpu/records.h"
 #include "src/cpu/sets.h"
 
 namespace restride::cpu {
@@ -25,5 +26,7 @@ bool columns_start_at(const layout::Canonical& c, const TileSets& sets, std::int
 
 /// Matrices with rows and columns of 16 bytes or more: in the caches they are moved without staging.
 bool plain_matrices(const layout::Canonical& c, const TileSets& sets);
+/// The same of records: a block's rows and columns at least.
+bool plain_record_matrices(const Records& r, const TileSets& sets);
 
 }  // namespace restride::cpu

@@ -118,15 +118,21 @@ void trace_kernel(const MatrixArgs& a, const TraceBase& on) {
   const NestCursor at(a.nest, t.piece);
   const std::int64_t cols = a.last_cols != 0 && at.index(0) == a.nest[0].extent - 1 ? a.last_cols : a.cols;
   const std::int64_t src = on.src + at.src(), dst = on.dst + at.dst();
+  const bool records = a.record.bytes != 0;
+  const int part = records ? a.record.unit_bytes : a.dst_unit, parts = a.dst_unit / part;
+  if (records) t.src_unit = t.dst_unit = part;
+  const std::int64_t row_bytes = (cols - 1) * a.src_unit + a.dst_unit;
   for (std::int64_t r = 0; r < a.rows; ++r)
-    t.load(static_cast<std::int32_t>(r), static_cast<std::int32_t>(r), src + r * a.row_src_stride, cols * a.src_unit);
-  t.units_of_piece = cols * a.rows;
+    t.load(static_cast<std::int32_t>(r), static_cast<std::int32_t>(r), src + r * a.row_src_stride, row_bytes);
+  t.units_of_piece = cols * a.rows * parts;
   for (std::int64_t c = 0; c < cols; ++c) {
     t.store(static_cast<std::int32_t>(c), static_cast<std::int32_t>(c), dst + c * a.col_dst_stride,
             a.rows * a.dst_unit);
     for (std::int64_t r = 0; r < a.rows && !t.full(); ++r)
-      t.units.push_back({src + r * a.row_src_stride + c * a.src_unit, dst + c * a.col_dst_stride + r * a.dst_unit, -1,
-                         static_cast<std::int32_t>(r), static_cast<std::int32_t>(c)});
+      for (int p = 0; p < parts; ++p)
+        t.units.push_back({src + r * a.row_src_stride + c * a.src_unit + (a.record.reversed ? parts - 1 - p : p) * part,
+                           dst + c * a.col_dst_stride + r * a.dst_unit + p * part, -1, static_cast<std::int32_t>(r),
+                           static_cast<std::int32_t>(c)});
   }
 }
 

@@ -1,5 +1,7 @@
 #include "src/cpu/tile/matrices.h"
 
+#include <fmt/format.h>
+
 #include "tests/cpu/family.h"
 
 namespace restride {
@@ -29,6 +31,24 @@ TEST(TileMatrices, MovesSmallOnesOfAnyShape) {
       }
   expect_exact("tile/matrices", "f32 (5,9,7)", "f32 (5,9,7):(63,1,9)");
   expect_exact("tile/matrices", "u8 (3,40,33):(1330,33,1)", "u8 (3,40,33):(1320,-1,40)@39");
+}
+
+TEST(TileMatrices, MovesSmallOnesOfRecords) {
+  for (const int bytes : {3, 5, 6, 7, 9, 11, 12, 15})
+    for (const int rows : {16, 17, 19, 24, 33, 47})
+      for (const int cols : {4, 5, 6, 7, 9, 18})
+        for (const int gap : {0, 1}) {  // between cells of src, and between columns of dst
+          const int cell = bytes + gap;
+          const std::string shape = fmt::format("u8 ({},{},{})", cols, rows, bytes);
+          expect_exact("tile/matrices", fmt::format("{}:({},{},1)", shape, rows * bytes + gap, bytes),
+                       fmt::format("{}:({},{},1)", shape, cell, cols * cell));
+        }
+  const test::Edits bands = {{plan::ParamId::kBandCols, 8}};
+  expect_exact("tile/matrices", "u8 (30,40,3)", "u8 (30,40,3):(-3,90,1)@87", bands, 13, 3);
+  expect_exact("tile/matrices", "u8 (30,40,3)", "u8 (30,40,3):(3,-90,-1)@3512", bands, 13, 2);
+  expect_exact("tile/matrices", "u8 (2,30,40,3)", "u8 (2,30,40,3):(4800,4,-120,-1)@4682");
+  expect_exact("tile/matrices", "f16 (30,40,3)", "f16 (30,40,3):(3,90,-1)@2");
+  test::expect_disjoint_tasks("tile/matrices", "u8 (301,200,5)", "u8 (301,200,5):(5,1505,1)");
 }
 
 TEST(TileMatrices, SharesLargeOnesAmongThreads) {
