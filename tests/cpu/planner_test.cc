@@ -30,6 +30,14 @@ struct FieldCase {
   Family family;
 };
 
+TEST(PlanCpu, RowsOfOneRepeatedUnitAreFilledNotTransposed) {
+  for (const CpuMachine& m : {CpuMachine(), kAmdMachine, kZen3Machine})
+    for (const char* forced : {"", "tile/units"})
+      EXPECT_EQ(decide("f32 (1344,16384)", "f32 (1344,16384):(1,0)", forced, m).chosen.kernel.text,
+                forced[0] != 0 ? forced : "rows/units")
+          << m.name;
+}
+
 TEST(PlanCpu, ChoosesTheMeasuredFamilyForTheFieldsCases) {
   // bench/cases/field.json, one of each kind.
   const FieldCase cases[] = {

@@ -28,7 +28,9 @@ void bid_records(const Canonical& c, const Canonical& r, const CpuMachine& m, Bi
   k->applies = true;
   push_stream_and_near(k, c, m);
   k->params.push_back({ParamId::kRecordBytes, r.dst_unit});
-  const bool backwards = r.modes[0].src_stride < 0 && follows_src(r, m);
+  // Without AVX-512, dst's order is faster: Zen 3, mirrored pixels 0.45 -> 0.53 of a plain copy, half turns 0.47 ->
+  // 0.53.
+  const bool backwards = m.has_permutes() && r.modes[0].src_stride < 0 && follows_src(r, m);
   k->params.push_back({ParamId::kOrder, static_cast<std::int64_t>(backwards ? RowOrder::kSrc : RowOrder::kDst)});
   k->read_lines =
       lines_for_runs(saturated_mul(r.units, r.src_unit), saturated_mul(r.modes[0].extent, r.src_unit), m.line_bytes);

@@ -285,6 +285,12 @@ void bid_units(const Canonical& c, const TileSets& sets, const CpuMachine& m, Bi
            std::max(lines * waste * m.shuffle_line_ns - stream, 0.0) + m.tile_line_ns * lines);
 }
 
+/// True where dst's rows are lines of one unit each: they are filled, and nothing is transposed.
+bool repeats_along_rows(const Canonical& c, const CpuMachine& m) {
+  return !c.two_sided && c.modes[0].dst_stride == c.dst_unit && c.modes[0].src_stride == 0 &&
+         c.modes[0].extent * c.dst_unit >= kSizes.rows_whole_lines * m.line_bytes;
+}
+
 }  // namespace
 
 void bid_tile(const Question& q, Bid* bids) {
@@ -318,6 +324,8 @@ void bid_tile(const Question& q, Bid* bids) {
   const bool small = plain && !streams(c, m, Writes::kColumns);
   if (small && !q.wants("tile/units"))
     units.reason = "matrices that stay in the caches need no staging";
+  else if (repeats_along_rows(c, m) && !q.wants("tile/units"))
+    units.reason = "src repeats a unit along rows of dst, which rows/units fills";
   else
     bid_units(c, sets, m, &units);
   if (small || (plain && q.wants("tile/matrices")))
