@@ -95,12 +95,18 @@ TEST(Signals, RemoveAClaimOnlyWhileItIsEmpty) {
   EXPECT_EQ(read_file(folder / "taken"), "somebody else's");
 }
 
+/// Of a file system that has no nameless files and takes no free name: an output claims its own.
+base::NamingCalls poor_naming() {
+  base::NamingCalls calls = naming_for_signals();
+  calls.open_nameless = [](const char*, mode_t) { return errno = EOPNOTSUPP, -1; };
+  calls.link = calls.rename_new = [](const char*, const char*) { return errno = EINVAL, -1; };
+  return calls;
+}
+
 TEST(Signals, RemoveTheClaimAndTheFileBesideItOfAnOutput) {
   TemporaryFolder folder;
   end_by_signal_after([&] {
-    static base::NamingCalls calls = naming_for_signals();
-    calls.open_nameless = [](const char*, mode_t) { return errno = EOPNOTSUPP, -1; };
-    calls.link = calls.rename_new = [](const char*, const char*) { return errno = EINVAL, -1; };
+    static base::NamingCalls calls = poor_naming();
     new base::WholeFile(folder / "out", false, calls);  // never destroyed
     if (folder.files() != 2) ::_exit(1);
   });
@@ -127,9 +133,7 @@ TEST(Signals, WaitWhileANameIsTaken) {
 TEST(Signals, RemoveTheClaimOfAnOutputThatWasJustMade) {
   TemporaryFolder folder;
   end_by_signal_after([&] {
-    static base::NamingCalls calls = naming_for_signals();
-    calls.open_nameless = [](const char*, mode_t) { return errno = EOPNOTSUPP, -1; };
-    calls.link = calls.rename_new = [](const char*, const char*) { return errno = EINVAL, -1; };
+    static base::NamingCalls calls = poor_naming();
     calls.name_made = [](const std::string& path, bool claim) {
       if (claim) ::raise(SIGTERM);  // the file is there, and nobody knows of it yet
       naming_for_signals().name_made(path, claim);
