@@ -224,6 +224,8 @@ struct Sizes {
   std::int64_t anywhere_most_row_bytes = 1024;       ///< of a row that is part of a run
   std::int64_t anywhere_most_runs = 8;               ///< of a tile
   std::int64_t anywhere_least_runs_bytes = 4 << 10;  ///< of a tile whose runs begin at other indices than its rows
+  std::int64_t anywhere_middling_bytes = 140;        ///< of a row of src in the tile that is priced first
+  std::int64_t anywhere_middling_units = 96;         ///< of a row of dst there
   double anywhere_few_blocks = 6;                    ///< of a multiprocessor, below which `anywhere_few` is lost
 
   // packed/records: of a tile of which four a multiprocessor are enough; more only crowd memory

@@ -1,6 +1,8 @@
 // The bid of tile's kernel for chains whose rows start anywhere on CUDA, and its arguments.
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <span>
 
 #include "src/base/checked.h"
 #include "src/cuda/tile/chain_pairs.h"
@@ -59,40 +61,47 @@ std::int64_t rows_of_run(const Canonical& c, const Choice& k) {
   return step > 1 || k.s.modes.size() == 1 ? k.tile_s / step : c.modes[k.s.modes[0]].extent;
 }
 
-/// Everything of the arguments that the shape of a tile decides.
-UnalignedChainArgs shape_of(const Canonical& c, const Choice& k) {
-  UnalignedChainArgs a;
+/// What a tile of this shape takes of shared memory, and what that depends on.
+void set_rooms(const Canonical& c, const Choice& k, UnalignedChainArgs& a) {
   const int unit = c.dst_unit;
   const bool small = unit == 1;
   a.tile.tile_d = narrowed<std::int32_t>(k.tile_d);
   a.tile.tile_s = narrowed<std::int32_t>(k.tile_s);
   a.tile.halo = most_skew(k) != 0 ? static_cast<std::int32_t>(kSector) / unit : 0;
-  a.tile.skew_mask = a.tile.halo != 0 ? static_cast<std::int32_t>(kSector) - 1 : 0;
   a.threads = narrowed<std::int32_t>(k.threads);
   const std::int64_t rows = std::min<std::int64_t>(unaligned_rows(a), k.d.extent), in_line = line_rows(c, k);
   const std::int64_t row_bytes = k.tile_s * unit;
-  a.line_rows = base::FastDiv(in_line);
   a.row_bytes = narrowed<std::int32_t>(row_bytes);
-  a.line_words = base::FastDiv(ceil_div(std::min(in_line, rows) * row_bytes, std::int64_t{16}) + 1);
   a.line_pitch = narrowed<std::int32_t>(ceil_div(in_line * row_bytes, std::int64_t{16}) * 16 + 16);
   a.lines = narrowed<std::int32_t>(in_line == 1 ? rows : std::min((rows - 2) / in_line + 2, rows));
   // Lanes side by side read rows that lie `pad_lines` apart.
   a.pad_lines = small ? kPatchRows : 16 / unit;
+  a.line_pad = 0;
   if (in_line == 1) {
     const std::int32_t apart = a.pad_lines * a.line_pitch, wanted = small ? 32 : 16;
     while ((apart + a.line_pad) % (2 * wanted) != wanted) a.line_pad += 16;
   }
-  const std::int64_t patches = ceil_div(k.tile_s, std::int64_t{kPatchBytes});
-  a.patches = base::FastDiv(patches);
   const std::int64_t behind = k.run_rows != 0 ? (k.tile_d / k.d.extent + 1) * run_step(c, k) * unit : 0;
   const std::int64_t room = rows * row_bytes + a.lines * (a.line_pitch - in_line * row_bytes) +
                             (a.lines / a.pad_lines + 1) * std::int64_t{a.line_pad} + behind + 64;
   a.src_room = narrowed<std::int32_t>(ceil_div(room, std::int64_t{128}) * 128);
-  if (small) {
-    a.dst_pitch = narrowed<std::int32_t>(ceil_div(std::int64_t{unaligned_rows(a)}, std::int64_t{32}) * 32);
-    const std::int64_t lines = transposed_line(a, narrowed<std::int32_t>(patches * kPatchBytes)) + 32;
-    a.dst_room = narrowed<std::int32_t>(ceil_div(lines, std::int64_t{128}) * 128);
-  }
+  if (!small) return;
+  a.dst_pitch = narrowed<std::int32_t>(ceil_div(std::int64_t{unaligned_rows(a)}, std::int64_t{32}) * 32);
+  const std::int64_t columns = ceil_div(k.tile_s, std::int64_t{kPatchBytes}) * kPatchBytes;
+  const std::int64_t lines = transposed_line(a, narrowed<std::int32_t>(columns)) + 32;
+  a.dst_room = narrowed<std::int32_t>(ceil_div(lines, std::int64_t{128}) * 128);
+}
+
+/// Everything of the arguments that the shape of a tile decides.
+UnalignedChainArgs shape_of(const Canonical& c, const Choice& k) {
+  UnalignedChainArgs a;
+  const int unit = c.dst_unit;
+  set_rooms(c, k, a);
+  a.tile.skew_mask = a.tile.halo != 0 ? static_cast<std::int32_t>(kSector) - 1 : 0;
+  const std::int64_t rows = std::min<std::int64_t>(unaligned_rows(a), k.d.extent), in_line = line_rows(c, k);
+  a.line_rows = base::FastDiv(in_line);
+  a.line_words = base::FastDiv(ceil_div(std::min(in_line, rows) * a.row_bytes, std::int64_t{16}) + 1);
+  a.patches = base::FastDiv(ceil_div(k.tile_s, std::int64_t{kPatchBytes}));
   a.store_words = base::FastDiv(k.tile_d * unit / 16);
   if (k.run_rows != 0) {
     a.run_rows = narrowed<std::int32_t>(k.run_rows);
@@ -108,40 +117,197 @@ UnalignedChainArgs shape_of(const Canonical& c, const Choice& k) {
   return a;
 }
 
-/// Tiles that a multiprocessor holds at once, each of so many bytes of shared memory.
-std::int64_t resident_tiles(const CudaMachine& machine, const Choice& k, std::int64_t shared_bytes) {
-  constexpr std::int64_t kRegisters = 65536 / 40;
-  return std::min({machine.shared_per_sm_bytes / (shared_bytes + kReservedShared), machine.threads_per_sm / k.threads,
-                   kRegisters / k.threads});
+/// Rows of a side as tiles cut them, and the share of these parts that is inside.
+struct Part {
+  std::int64_t units = 0;
+  double used = 0;
+};
+using Parts = detail::FixedVector<Part, 11>;
+
+/// The parts of `extent` units that have about so many bytes and are multiples of `step`; neighbours differ.
+Parts parts_of(std::int64_t extent, int unit, std::int64_t step, std::span<const std::int64_t> bytes) {
+  Parts parts;
+  for (const std::int64_t most : bytes) {
+    const std::int64_t units = ceil_div(ceil_div(extent, ceil_div(extent * unit, most)), step) * step;
+    if (parts.empty() || parts.back().units != units) parts.push_back({units, used_by(extent, units)});
+  }
+  return parts;
 }
 
-/// The time that tiles of this shape take, a copy's being 1, where a multiprocessor holds so many of them.
-double time_of(const Canonical& c, const Costs& costs, const Choice& k, std::int64_t resident_count) {
-  const int unit = c.dst_unit;
-  const auto tile_bytes = static_cast<double>(k.tile_d * k.tile_s * unit);
-  const bool runs = k.run_rows != 0;
-  const std::int64_t along = k.d.extent + most_skew(k) / unit;
-  const double used = used_by(along, k.tile_d) * used_by(k.s.extent, k.tile_s) * static_cast<double>(k.d.extent) /
-                      static_cast<double>(along);
-  const double bytes = used * tile_bytes;
-  const auto piece = static_cast<double>(line_rows(c, k) * k.tile_s * unit),
-             resident = static_cast<double>(resident_count);
-  const double least = unit == 1   ? costs.anywhere_1
-                       : unit == 2 ? costs.anywhere_2
-                       : unit == 4 ? costs.anywhere_4
-                                   : costs.anywhere_8;
-  // Where short rows of dst join, packed has whole tiles of them; matrices have kernels that find rows sooner.
-  const bool join = run_step(c, k) == 1 && k.d.extent * unit < kSizes.anywhere_joined_bytes;
-  const bool matrix = k.d.modes.size() == 1 && k.s.modes.size() == 1;
-  const double lost =
-      (unit == 1 ? costs.anywhere_bytes : costs.anywhere_unused) * (1 / used - 1) +
-      costs.anywhere_ends / static_cast<double>(k.d.extent * std::max<std::int64_t>(k.run_rows, 1) * unit) +
-      costs.anywhere_piece / piece + costs.anywhere_tile / bytes + costs.anywhere_resident / (resident * bytes) +
-      (unit == 1
-           ? 0
-           : costs.anywhere_few * (kSizes.anywhere_few_blocks / std::min(resident, kSizes.anywhere_few_blocks) - 1));
-  return (least + lost) * (!runs && (join || matrix) ? costs.anywhere_others : 1);
+/// Of src's chain. The longest only where all of it is in the tile then.
+Parts src_parts(std::int64_t extent, int unit) {
+  static constexpr std::int64_t kBytes[] = {48, 72, 96, 120, 144, 192, 240, 320};
+  return parts_of(extent, unit, 1, std::span(kBytes).first(extent * unit > 320 ? 7 : 8));
 }
+Parts dst_parts(std::int64_t along, int unit) {
+  static constexpr std::int64_t kBytes[] = {96, 128, 160, 192, 224, 256, 320, 384, 512, 768, 1024};
+  return parts_of(along, unit, kSector / unit, kBytes);
+}
+
+/// A side's chain, or its first modes.
+struct Rows {
+  Link link;
+  bool words = false;  ///< they are whole words and start on words
+  Parts parts = {};
+  std::int64_t skew = 0;  ///< of dst's
+};
+
+/// The best tile of all chains, its time as a part of a copy's.
+struct Best {
+  Choice choice;
+  double time = 1e300;
+};
+
+/// The tiles of two chains.
+class Tiles {
+ public:
+  Tiles(const Canonical& c, const CudaMachine& machine, const Rows& d, const Rows& s, UnalignedChainArgs& room)
+      : c_(c),
+        machine_(machine),
+        costs_(*machine.costs),
+        d_(d.parts),
+        s_(s.parts),
+        k_{d.link, s.link},
+        room_(room),
+        unit_(c.dst_unit),
+        step_(run_step(c, k_)) {
+    k_.skew = d.skew;
+    least_ = unit_ == 1   ? costs_.anywhere_1
+             : unit_ == 2 ? costs_.anywhere_2
+             : unit_ == 4 ? costs_.anywhere_4
+                          : costs_.anywhere_8;
+    unused_ = unit_ == 1 ? costs_.anywhere_bytes : costs_.anywhere_unused;
+    // A tile has no more bytes inside than shared memory has room for, and a multiprocessor's tiles no more than all.
+    const int copies = unit_ == 1 ? 2 : 1;
+    least_lost_ = copies * (costs_.anywhere_tile / static_cast<double>(kMostShared) +
+                            costs_.anywhere_resident / static_cast<double>(machine.shared_per_sm_bytes));
+  }
+
+  /// Tiles of whole runs, where short rows of dst follow each other.
+  void try_runs(Best& best) {
+    if (step_ == 0 || k_.d.extent * unit_ > kSizes.anywhere_most_row_bytes) return;
+    const std::int64_t first = c_.modes[k_.s.modes[0]].extent, rows = k_.s.extent / step_;
+    const std::int64_t row_bytes = k_.d.extent * step_ * unit_;
+    constexpr std::int64_t kGroup = kPatchRows * kPatchLanes;
+    const std::int64_t tile_d = ceil_div(k_.d.extent + 16 / unit_ - 1, kGroup) * kGroup;
+    const Part d{tile_d, used_by(k_.d.extent, tile_d)};
+    const auto attempt_runs = [&](std::int64_t tile_s) {
+      set_rows({tile_s, used_by(k_.s.extent, tile_s)});
+      attempt(d, best);
+    };
+    for (std::int64_t n = 1; step_ == 1 && n <= kSizes.anywhere_most_runs; ++n) {
+      k_.tile_s = k_.s.modes.size() == 1 ? ceil_div(k_.s.extent, n) : std::min(first * n, k_.s.extent);
+      k_.run_rows = rows_of_run(c_, k_);
+      attempt_runs(k_.tile_s);
+    }
+    for (std::int64_t most = std::min(rows, kMostShared / row_bytes);
+         step_ > 1 && most * row_bytes >= kSizes.anywhere_least_runs_bytes;) {
+      k_.run_rows = ceil_div(rows, ceil_div(rows, most));
+      attempt_runs(k_.run_rows * step_);
+      most = k_.run_rows - 1;
+    }
+    k_.run_rows = 0;
+  }
+
+  /// Tiles of windows of dst's rows.
+  void try_windows(Best& best) {
+    double most_used = 0;
+    for (const Part& window : d_) most_used = std::max(most_used, window.used);
+    for (const Part& rows : s_) {
+      set_rows(rows);
+      if (behind(lost_with(used_with(most_used)), best)) continue;
+      for (const Part& window : d_) attempt(window, best);
+    }
+  }
+
+  /// One of them that is seldom far from the best.
+  void try_middling(Best& best) {
+    const auto rows = [&](const Part& p) { return p.units * unit_ >= kSizes.anywhere_middling_bytes; };
+    const auto window = [](const Part& p) { return p.units >= kSizes.anywhere_middling_units; };
+    set_rows(*std::find_if(s_.begin(), s_.end() - 1, rows));
+    attempt(*std::find_if(d_.begin(), d_.end() - 1, window), best);
+  }
+
+ private:
+  /// Fixes what all tiles with such rows of src share.
+  void set_rows(const Part& s) {
+    k_.tile_s = s.units;
+    used_s_ = s.used;
+    const bool runs = k_.run_rows != 0;
+    along_ = static_cast<double>(k_.d.extent + most_skew(k_) / unit_);
+    ends_ = costs_.anywhere_ends / static_cast<double>(k_.d.extent * std::max<std::int64_t>(k_.run_rows, 1) * unit_);
+    piece_ = costs_.anywhere_piece / static_cast<double>(line_rows(c_, k_) * k_.tile_s * unit_);
+    // Where short rows of dst join, packed has whole tiles of them; matrices have kernels that find rows sooner.
+    const bool join = step_ == 1 && k_.d.extent * unit_ < kSizes.anywhere_joined_bytes;
+    const bool matrix = k_.d.modes.size() == 1 && k_.s.modes.size() == 1;
+    factor_ = !runs && (join || matrix) ? costs_.anywhere_others : 1;
+  }
+
+  /// Tiles that a multiprocessor holds at once, each of so many bytes of shared memory.
+  double resident(std::int64_t shared_bytes) const {
+    constexpr std::int64_t kRegisters = 65536 / 40;
+    return static_cast<double>(std::min({machine_.shared_per_sm_bytes / (shared_bytes + kReservedShared),
+                                         machine_.threads_per_sm / k_.threads, kRegisters / k_.threads}));
+  }
+
+  /// The share of a tile that is inside.
+  double used_with(double used_d) const { return used_d * used_s_ * static_cast<double>(k_.d.extent) / along_; }
+
+  /// What it loses by its ends.
+  double lost_with(double used) const { return unused_ * (1 / used - 1) + ends_ + piece_; }
+
+  /// The time that a tile's losses make of a full one's.
+  double time_with(double lost) const { return (least_ + lost) * factor_; }
+
+  /// The same with what it loses where a multiprocessor holds so many tiles; a tile has `bytes` inside.
+  double time_with(double lost, double resident, double bytes) const {
+    lost += costs_.anywhere_resident / (resident * bytes);
+    if (unit_ != 1)
+      lost += costs_.anywhere_few * (kSizes.anywhere_few_blocks / std::min(resident, kSizes.anywhere_few_blocks) - 1);
+    return time_with(lost);
+  }
+
+  /// True where tiles that lose so much by their ends are behind whatever else they lose; what is rounded says nothing.
+  bool behind(double lost, const Best& best) const {
+    constexpr double kRounded = 1 - 1e-12;
+    return time_with(lost + least_lost_) * kRounded >= best.time;
+  }
+
+  /// Takes the tile if it is better. Most are behind before everything about them is known, because losses only grow.
+  void attempt(const Part& d, Best& best) {
+    const double used = used_with(d.used);
+    double lost = lost_with(used);
+    if (behind(lost, best)) return;
+    k_.tile_d = d.units;
+    // Shared memory has room for all that a tile reads at least; of bytes, which are transposed with their halo, twice.
+    const std::int64_t halo = unit_ == 1 && most_skew(k_) != 0 ? kSector : 0;
+    const std::int64_t read = std::min(k_.tile_d, k_.d.extent) * k_.tile_s * unit_;
+    const std::int64_t least_shared = unit_ == 1 ? 2 * read : read;
+    if (least_shared > kMostShared) return;
+    k_.threads = read + halo * k_.tile_s < kSizes.anywhere_small_tile_bytes ? 128 : 256;
+    const double bytes = used * static_cast<double>(k_.tile_d * k_.tile_s * unit_);
+    lost += costs_.anywhere_tile / bytes;
+    if (time_with(lost, resident(least_shared), bytes) >= best.time) return;
+    set_rooms(c_, k_, room_);
+    const std::int64_t shared = unaligned_tables(room_, unit_).end;
+    if (shared > kMostShared) return;
+    const double time = time_with(lost, resident(shared), bytes);
+    if (time >= best.time) return;
+    best = {k_, time};
+  }
+
+  const Canonical& c_;
+  const CudaMachine& machine_;
+  const Costs& costs_;
+  const Parts &d_, &s_;
+  Choice k_;
+  UnalignedChainArgs& room_;
+  int unit_;
+  std::int64_t step_;
+  double least_ = 0, unused_ = 0;  ///< the time of a full tile, and what an unused part of it costs
+  double least_lost_ = 0;          ///< of every tile beside its ends
+  double used_s_ = 0, along_ = 0, ends_ = 0, piece_ = 0, factor_ = 0;
+};
 
 /// True where a side's rows start on 16-byte words and are whole words; `stride` is that side's, of a mode.
 bool on_words(const Canonical& c, const Link& link, std::int64_t align, std::int64_t CopyMode::*stride) {
@@ -149,64 +315,6 @@ bool on_words(const Canonical& c, const Link& link, std::int64_t align, std::int
   for (std::size_t m = 0; m < c.modes.size(); ++m)
     if (m >= 64 || (link.mask >> m & 1) == 0) bits |= c.modes[m].*stride;
   return bits % 16 == 0;
-}
-
-bool fits(const Canonical& c, const UnalignedChainArgs& a) {
-  return unaligned_tables(a, c.dst_unit).end <= kMostShared;
-}
-
-/// The best tile of two chains.
-void try_shapes(const Canonical& c, const CudaMachine& machine, Choice k, Choice* best, double* time) {
-  const int unit = c.dst_unit;
-  const std::int64_t sector = kSector / unit, along = k.d.extent + most_skew(k) / unit, step = run_step(c, k);
-  const auto attempt = [&] {
-    // Shared memory has room for all that a tile reads at least; of bytes, which are transposed with their halo, twice.
-    const std::int64_t halo = unit == 1 && most_skew(k) != 0 ? kSector : 0;
-    const std::int64_t bytes = std::min(k.tile_d, k.d.extent) * k.tile_s * unit;
-    const std::int64_t least_shared = unit == 1 ? 2 * bytes : bytes;
-    if (least_shared > kMostShared) return;
-    k.threads = bytes + halo * k.tile_s < kSizes.anywhere_small_tile_bytes ? 128 : 256;
-    // Most shapes fall behind the best one before everything about them is known.
-    if (time_of(c, *machine.costs, k, resident_tiles(machine, k, least_shared)) >= *time) return;
-    const UnalignedChainArgs a = shape_of(c, k);
-    if (!fits(c, a)) return;
-    const double t = time_of(c, *machine.costs, k, resident_tiles(machine, k, unaligned_tables(a, unit).end));
-    if (t >= *time) return;
-    *time = t;
-    *best = k;
-  };
-  if (step != 0 && k.d.extent * unit <= kSizes.anywhere_most_row_bytes) {
-    const std::int64_t first = c.modes[k.s.modes[0]].extent, rows = k.s.extent / step;
-    const std::int64_t row_bytes = k.d.extent * step * unit;
-    k.tile_d = ceil_div(k.d.extent + 16 / unit - 1, kPatchRows * kPatchLanes) * (kPatchRows * kPatchLanes);
-    for (std::int64_t n = 1; step == 1 && n <= kSizes.anywhere_most_runs; ++n) {
-      k.tile_s = k.s.modes.size() == 1 ? ceil_div(k.s.extent, n) : std::min(first * n, k.s.extent);
-      k.run_rows = rows_of_run(c, k);
-      attempt();
-    }
-    for (std::int64_t most = std::min(rows, kMostShared / row_bytes);
-         step > 1 && most * row_bytes >= kSizes.anywhere_least_runs_bytes;) {
-      k.run_rows = ceil_div(rows, ceil_div(rows, most));
-      k.tile_s = k.run_rows * step;
-      attempt();
-      most = k.run_rows - 1;
-    }
-    k.run_rows = 0;
-  }
-  std::int64_t last_s = 0;
-  for (const std::int64_t row : {48, 72, 96, 120, 144, 192, 240, 320}) {
-    if (row == 320 && k.s.extent * unit > row) break;  // only where all of src's chain is in the tile
-    k.tile_s = ceil_div(k.s.extent, ceil_div(k.s.extent * unit, row));
-    if (k.tile_s == last_s) continue;
-    last_s = k.tile_s;
-    std::int64_t last_d = 0;
-    for (const std::int64_t window : {96, 128, 160, 192, 224, 256, 320, 384, 512, 768, 1024}) {
-      k.tile_d = ceil_div(ceil_div(along, ceil_div(along * unit, window)), sector) * sector;
-      if (k.tile_d == last_d) continue;
-      last_d = k.tile_d;
-      attempt();
-    }
-  }
 }
 
 }  // namespace
@@ -224,20 +332,46 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
   const bool named = request.forces("tile/unaligned_chains");
   if (!named && c.dst_bytes() < request.machine.sm_count * kSizes.tile_small_share)
     return refuse("too small for such tiles to pay");
-  Choice best;
-  double time = 1e300;
-  for (std::size_t i = 1; i <= longest_d.modes.size(); ++i)
-    for (std::size_t j = 1; j <= longest_s.modes.size(); ++j) {
-      const Choice k = choice_of(c, first_of(c, longest_d, i), first_of(c, longest_s, j));
-      if ((k.d.mask & k.s.mask) != 0) break;
-      if (k.d.extent * c.dst_unit < kSector || k.s.extent * c.src_unit < kSector) continue;
-      if (!named && on_words(c, k.d, c.dst_align, &CopyMode::dst_stride) &&
-          on_words(c, k.s, c.src_align, &CopyMode::src_stride))
-        return refuse("rows of both sides lie on words");
-      if (k.d.extent >= (std::int64_t{1} << 28) / c.dst_unit) continue;
-      try_shapes(c, request.machine, k, &best, &time);
-    }
-  if (time >= 1e300) return refuse("no chains of modes, one a side, that are long enough");
+  detail::FixedVector<Rows, kMaxChain> to, from;
+  for (std::size_t i = 1; i <= longest_d.modes.size(); ++i) {
+    const Link d = first_of(c, longest_d, i);
+    if (d.extent * c.dst_unit >= kSector) to.push_back({d, on_words(c, d, c.dst_align, &CopyMode::dst_stride)});
+  }
+  for (std::size_t j = 1; j <= longest_s.modes.size(); ++j) {
+    const Link s = first_of(c, longest_s, j);
+    if (s.extent * c.src_unit >= kSector) from.push_back({s, on_words(c, s, c.src_align, &CopyMode::src_stride)});
+  }
+  const auto for_each_pair = [&](auto visit) {
+    for (Rows& d : to)
+      for (Rows& s : from) {
+        if ((d.link.mask & s.link.mask) != 0) break;
+        visit(d, s);
+      }
+  };
+  bool words = false;
+  for_each_pair([&](const Rows& d, const Rows& s) { words |= d.words && s.words; });
+  if (words && !named) return refuse("rows of both sides lie on words");
+
+  for_each_pair([&](Rows& d, Rows& s) {
+    if (s.parts.empty()) s.parts = src_parts(s.link.extent, c.src_unit);
+    if (!d.parts.empty()) return;
+    d.skew = most_skew(choice_of(c, d.link, {}));
+    d.parts = dst_parts(d.link.extent + d.skew / c.dst_unit, c.dst_unit);
+  });
+  Best found;
+  UnalignedChainArgs room;
+  for (const bool middling : {true, false}) {
+    for_each_pair([&](const Rows& d, const Rows& s) {
+      if (d.link.extent >= (std::int64_t{1} << 28) / c.dst_unit) return;
+      Tiles tiles(c, request.machine, d, s, room);
+      if (middling) return tiles.try_middling(found);
+      tiles.try_runs(found);
+      tiles.try_windows(found);
+    });
+    if (middling) found.time = std::nextafter(found.time, 2e300);  // it may be the best itself, or one before it
+  }
+  if (found.time >= 1e300) return refuse("no chains of modes, one a side, that are long enough");
+  const Choice& best = found.choice;
   std::int64_t batch = 0;
   if (!outer_walk(c, best.d.mask | best.s.mask, nullptr, &batch)) return refuse("too many outer modes");
   const std::int64_t along = best.d.extent + most_skew(best) / c.dst_unit;
@@ -254,7 +388,7 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
       {ParamId::kBoundaryBytes, best.run_rows != 0 ? 0 : kSector},
       {ParamId::kKind, static_cast<std::int64_t>(best.run_rows != 0 ? UnalignedKind::kRuns : UnalignedKind::kWindows)},
       {ParamId::kOrder, static_cast<std::int64_t>(order_of_tiles(tiles_d, tiles_s))}};
-  predict(bid, request.machine, c.src_bytes() / 32 + 1, c.dst_bytes() / 32 + 1, 1 / time);
+  predict(bid, request.machine, c.src_bytes() / 32 + 1, c.dst_bytes() / 32 + 1, 1 / found.time);
 }
 
 void prepare_unaligned_chains(const Canonical& c, const Candidate& chosen, CudaArgs& out) {
