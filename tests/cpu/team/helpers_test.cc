@@ -173,6 +173,7 @@ TEST(Helpers, AreNotMissedByAChildThatTheCLibraryDidNotMake) {
 }
 #endif
 
+#ifndef __SANITIZE_THREAD__  // it has threads of its own, which count against the limit
 /// In a child: lets the user have `more` threads than there are now. False when that cannot be done.
 bool allow_threads(rlim_t more) {
   // Limits count by the user, and root has none: a user of this child's own, for tests run side by side.
@@ -212,6 +213,7 @@ TEST(Helpers, ThatAreRefusedAreToldInTheLogOnce) {
   if (status == kCannotLimit) GTEST_SKIP() << "only root can become a user without threads";
   EXPECT_EQ(status, 0);
 }
+#endif
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // both need terabytes of addresses
 TEST(Helpers, EndNoProcessWhereThereIsNoMemoryForThem) {
