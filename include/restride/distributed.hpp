@@ -405,7 +405,9 @@ class Plan {
   /// a dst is freed after all ranks' plans have ended. With NCCL it waits for no stream, and a stream may be captured:
   /// the graph is replayed by all ranks, as often and in the same order, while the plan lives.
   /// Memory: on GPUs that of cudaMalloc, or other memory that the GPUs of all ranks reach. After a DeadlineError copies
-  /// of other ranks may still be on their way into dst: keep it until all GPUs are synchronised.
+  /// of other ranks may still be on their way, on GPUs into dst: keep it until all GPUs are synchronised. With kDirect
+  /// other threads may still read src: keep it until their calls have returned, also when a plan is destroyed between
+  /// start and wait.
   /// Errors: ArgumentError (null, another number of pointers, a stream for memory of the host), OverlapError,
   /// DeviceError (memory or a stream of another place than was planned for), UnsupportedError (a stream that is being
   /// captured, without NCCL), before dst is written, and then AgreementError on the other ranks when runs are
