@@ -123,6 +123,8 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
   auto p = std::make_shared<Plan::Impl>();
   p->dst = dst;
   p->src = src;
+  p->dst_reach = layout::reach_of(dst);
+  p->src_reach = layout::reach_of(src);
   p->dst_align = dst_align;
   p->src_align = src_align;
   p->reshape = options.reshape;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <vector>
 
@@ -25,14 +26,24 @@ constexpr std::size_t kLocal = 8;
 
 constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
 
-/// One multiplication a mode in a row: what each mode adds is worked out beside it.
-std::uint64_t mix(std::uint64_t h, const Layout& l) noexcept {
-  h = h * kOdd + (static_cast<std::uint64_t>(l.element.size_bytes) << 8 | static_cast<std::uint64_t>(l.element.dtype));
-  for (const Mode& m : l.modes)
-    h = h * kOdd +
-        (static_cast<std::uint64_t>(m.extent) * 0xff51afd7ed558ccdULL ^ static_cast<std::uint64_t>(m.stride_bytes));
-  return h;
-}
+/// A sum of products: no multiplication waits for another one.
+class Hash {
+ public:
+  void add(const Layout& l) noexcept {
+    add(static_cast<std::uint64_t>(l.element.size_bytes) << 8 | static_cast<std::uint64_t>(l.element.dtype));
+    for (const Mode& m : l.modes)
+      add(static_cast<std::uint64_t>(m.extent) * 0xff51afd7ed558ccdULL ^ static_cast<std::uint64_t>(m.stride_bytes));
+  }
+  std::uint64_t value() const noexcept { return sum_ * kOdd >> 32; }
+
+ private:
+  void add(std::uint64_t value) noexcept {
+    sum_ += value * factor_;
+    factor_ += 2 * 0xd1b54a32d192ed03ULL;  // odd like the first, so that no bit is lost
+  }
+
+  std::uint64_t sum_ = 0, factor_ = kOdd;
+};
 
 struct Key {
   std::uint64_t hash = 0;
@@ -105,56 +116,34 @@ Cache& cache() {
   return *instance;
 }
 
-/// A thread's own plans. They die with the thread, the main thread's before static objects do; copies in destructors
-/// that run later find `local_plans_gone`, which is plain data and stays, and take the process's plans.
-struct LocalPlans {
-  std::array<Entry, kLocal> entries;
-  ~LocalPlans();
+/// A thread's own plan, and how many copies use it.
+struct LocalEntry : Entry {
+  int users = 0;
 };
-thread_local bool local_plans_gone = false;
-thread_local LocalPlans local_plans;
-LocalPlans::~LocalPlans() { local_plans_gone = true; }
 
-}  // namespace
+/// A thread's own plans. They die with the thread, the main thread's before static objects do; copies in destructors
+/// that run later find `gone`, which is plain data and stays, and take the process's plans.
+struct LocalPlans {
+  std::array<LocalEntry, kLocal> entries;
 
-const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align,
-                              std::int64_t src_align, std::shared_ptr<const Plan::Impl>* keep_alive) {
-  check(options);  // also where a plan is there already
-  if (!options.family.empty()) {
-    base::log("family '{}' is forced, so every copy is planned anew; hold a Plan", options.family);
-    *keep_alive = make_plan(dst, src, options, dst_align, src_align);
-    return **keep_alive;
+  LocalPlans() noexcept { mine = this; }
+  LocalPlans(const LocalPlans&) = delete;
+  LocalPlans& operator=(const LocalPlans&) = delete;
+  ~LocalPlans() {
+    mine = nullptr;
+    gone = true;
+    for (LocalEntry& e : entries)  // by an exit from inside a copy, whose tasks may run on
+      if (e.users > 0) static_cast<void>(new (std::nothrow) std::shared_ptr<const Plan::Impl>(std::move(e.plan)));
   }
-  // A CPU's plan is the same for every address; only what is measured, and where, asks for it. All others depend on
-  // where in a line of kOffsetPeriod bytes the first element lies.
-  const bool anywhere = options.device == DeviceKind::kCpu && options.measurements == nullptr && !options.measure;
-  if (anywhere) dst_align = src_align = 1;
-  const auto kept = [&](const Layout& l) {
-    // An offset that is refused stays as it is, so that no cached plan fits it.
-    if (magnitude(l.offset_bytes) > kMaxBytes) return l.offset_bytes;
-    return anywhere ? 0 : l.offset_bytes & (kOffsetPeriod - 1);
-  };
-  Key key;
-  key.dst_offset = kept(dst);
-  key.src_offset = kept(src);
-  key.hash = mix(mix(0, dst), src) * kOdd >> 32;
-  key.dst_align = dst_align;
-  key.src_align = src_align;
-  key.threads = options.device == DeviceKind::kCuda ? 0 : cpu::threads_allowed(options);
-  key.device = options.device;
-  key.cuda_device = options.cuda_device;
-  key.result = options.result;
-  key.measure = options.measure;
-  key.reshape = options.reshape;
-  if (options.measurements != nullptr) {
-    key.measurements = &options.measurements->state();
-    key.generation = options.measurements->state().generation;
-  }
-  Entry* local = local_plans_gone ? nullptr : &local_plans.entries[key.hash % kLocal];
-  if (local != nullptr && local->key == key && local->plan && key.fits(*local->plan, dst, src)) {
-    *keep_alive = local->plan;  // a copy made by one of this copy's own tasks may take the slot
-    return **keep_alive;
-  }
+
+  static thread_local constinit LocalPlans* mine;  ///< null before the first copy and when they are gone
+  static thread_local constinit bool gone;
+};
+thread_local constinit LocalPlans* LocalPlans::mine = nullptr;
+thread_local constinit bool LocalPlans::gone = false;
+
+/// From the process's plans or new, and into the thread's unless a copy uses the one in its place.
+[[gnu::noinline]] CachedPlan shared_plan(const Key& key, const Layout& dst, const Layout& src, const Options& options) {
   Entry entry{key, 0, cache().find(key, dst, src), {}};
   if (options.measurements != nullptr) entry.measurements = *options.measurements;
   if (!entry.plan) {
@@ -164,12 +153,69 @@ const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Option
           "call",
           to_string(src), to_string(dst), kCapacity);
     const Offsets offsets{key.dst_offset, key.src_offset};
-    entry.plan = make_plan(dst, src, options, dst_align, src_align, &offsets);
+    entry.plan = make_plan(dst, src, options, key.dst_align, key.src_align, &offsets);
     cache().put(entry);
   }
-  *keep_alive = entry.plan;
-  if (local != nullptr) *local = std::move(entry);
-  return **keep_alive;
+  if (!LocalPlans::gone) {
+    static thread_local LocalPlans plans;
+    LocalEntry& local = plans.entries[key.hash % kLocal];
+    if (local.users == 0) {
+      static_cast<Entry&>(local) = std::move(entry);
+      return {*local.plan, local.users};
+    }
+  }
+  return CachedPlan(std::move(entry.plan));
+}
+
+/// The options of a plan on `target`.
+Options on_target(const Options& asked, const Target& target) noexcept {
+  Options options = asked;
+  options.device = target.kind;
+  options.cuda_device = target.device;
+  return options;
+}
+
+}  // namespace
+
+CachedPlan cached_plan(const Layout& dst, const Layout& src, const Options& asked, const Target& target,
+                       std::int64_t dst_align, std::int64_t src_align) {
+  check(asked);  // also where a plan is there already
+  if (!asked.family.empty()) {
+    base::log("family '{}' is forced, so every copy is planned anew; hold a Plan", asked.family);
+    return CachedPlan(make_plan(dst, src, on_target(asked, target), dst_align, src_align));
+  }
+  // A CPU's plan is the same for every address; only what is measured, and where, asks for it. All others depend on
+  // where in a line of kOffsetPeriod bytes the first element lies.
+  const bool anywhere = target.kind == DeviceKind::kCpu && asked.measurements == nullptr && !asked.measure;
+  const auto kept = [&](const Layout& l) {
+    // An offset that is refused stays as it is, so that no cached plan fits it.
+    if (magnitude(l.offset_bytes) > kMaxBytes) return l.offset_bytes;
+    return anywhere ? 0 : l.offset_bytes & (kOffsetPeriod - 1);
+  };
+  Hash hash;
+  hash.add(dst);
+  hash.add(src);
+  Key key;
+  key.hash = hash.value();
+  key.dst_offset = kept(dst);
+  key.src_offset = kept(src);
+  key.dst_align = anywhere ? 1 : dst_align;
+  key.src_align = anywhere ? 1 : src_align;
+  key.threads = target.kind == DeviceKind::kCuda ? 0 : cpu::threads_allowed(asked);
+  key.device = target.kind;
+  key.cuda_device = target.device;
+  key.result = asked.result;
+  key.measure = asked.measure;
+  key.reshape = asked.reshape;
+  if (asked.measurements != nullptr) {
+    key.measurements = &asked.measurements->state();
+    key.generation = asked.measurements->state().generation;
+  }
+  if (LocalPlans* mine = LocalPlans::mine; mine != nullptr) {
+    LocalEntry& local = mine->entries[key.hash % kLocal];
+    if (local.key == key && local.plan && key.fits(*local.plan, dst, src)) return {*local.plan, local.users};
+  }
+  return shared_plan(key, dst, src, on_target(asked, target));
 }
 
 }  // namespace restride::api

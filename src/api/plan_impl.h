@@ -19,6 +19,7 @@ struct Plan::Impl {
 
   Layout dst;
   Layout src;
+  layout::Reach dst_reach, src_reach;  ///< of these, wherever they are moved to
   std::int64_t dst_align = 1;
   std::int64_t src_align = 1;
   bool reshape = false;     ///< shapes may differ: elements pair in C order
@@ -71,10 +72,29 @@ std::string why_lost(const plan::Decision& d, const plan::Candidate& k);
 int run_plan(const Plan::Impl& p, void* dst, const void* src, const Executor* executor, int threads,
              void* stream) noexcept;
 
-/// The plan for these layouts from a bounded, thread-safe cache, made when it is not there. Its offsets may be other
-/// ones (Impl::dst, Impl::src): the difference is the pointers' to bear.
-const Plan::Impl& cached_plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align,
-                              std::int64_t src_align, std::shared_ptr<const Plan::Impl>* keep_alive);
+/// A plan of the cache, which lives as long as this does.
+class CachedPlan {
+ public:
+  /// One of the thread's own plans, whose entry counts its users: none takes its place meanwhile.
+  CachedPlan(const Plan::Impl& plan, int& users) noexcept : plan_(plan), users_(&users) { ++users; }
+  explicit CachedPlan(std::shared_ptr<const Plan::Impl> plan) noexcept : plan_(*plan), kept_(std::move(plan)) {}
+  CachedPlan(const CachedPlan&) = delete;
+  CachedPlan& operator=(const CachedPlan&) = delete;
+  ~CachedPlan() {
+    if (users_ != nullptr) --*users_;
+  }
+  const Plan::Impl& operator*() const noexcept { return plan_; }
+
+ private:
+  const Plan::Impl& plan_;
+  int* users_ = nullptr;
+  std::shared_ptr<const Plan::Impl> kept_;
+};
+
+/// The plan for these layouts on `target` from a bounded, thread-safe cache, made when it is not there. Its offsets may
+/// be other ones (Impl::dst, Impl::src): the difference is the pointers' to bear.
+CachedPlan cached_plan(const Layout& dst, const Layout& src, const Options& asked, const Target& target,
+                       std::int64_t dst_align, std::int64_t src_align);
 
 }  // namespace api
 }  // namespace restride

@@ -100,6 +100,16 @@ std::string to_string(const Canonical& c);
 /// nested strides describe; interleaved ones are decided by a bounded search that errs on refusing.
 void require_one_to_one(const Layout& dst);
 
+/// Bytes from a layout's first element to its first byte and to the one behind its last; both 0 where it has none.
+struct Reach {
+  std::int64_t before = 0;  ///< 0 or less
+  std::int64_t behind = 0;
+};
+Reach reach_of(const Layout& layout) noexcept;
+
+/// True when no byte of one side lies between bytes of the other one; pointers are those of the first elements.
+bool apart(const void* dst, const Reach& dst_reach, const void* src, const Reach& src_reach) noexcept;
+
 /// True when the bytes that dst writes and those that src reads may intersect, for these data pointers.
 /// Exact for disjoint ranges and for interleaved layouts of one common stride (x[::2] against x[1::2]).
 bool may_overlap(const void* dst_data, const Layout& dst, const void* src_data, const Layout& src);

@@ -16,6 +16,8 @@ namespace {
 
 using Wide = __int128;
 
+Wide address(const void* p) noexcept { return static_cast<Wide>(reinterpret_cast<std::uintptr_t>(p)); }
+
 struct Term {
   Wide stride = 0;  // > 0
   Wide lo = 0;
@@ -154,17 +156,27 @@ void require_one_to_one(const Layout& dst) {
                                  whole ? " elements" : " bytes"));
 }
 
+Reach reach_of(const Layout& layout) noexcept {
+  if (layout.elements() == 0) return {};
+  Reach reach{0, layout.element.size_bytes};
+  for (const Mode& m : layout.modes) {
+    const std::int64_t steps = (m.extent - 1) * m.stride_bytes;
+    (steps < 0 ? reach.before : reach.behind) += steps;
+  }
+  return reach;
+}
+
+bool apart(const void* dst, const Reach& dst_reach, const void* src, const Reach& src_reach) noexcept {
+  const Wide d = address(dst), s = address(src);
+  return d + dst_reach.behind <= s + src_reach.before || s + src_reach.behind <= d + dst_reach.before;
+}
+
 bool may_overlap(const void* dst_data, const Layout& dst, const void* src_data, const Layout& src) {
-  const auto [dst_lo, dst_hi] = byte_range(dst);
-  const auto [src_lo, src_hi] = byte_range(src);
-  if (dst_lo == dst_hi || src_lo == src_hi) return false;
   // Data pointers may have wrapped; those of the first elements have not.
-  const auto first = [](const void* data, const Layout& l) {
-    return static_cast<Wide>(reinterpret_cast<std::uintptr_t>(moved(data, l.offset_bytes)));
-  };
-  const Wide d = first(dst_data, dst), s = first(src_data, src);
-  const auto [d_at, s_at] = std::pair(d - dst.offset_bytes, s - src.offset_bytes);
-  if (d_at + dst_hi <= s_at + src_lo || s_at + src_hi <= d_at + dst_lo) return false;
+  const void *const d_first = moved(dst_data, dst.offset_bytes), *const s_first = moved(src_data, src.offset_bytes);
+  const Reach d_reach = reach_of(dst), s_reach = reach_of(src);
+  if (d_reach.behind == 0 || s_reach.behind == 0 || apart(d_first, d_reach, s_first, s_reach)) return false;
+  const Wide d = address(d_first), s = address(s_first);
   // A dst byte meets a src byte: dst - src in (-size_dst, size_src).
   Search search(dst.element.size_bytes, src.element.size_bytes);
   for (const Mode& m : dst.modes)

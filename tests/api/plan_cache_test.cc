@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include <restride/log.hpp>
 #include <restride/measurements.hpp>
 
 #include "src/api/plan_impl.h"
@@ -11,11 +13,18 @@
 namespace restride::api {
 namespace {
 
-std::shared_ptr<const Plan::Impl> cached(std::int64_t count, const Options& options = {}) {
-  std::shared_ptr<const Plan::Impl> plan;
-  cached_plan(contiguous(DType::kF32, {count}), contiguous(DType::kF32, {count}), options, 4, 4, &plan);
-  return plan;
+CachedPlan in_use(const Layout& dst, const Layout& src, const Options& options, std::int64_t align) {
+  const bool cuda = options.device == DeviceKind::kCuda;
+  const Target target{cuda ? DeviceKind::kCuda : DeviceKind::kCpu, options.cuda_device};
+  return cached_plan(dst, src, options, target, align, align);
 }
+
+CachedPlan in_use(std::int64_t count, const Options& options = {}) {
+  return in_use(contiguous(DType::kF32, {count}), contiguous(DType::kF32, {count}), options, 4);
+}
+
+/// A plan that the cache keeps.
+const Plan::Impl* cached(std::int64_t count, const Options& options = {}) { return &*in_use(count, options); }
 
 TEST(PlanCache, GivesOneKindOfCopyOnePlan) { EXPECT_EQ(cached(10001), cached(10001)); }
 
@@ -32,17 +41,14 @@ TEST(PlanCache, TellsWhatPairsInCOrderFromWhatHasOneShape) {
   Options reshape;
   reshape.reshape = true;
   EXPECT_NE(cached(10006), cached(10006, reshape));
-  std::shared_ptr<const Plan::Impl> plan;
   const Layout dst = contiguous(DType::kF32, {10, 7}), src = contiguous(DType::kF32, {7, 10});
-  EXPECT_NO_THROW(cached_plan(dst, src, reshape, 4, 4, &plan));
-  EXPECT_THROW(cached_plan(dst, src, {}, 4, 4, &plan), ShapeError);
+  EXPECT_NO_THROW(in_use(dst, src, reshape, 4));
+  EXPECT_THROW(in_use(dst, src, {}, 4), ShapeError);
 }
 
 TEST(PlanCache, TellsAddressesApartOnlyWhereAPlanDependsOnThem) {
   const auto at = [](std::int64_t align, const Options& options) {
-    std::shared_ptr<const Plan::Impl> plan;
-    cached_plan(contiguous(DType::kU8, {10005}), contiguous(DType::kU8, {10005}), options, align, align, &plan);
-    return plan;
+    return &*in_use(contiguous(DType::kU8, {10005}), contiguous(DType::kU8, {10005}), options, align);
   };
   Options cpu;
   cpu.device = DeviceKind::kCpu;
@@ -54,12 +60,10 @@ TEST(PlanCache, TellsAddressesApartOnlyWhereAPlanDependsOnThem) {
 }
 
 /// A slice of 64 bytes at a time, which starts so many bytes behind the pointer.
-std::shared_ptr<const Plan::Impl> slice_at(std::int64_t offset_bytes, const Options& options) {
+const Plan::Impl* slice_at(std::int64_t offset_bytes, const Options& options) {
   Layout slice = strided(DType::kF32, std::vector<std::int64_t>{8, 16}, std::vector<std::int64_t>{4096, 4});
   slice.offset_bytes = offset_bytes;
-  std::shared_ptr<const Plan::Impl> plan;
-  cached_plan(slice, contiguous(DType::kF32, {8, 16}), options, 64, 64, &plan);
-  return plan;
+  return &*in_use(slice, contiguous(DType::kF32, {8, 16}), options, 64);
 }
 
 TEST(PlanCache, GivesAMovingSliceOnePlan) {
@@ -86,22 +90,39 @@ TEST(PlanCache, RefusesAnOffsetBeyondAllMemoryWhenThereIsAPlanForANearerOne) {
 }
 
 TEST(PlanCache, GivesItsPlansToOtherThreads) {
-  const auto here = cached(10004);
-  std::shared_ptr<const Plan::Impl> there;
+  const Plan::Impl* const here = cached(10004);
+  const Plan::Impl* there = nullptr;
   std::thread([&] { there = cached(10004); }).join();
   EXPECT_EQ(here, there);
 }
 
 TEST(PlanCache, ForgetsTheOldestWhenFull) {
-  std::weak_ptr<const Plan::Impl> first = cached(20000);
+  const auto is_planned = [](std::int64_t count) {
+    int lines = 0;
+    set_log(
+        [](void* all, const char* line) {
+          *static_cast<int*>(all) += std::string_view(line).find("not in the cache") != std::string_view::npos ? 1 : 0;
+        },
+        &lines);
+    cached(count);
+    set_log(nullptr);
+    return lines > 0;
+  };
+  EXPECT_TRUE(is_planned(20000));
+  EXPECT_FALSE(is_planned(20000));
   for (std::int64_t i = 1; i <= 2000; ++i) cached(20000 + i);
-  EXPECT_TRUE(first.expired());
+  EXPECT_TRUE(is_planned(20000));
 }
 
 TEST(PlanCache, KeepsAPlanInUseBeyondItsPlaceInTheCache) {
-  const auto plan = cached(30000);
-  for (std::int64_t i = 1; i <= 2000; ++i) cached(30000 + i);
-  EXPECT_EQ(plan->dst.elements(), 30000);
+  const CachedPlan plan = in_use(30000), again = in_use(30000);
+  EXPECT_EQ(&*plan, &*again);
+  for (std::int64_t i = 1; i <= 2000; ++i) {
+    const CachedPlan other = in_use(30000 + i);
+    EXPECT_EQ((*other).dst.elements(), 30000 + i);
+  }
+  EXPECT_EQ((*plan).dst.elements(), 30000);
+  EXPECT_EQ(cached(30000), &*plan);
 }
 
 TEST(PlanCache, SeesRecordsThatAreMadeLater) {
@@ -110,10 +131,7 @@ TEST(PlanCache, SeesRecordsThatAreMadeLater) {
   by_record.threads = 1;
   by_record.measurements = &kept;
   const auto plan = [&](const Options& options) {
-    std::shared_ptr<const Plan::Impl> p;
-    cached_plan(contiguous(DType::kF32, {50, 70}), permute(contiguous(DType::kF32, {70, 50}), {1, 0}), options, 4, 4,
-                &p);
-    return p;
+    return &*in_use(contiguous(DType::kF32, {50, 70}), permute(contiguous(DType::kF32, {70, 50}), {1, 0}), options, 4);
   };
   EXPECT_EQ(plan(by_record)->decision.chosen.measured_ns, 0);
   Options measuring = by_record;
@@ -130,7 +148,7 @@ TEST(PlanCache, ServesManyThreads) {
     threads.emplace_back([&wrong, t] {
       for (std::int64_t i = 0; i < 2000; ++i) {
         const std::int64_t count = 1 + (i * 7 + t * 13) % 400;
-        if (cached(count)->dst.elements() != count) ++wrong;
+        if ((*in_use(count)).dst.elements() != count) ++wrong;
       }
     });
   for (std::thread& t : threads) t.join();
