@@ -42,24 +42,32 @@ struct Many {
   std::span<const void* const> src;
   std::int64_t tasks = 1;
   cpu::Pieces pieces;  ///< of a pair
+  std::int64_t dst_offset = p.canonical.dst_offset + p.cpu.common().dst_shift;
+  std::int64_t src_offset = p.canonical.src_offset + p.cpu.common().src_shift;
 
-  void run_piece(std::size_t pair, int piece) const noexcept {
-    const cpu::CommonArgs& common = p.cpu.common();
-    p.cpu.run(moved(static_cast<std::byte*>(dst[pair]), p.canonical.dst_offset + common.dst_shift),
-              moved(static_cast<const std::byte*>(src[pair]), p.canonical.src_offset + common.src_shift),
-              pieces.begin(piece), pieces.begin(piece + 1));
+  void run_tasks(std::int64_t pair, std::int64_t begin, std::int64_t end) const noexcept {
+    const auto i = static_cast<std::size_t>(pair);
+    p.cpu.run(moved(static_cast<std::byte*>(dst[i]), dst_offset),
+              moved(static_cast<const std::byte*>(src[i]), src_offset), begin, end);
+  }
+  void run_whole(std::int64_t begin, std::int64_t end) const noexcept {
+    const cpu::RunArgs* run = p.cpu.of<cpu::RunArgs>();
+    if (run != nullptr && run->pairs != nullptr)
+      return run->pairs(*run, dst.data() + begin, dst_offset, src.data() + begin, src_offset, end - begin);
+    for (std::int64_t i = begin; i < end; ++i) run_tasks(i, 0, pieces.tasks);
   }
   static void body(void* self, int task) {
     const Many& m = *static_cast<const Many*>(self);
     const auto pairs = static_cast<std::int64_t>(m.dst.size());
     if (m.pieces.count > 1) {
-      m.run_piece(static_cast<std::size_t>(task / m.pieces.count), task % m.pieces.count);
+      const int piece = task % m.pieces.count;
+      m.run_tasks(task / m.pieces.count, m.pieces.begin(piece), m.pieces.begin(piece + 1));
       return;
     }
     const auto begin_of = [&](std::int64_t i) {  // no product that 64 bits may not hold
       return pairs / m.tasks * i + std::min(i, pairs % m.tasks);
     };
-    for (std::int64_t i = begin_of(task); i < begin_of(task + 1); ++i) m.run_piece(static_cast<std::size_t>(i), 0);
+    m.run_whole(begin_of(task), begin_of(task + 1));
   }
 };
 

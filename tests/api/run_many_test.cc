@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <numeric>
 #include <vector>
 
+#include "tests/support/instruction_sets.h"
 #include "tests/support/throws.h"
 
 namespace restride {
@@ -62,6 +64,41 @@ TEST(RunMany, CopiesEveryPairOnceOnAnyNumberOfThreads) {
       EXPECT_EQ(plan.run_many(pairs.to, pairs.from), 0);
       EXPECT_EQ(pairs.wrong(), 0) << s.count << " of " << s.rows << " x " << s.cols << " on " << threads;
     }
+}
+
+/// Runs of `bytes` bytes that start `skew` bytes behind a multiple of 64, in reverse order, with canaries around them.
+void copy_runs(std::size_t count, std::size_t bytes, std::size_t skew) {
+  constexpr std::uint8_t kCanary = 0xee;
+  const std::size_t pitch = (bytes + skew + 64) / 64 * 64 + 64;
+  std::vector<std::uint8_t> from(count * pitch), to(count * pitch, kCanary), wanted = to;
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::uint8_t>(i * 31 % 211);
+  std::vector<void*> dst;
+  std::vector<const void*> src;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t write = i * pitch + skew, read = (count - 1 - i) * pitch + 1;
+    dst.push_back(to.data() + write - 5);
+    src.push_back(from.data() + read - 3);
+    std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(read), bytes,
+                wanted.begin() + static_cast<std::ptrdiff_t>(write));
+  }
+  Layout d = contiguous(DType::kU8, {static_cast<std::int64_t>(bytes)}), s = d;
+  d.offset_bytes = 5;
+  s.offset_bytes = 3;
+  Options options;
+  options.threads = 1;
+  const Plan plan(d, s, options);
+  EXPECT_EQ(plan.run_many(dst, src), 0);
+  EXPECT_EQ(to, wanted) << count << " of " << bytes << " bytes, " << skew << " behind a line";
+}
+
+TEST(RunMany, CopiesRunsOnEveryInstructionSet) {
+  for (const std::int64_t set : test::instruction_sets()) {
+    SCOPED_TRACE(hwy::TargetName(set));
+    const test::OnInstructionSet on(set);
+    for (const std::size_t count : {1, 2, 3, 8})
+      for (const std::size_t bytes : {1, 16, 31, 32, 63, 64, 65, 127, 128, 191, 1000, 4096, 32768, 32769})
+        for (const std::size_t skew : {5, 21, 64}) copy_runs(count, bytes, skew);
+  }
 }
 
 TEST(RunMany, SharesPairsOnTheCallersPool) {

@@ -48,9 +48,38 @@ void run(const RunArgs& a, std::byte* dst_base, const std::byte* src_base, std::
     std::memcpy(dst, src, static_cast<std::size_t>(units * a.dst_unit));
 }
 
+/// Two runs, a line of each in turn.
+void move_two(std::uint8_t* HWY_RESTRICT to_a, const std::uint8_t* HWY_RESTRICT a, std::uint8_t* HWY_RESTRICT to_b,
+              const std::uint8_t* HWY_RESTRICT b, std::size_t bytes) {
+  const hn::CappedTag<std::uint8_t, 32> d;
+  const std::size_t n = hn::Lanes(d), step = 2 * n;
+  std::size_t i = 0;
+  for (; i + step <= bytes; i += step) {
+    const auto a0 = hn::LoadU(d, a + i), a1 = hn::LoadU(d, a + i + n);
+    const auto b0 = hn::LoadU(d, b + i), b1 = hn::LoadU(d, b + i + n);
+    hn::StoreU(a0, d, to_a + i);
+    hn::StoreU(a1, d, to_a + i + n);
+    hn::StoreU(b0, d, to_b + i);
+    hn::StoreU(b1, d, to_b + i + n);
+  }
+  std::memcpy(to_a + i, a + i, bytes - i);
+  std::memcpy(to_b + i, b + i, bytes - i);
+}
+
+void run_pairs(const RunArgs& args, void* const* dst, std::int64_t dst_offset, const void* const* src,
+               std::int64_t src_offset, std::int64_t count) noexcept {
+  const auto bytes = static_cast<std::size_t>(args.tasks * args.dst_unit);
+  const auto to = [&](std::int64_t i) { return moved(static_cast<std::uint8_t*>(dst[i]), dst_offset); };
+  const auto from = [&](std::int64_t i) { return moved(static_cast<const std::uint8_t*>(src[i]), src_offset); };
+  std::int64_t i = 0;
+  for (; i + 1 < count; i += 2) move_two(to(i), from(i), to(i + 1), from(i + 1), bytes);
+  if (i < count) std::memcpy(to(i), from(i), bytes);
+}
+
 }  // namespace
 
 KernelCode<RunArgs> pick_run() { return run; }
+PairsCode pick_run_pairs() { return run_pairs; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace restride::cpu
@@ -59,6 +88,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace restride::cpu {
 HWY_EXPORT(pick_run);
+HWY_EXPORT(pick_run_pairs);
 KernelCode<RunArgs> run_kernel() noexcept { return HWY_DYNAMIC_DISPATCH(pick_run)(); }
+PairsCode run_pairs_kernel() noexcept { return HWY_DYNAMIC_DISPATCH(pick_run_pairs)(); }
 }  // namespace restride::cpu
 #endif
