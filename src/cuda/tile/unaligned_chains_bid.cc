@@ -234,7 +234,8 @@ class Tiles {
     k_.tile_s = s.units;
     used_s_ = s.used;
     const bool runs = k_.run_rows != 0;
-    along_ = static_cast<double>(k_.d.extent + most_skew(k_) / unit_);
+    const std::int64_t along = k_.d.extent + most_skew(k_) / unit_;  // of whole units
+    along_ = static_cast<double>(along);
     ends_ = costs_.anywhere_ends / static_cast<double>(k_.d.extent * std::max<std::int64_t>(k_.run_rows, 1) * unit_);
     piece_ = costs_.anywhere_piece / static_cast<double>(line_rows(c_, k_) * k_.tile_s * unit_);
     // Where short rows of dst join, packed has whole tiles of them; matrices have kernels that find rows sooner.
