@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <list>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -63,7 +64,9 @@ struct Plan::Impl {
   std::string why_staged;                  ///< the reason against `fused`
   std::vector<Round> rounds;               ///< with a bounded workspace: `sends` and `receives` are parcels
   std::unique_ptr<Prepared> prepared;      ///< kAlltoallv, kAlltoallw
-  std::vector<std::byte> workspace;
+  /// One, in a node that can be given away.
+  std::list<std::vector<std::byte>> workspaces{1};
+  std::vector<std::byte>& workspace = workspaces.front();
   std::int64_t sent_bytes = 0, received_bytes = 0;
 
   // Of the run that is on its way.

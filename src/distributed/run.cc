@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <utility>
 
 #include <restride/detail/ranks.hpp>
 
@@ -108,7 +109,7 @@ void Plan::Impl::agree_and_exchange(const Fingerprint& mine, std::exception_ptr 
     for (const PeerSteps& p : receives)
       if (p.carried) carried_in.push_back({p.peer, nullptr, p.bytes});
   }
-  agree(comm, mine, failed, "run", deadline(), carried_out, carried_in);
+  agree(comm, mine, std::move(failed), "run", deadline(), carried_out, carried_in);
   const auto first = receives.end() - static_cast<std::ptrdiff_t>(carried_in.size());
   for (std::size_t i = 0; i < carried_in.size(); ++i) {
     const PeerSteps& p = first[static_cast<std::ptrdiff_t>(i)];
