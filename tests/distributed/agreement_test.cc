@@ -324,10 +324,9 @@ TEST(Deadline, APlanMayBeDestroyedWhileAnotherRuns) {
 TEST(Engine, AMessageOfOtherBytesIsNoSuccess) {
   Threads world(2);
   const Said said = on_threads(world, [&](Comm& comm) -> std::string {
-    std::vector<std::uint8_t> bytes(100);
+    std::vector<std::uint8_t> bytes(100), out(100);  // outlive `posted`, which waits for whoever copies from `out`
     const Message in{1 - comm.rank(), bytes.data(), comm.rank() == 1 ? 100 : 10};
     auto posted = comm.post({&in, 1}, 0, "run");
-    std::vector<std::uint8_t> out(100);
     posted->send({1 - comm.rank(), out.data(), 10});  // rank 1 waits for 100
     const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     posted->received(deadline);
