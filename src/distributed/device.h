@@ -2,10 +2,14 @@
 // of CUDA; tests have one of the host, whose streams are threads.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
+
+#include "src/distributed/host.h"
 
 namespace restride::distributed {
 
@@ -17,6 +21,8 @@ class Device {
   /// Memory of the host, in tests.
   virtual bool is_host() const noexcept { return false; }
 
+  /// The host that it is in. Ranks of other hosts do not reach its memory.
+  virtual std::uint64_t host() { return this_host(); }
   /// The same of all processes that see this GPU, and of no other GPU.
   virtual std::uint64_t identity() = 0;
   /// Why kernels of this one should not store into the memory of that GPU: not seen, not reached, slow to reach. Empty:
@@ -30,6 +36,8 @@ class Device {
   virtual void free_shared(std::byte* memory) noexcept = 0;
 
   virtual void* make_stream() = 0;
+  /// Its kernels begin before those of other streams that could begin, too.
+  virtual void* make_urgent_stream() = 0;
   virtual void destroy_stream(void* stream) noexcept = 0;
   virtual void* make_event() = 0;
   virtual void destroy_event(void* event) noexcept = 0;
@@ -40,6 +48,17 @@ class Device {
   virtual void copy(void* dst, const void* src, std::int64_t bytes, void* stream) = 0;
   /// All bytes of a word of shared memory become `byte`.
   virtual void set_word(std::uint32_t* word, unsigned char byte, void* stream) = 0;
+
+  /// Words of the device's memory, all zero, by which streams of devices that reach it wait for each other.
+  virtual std::uint32_t* allocate_flags(std::int64_t count) = 0;
+  /// Behind all that was enqueued before: the flags, of any devices that this one reaches, become 1; not so when
+  /// `released`, in shared memory, is not 0.
+  virtual void raise(std::span<std::uint32_t* const> flags, const std::uint32_t* released, void* stream) = 0;
+  /// What is enqueued from now on waits until each of the flags, which are this device's, is 1; each becomes 0 again.
+  /// It waits no longer than `most`, and no more when `released` is not 0.
+  virtual void await(std::span<std::uint32_t* const> flags, const std::uint32_t* released,
+                     std::chrono::milliseconds most, void* stream) = 0;
+
   /// A device of the host alone: calls it when the stream is there.
   virtual void call(std::function<void()> work, void* stream) = 0;
 

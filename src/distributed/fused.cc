@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -52,14 +51,6 @@ restride::Options on_gpu(int device) {
   return out;
 }
 
-/// The same in all processes of a host until it starts again.
-std::uint64_t this_host() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(file, id);
-  return hash_of(id);
-}
-
 int checked_device(const ExchangeOptions& options) {
   if (options.method != Method::kAuto && options.method != Method::kDirect)
     throw ArgumentError(
@@ -79,7 +70,11 @@ Fused::Fused(Comm& comm, const ExchangeOptions& options, GpuLink* link)
 
 Fused::~Fused() {
   if (word_ != nullptr) link_->forget(word_);
-  if (notes_ != nullptr) link_->device().free(notes_);  // first: it waits for the GPU
+  // After a run that was given up another rank may still raise flags here: they stay.
+  if (flags_ != nullptr && comm_.unusable().empty())
+    link_->device().free(reinterpret_cast<std::byte*>(flags_));  // first: it waits for the GPU
+  for (void* event : {opened_, stored_})
+    if (event != nullptr) link_->device().destroy_event(event);
   if (word_ != nullptr) link_->device().free_shared(reinterpret_cast<std::byte*>(word_));
 }
 
@@ -90,30 +85,59 @@ std::string Fused::why_not_into(int rank) const {
   return why.empty() ? "" : fmt::format("the GPU of rank {} {}", rank, why);
 }
 
-/// One byte from each to each, as one group on the stream.
-void Fused::tell(const std::vector<int>& to, const std::vector<int>& from, Deadline deadline) {
-  std::vector<Message> sends, receives;
-  for (int rank : to) sends.push_back({rank, notes_, 1});
-  for (std::size_t i = 0; i < from.size(); ++i) receives.push_back({from[i], notes_ + 1 + i, 1});
-  if (!sends.empty() || !receives.empty()) link_->exchange(sends, receives, stream_, deadline);
+std::uint32_t* Fused::flag_at(int rank, Flag flag) {
+  std::uint32_t* base = flags_;
+  if (rank != comm_.rank()) {
+    const Greeting& theirs = greetings_[static_cast<std::size_t>(rank)];
+    base = theirs.flags;
+    if (!is_thread(rank)) {
+      const auto at = mapped_.try_emplace({rank, theirs.shared_flags.handle}, device_, theirs.shared_flags).first;
+      base = reinterpret_cast<std::uint32_t*>(moved(at->second.base(), theirs.shared_flags.offset));
+    }
+  }
+  return base + static_cast<int>(flag) * comm_.size();
 }
 
-void Fused::open(Deadline deadline) {
+void Fused::find_flags() {
+  const auto mine = static_cast<std::size_t>(comm_.rank());
+  for (int rank : writers_) {
+    ready_there_.push_back(flag_at(rank, Flag::kReady) + mine);
+    done_here_.push_back(flag_at(comm_.rank(), Flag::kDone) + rank);
+  }
+  for (int rank : targets_) {
+    ready_here_.emplace(rank, flag_at(comm_.rank(), Flag::kReady) + rank);
+    done_there_.push_back(flag_at(rank, Flag::kDone) + mine);
+  }
+}
+
+void Fused::open() {
   if (link_ == nullptr) return;
-  link_->device().set_word(word_, GpuLink::kBegun, stream_);
-  tell(writers_, targets_, deadline);
+  link_->device().set_word(&word_->state, RunWord::kBegun, stream_);
+  link_->device().raise(ready_there_, &word_->released, stream_);
+  link_->device().record(opened_, stream_);
+  link_->device().wait(opened_, lane());
 }
 
 restride::Options Fused::plan_options() const { return on_gpu(device_); }
 
 void Fused::greet(Deadline deadline) {
-  greeting_ = {device_, mine_ != nullptr ? Registry::of_process().add(mine_) : 0, this_host(), getpid(),
-               link_ != nullptr ? link_->device().identity() : 0};
+  greeting_ = {device_, mine_ != nullptr ? Registry::of_process().add(mine_) : 0, this_host(), getpid(), 0, nullptr,
+               {}};
+  if (link_ != nullptr) try {
+      Device& device = link_->device();
+      greeting_.host = device.host();
+      greeting_.gpu = device.identity();
+      greeting_.flags = flags_ = device.allocate_flags(2 * std::int64_t{comm_.size()});
+      if (!is_host()) greeting_.shared_flags = detail::share_memory(device_, flags_, flags_);
+    } catch (const Error&) {
+      failed_ = std::current_exception();
+    }
   greetings_.resize(static_cast<std::size_t>(comm_.size()));
   comm_.allgather(&greeting_, greetings_.data(), sizeof greeting_, "plan", deadline);
 }
 
 void Fused::connect(std::vector<int> targets, std::vector<int> writers) {
+  if (failed_) std::rethrow_exception(std::exchange(failed_, nullptr));
   targets_ = std::move(targets);
   writers_ = std::move(writers);
   theirs_.resize(greetings_.size());
@@ -127,7 +151,14 @@ void Fused::connect(std::vector<int> targets, std::vector<int> writers) {
       if (theirs.host != greeting_.host)
         throw UnsupportedError(fmt::format(
             "rank {} is on another host, whose GPUs are not reached; bring the memory to the hosts first", rank));
-      if (link_ != nullptr) continue;
+      if (link_ != nullptr) {
+        if (!is_host() && theirs.gpu == greeting_.gpu)
+          throw UnsupportedError(fmt::format(
+              "ranks {} and {} share a GPU, where kernels of one would wait for those of the other; give each rank a "
+              "GPU of its own, or leave Method at kAuto",
+              std::min(rank, comm_.rank()), std::max(rank, comm_.rank())));
+        continue;
+      }
       if (!is_thread(rank)) {
         blocks_ = true;
         continue;
@@ -138,15 +169,17 @@ void Fused::connect(std::vector<int> targets, std::vector<int> writers) {
         throw InternalError(fmt::format("rank {} has no events for this one; report it, please", rank));
     }
   if (link_ != nullptr) {
-    Device& device = link_->device();
-    notes_ = device.allocate(static_cast<std::int64_t>(1 + targets_.size() + writers_.size()));
-    word_ = reinterpret_cast<std::uint32_t*>(device.allocate_shared(sizeof *word_));
+    opened_ = link_->device().make_event();
+    stored_ = link_->device().make_event();
+    word_ = reinterpret_cast<RunWord*>(link_->device().allocate_shared(sizeof *word_));
     link_->watch(word_, most_);
   }
-  if (device_ < 0) return;
-  for (int rank : targets_)  // of another process: when its memory is mapped
-    if (is_thread(rank) && !is_host())
-      detail::enable_peer_access(device_, static_cast<int>(greetings_[static_cast<std::size_t>(rank)].device));
+  if (device_ >= 0 && !is_host())
+    for (const std::vector<int>* some : {&targets_, &writers_})
+      for (int rank : *some)  // of another process: when its memory is mapped
+        if (is_thread(rank) && (link_ != nullptr || some == &targets_))
+          detail::enable_peer_access(device_, static_cast<int>(greetings_[static_cast<std::size_t>(rank)].device));
+  if (link_ != nullptr) find_flags();
 }
 
 void Fused::wait_for_stream(Deadline deadline) const {
@@ -193,16 +226,25 @@ std::byte* Fused::address(int peer, int tensor) {
 }
 
 void Fused::wait_until_ready(int peer) {
-  if (link_ == nullptr && is_thread(peer)) theirs_[static_cast<std::size_t>(peer)]->ready.make_wait(device_, stream_);
+  if (link_ != nullptr) return await({&ready_here_.at(peer), 1}, lane());
+  if (is_thread(peer)) theirs_[static_cast<std::size_t>(peer)]->ready.make_wait(device_, stream_);
 }
 
-void Fused::leave(std::exception_ptr failed, Deadline deadline) {
+void Fused::await(std::span<std::uint32_t* const> flags, void* stream) {
+  if (!flags.empty()) link_->device().await(flags, &word_->released, most_, stream);
+}
+
+void Fused::leave(std::exception_ptr failed) {
   failed_ = std::move(failed);
   try {
     if (link_ != nullptr) {
+      Device& device = link_->device();
+      if (!failed_) device.raise(done_there_, &word_->released, lane());
+      device.record(stored_, lane());
+      device.wait(stored_, stream_);
       if (failed_) return;
-      tell(targets_, writers_, deadline);
-      return link_->device().set_word(word_, GpuLink::kEnded, stream_);
+      await(done_here_, stream_);
+      return device.set_word(&word_->state, RunWord::kEnded, stream_);
     }
     mine_->done.record(stream_);
   } catch (const Error&) {

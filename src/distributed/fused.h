@@ -5,9 +5,11 @@
 // writes to, and copies -> record `done` -> the end of run -> its stream waits for the `done` of each rank that writes
 // to it. No stream is made to wait for an event before that is recorded, so none waits for ever when a rank fails.
 //
-// With a link of the engine, NCCL's, streams wait for small messages instead of events, so a run is asynchronous also
-// between processes, and a graph captures it: `ready` goes from a rank to its writers before they copy, `done` from
-// the writers behind their copies, each a group on the rank's own stream.
+// With a link of the engine, NCCL's, streams wait for flags in the GPUs' memory instead of events, so a run is
+// asynchronous also between processes, and a graph captures it. A rank has two flags for every other one: `ready`,
+// which the other raises when its memory may be written, and `done`, which it raises behind its copies. A stream lowers
+// a flag when it has waited for it. The other rank raises it again in the next run alone, and comes there after this
+// rank has raised one for it, so no flag is raised twice before it is lowered.
 //
 // Without one, of ranks in other processes of the host the memory is mapped by CUDA IPC. Their streams are not waited
 // for by events, which would have to outlive their process's use of them: a rank waits for its own stream before it
@@ -64,39 +66,52 @@ class Fused {
   /// Behind it: tells the ranks of each other's dst. Collective.
   void tell_addresses(Deadline deadline);
   /// With a link: tells the writers that this rank's memory may be written, by its stream.
-  void open(Deadline deadline);
+  void open();
+  /// The stream of the copies into other ranks' memory. With a link it is not that of the run, whose copies on its own
+  /// GPU run beside.
+  void* lane() const noexcept { return link_ != nullptr ? link_->lane() : stream_; }
   /// What is enqueued from now on waits until the memory of a rank may be written. Errors: DeviceError.
   void wait_until_ready(int peer);
   /// A peer's dst as this rank's kernels reach it. Errors: DeviceError.
   std::byte* address(int peer, int tensor);
   /// All is enqueued, or as much as there was until `failed`.
-  void leave(std::exception_ptr failed, Deadline deadline);
+  void leave(std::exception_ptr failed);
   /// Collective. What is enqueued behind it finds all that was to come. Errors: `failed`; AgreementError on the others.
   void end(Deadline deadline);
 
   std::string in_words() const;
   /// With a link: whether the stream is in a run, or in a replay of one.
-  bool is_running() const noexcept { return word_ != nullptr && std::atomic_ref<std::uint32_t>(*word_).load() != 0; }
+  bool is_running() const noexcept { return word_ != nullptr && std::atomic_ref(word_->state).load() != 0; }
 
  private:
   bool is_model() const noexcept { return link_ == nullptr && device_ < 0; }
   bool is_host() const noexcept { return link_ != nullptr && link_->device().is_host(); }
-  void tell(const std::vector<int>& to, const std::vector<int>& from, Deadline deadline);
+  /// Two of a rank for each rank.
+  enum class Flag : std::uint8_t { kReady, kDone };
+  /// A rank's first one of a kind, as this rank's kernels reach it. Errors: DeviceError.
+  std::uint32_t* flag_at(int rank, Flag flag);
+  void find_flags();
+  void await(std::span<std::uint32_t* const> flags, void* stream);
   struct Events;
   struct Registry;
 
   Comm& comm_;
   GpuLink* link_;
   int device_;
-  std::byte* notes_ = nullptr;  ///< of a link: a place for each target and each writer
-  std::uint32_t* word_ = nullptr;
+  RunWord* word_ = nullptr;         ///< with a link
+  std::uint32_t* flags_ = nullptr;  ///< with a link: this rank's, raised by others
+  std::vector<std::uint32_t*> ready_there_, done_there_, done_here_;
+  std::map<int, std::uint32_t*> ready_here_;    ///< by target
+  void *opened_ = nullptr, *stored_ = nullptr;  ///< with a link: events by which its lane and the stream of a run wait
   std::chrono::milliseconds most_;
   struct Greeting {
     std::int64_t device = 0;
     std::uint64_t events = 0;  ///< their number; 0: none
     std::uint64_t host = 0;
     std::int64_t process = 0;
-    std::uint64_t gpu = 0;  ///< with a link
+    std::uint64_t gpu = 0;  ///< with a link, as what follows
+    std::uint32_t* flags = nullptr;
+    detail::SharedMemory shared_flags;
   };
   struct Address {
     void* data = nullptr;

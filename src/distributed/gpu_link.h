@@ -12,6 +12,14 @@
 
 namespace restride::distributed {
 
+/// Of a plan's runs, in shared memory of its Device.
+struct RunWord {
+  static constexpr unsigned char kBegun = 1, kEnded = 0;  ///< bytes of `state`, set by the stream
+  static constexpr std::uint32_t kSeen = 2;               ///< set by who watches: the run is not new
+  std::uint32_t state = 0;
+  std::uint32_t released = 0;  ///< set by who watches: streams wait for other ranks no more
+};
+
 class GpuLink {
  public:
   virtual ~GpuLink() = default;
@@ -25,11 +33,10 @@ class GpuLink {
   virtual void exchange(std::span<const Message> sends, std::span<const Message> receives, void* stream,
                         Deadline deadline) = 0;
 
-  /// A run's word, in shared memory: the stream sets it to kBegun and to kEnded. While it says kBegun for longer than
-  /// `most`, or the engine reports an error, the link is broken off, so that no stream waits for ever.
-  static constexpr unsigned char kBegun = 1, kEnded = 0;
-  virtual void watch(std::uint32_t* word, std::chrono::milliseconds most) = 0;
-  virtual void forget(std::uint32_t* word) noexcept = 0;
+  /// While a word says kBegun for longer than `most`, or the engine reports an error, the link is broken off, so that
+  /// no stream waits for ever.
+  virtual void watch(RunWord* word, std::chrono::milliseconds most) = 0;
+  virtual void forget(RunWord* word) noexcept = 0;
 };
 
 }  // namespace restride::distributed

@@ -1,7 +1,5 @@
 #include "src/distributed/modules.h"
 
-#include <fmt/format.h>
-
 #include <dlfcn.h>
 #include <link.h>
 
@@ -52,14 +50,13 @@ void* module_function(const std::string& name, const char* symbol, const std::st
     folders.insert(folders.begin(), set);
   std::string tried;
   for (const std::string& folder : folders) {
-    const std::string at = fmt::format("{}/{}", folder, file);
-    void* module = dlopen(at.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays for the process's life
+    void* module = dlopen((folder + '/' + file).c_str(), RTLD_NOW | RTLD_LOCAL);  // stays for the process's life
     if (module == nullptr) {
       tried += "; " + std::string(dlerror());
       continue;
     }
     if (void* function = dlsym(module, symbol)) return function;
-    tried += fmt::format("; {} is no module of restride", at);
+    tried += "; " + folder + '/' + file + " is no module of restride";
   }
   throw UnsupportedError(why + ", and " + file + " is not found" + tried + ". " + remedy + ", or set RESTRIDE_MODULES");
 }

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <map>
 #include <mutex>
-#include <new>
 #include <set>
-#include <utility>
 
 #include "src/distributed/plan.h"
 
@@ -152,7 +151,7 @@ void agree(Comm& comm, Fingerprint mine, std::exception_ptr failed, std::string_
     comm.allgather(&mine, all.data(), sizeof mine, what, deadline);
   else
     comm.allgather_with(&mine, all.data(), sizeof mine, sends, receives, what, deadline);
-  if (failed) std::rethrow_exception(std::move(failed));
+  if (failed) std::rethrow_exception(failed);
   require_agreement(all);
 }
 
@@ -161,11 +160,9 @@ Plan::Impl::~Impl() {
     comm.abort(fmt::format("rank {} destroyed a plan between start and wait", comm.rank()));
   if (workspace.empty() || comm.unusable().empty()) return;
   static std::mutex mutex;  // an engine may still read and write what was on its way: kept until the process ends
-  using Kept = std::list<std::vector<std::byte>>;
-  alignas(Kept) static std::byte place[sizeof(Kept)];  // never destroyed
-  static auto* const kept_workspaces = ::new (place) Kept;
+  static auto* kept_workspaces = new std::deque<std::vector<std::byte>>;
   const std::lock_guard lock(mutex);
-  kept_workspaces->splice(kept_workspaces->end(), workspaces);  // allocates nothing
+  kept_workspaces->push_back(std::move(workspace));
 }
 
 void Plan::Impl::make_local(std::span<const Transfer> transfers) {

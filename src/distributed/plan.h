@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <list>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -64,9 +63,7 @@ struct Plan::Impl {
   std::string why_staged;                  ///< the reason against `fused`
   std::vector<Round> rounds;               ///< with a bounded workspace: `sends` and `receives` are parcels
   std::unique_ptr<Prepared> prepared;      ///< kAlltoallv, kAlltoallw
-  /// One, in a node that can be given away.
-  std::list<std::vector<std::byte>> workspaces{1};
-  std::vector<std::byte>& workspace = workspaces.front();
+  std::vector<std::byte> workspace;
   std::int64_t sent_bytes = 0, received_bytes = 0;
 
   // Of the run that is on its way.
@@ -141,7 +138,7 @@ struct Plan::Impl {
   void run_kept() const;
   void pull();
   void push();
-  void copy_on_stream(int plan, std::byte* to, const std::byte* from);
+  void copy_on_stream(int plan, std::byte* to, const std::byte* from, void* on);
   std::vector<Fused::Target> targets() const;
 };
 

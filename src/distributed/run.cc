@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <optional>
-#include <utility>
 
 #include <restride/detail/ranks.hpp>
 
@@ -109,7 +108,7 @@ void Plan::Impl::agree_and_exchange(const Fingerprint& mine, std::exception_ptr 
     for (const PeerSteps& p : receives)
       if (p.carried) carried_in.push_back({p.peer, nullptr, p.bytes});
   }
-  agree(comm, mine, std::move(failed), "run", deadline(), carried_out, carried_in);
+  agree(comm, mine, failed, "run", deadline(), carried_out, carried_in);
   const auto first = receives.end() - static_cast<std::ptrdiff_t>(carried_in.size());
   for (std::size_t i = 0; i < carried_in.size(); ++i) {
     const PeerSteps& p = first[static_cast<std::ptrdiff_t>(i)];
@@ -157,26 +156,27 @@ std::vector<Fused::Target> Plan::Impl::targets() const {
 void Plan::Impl::push() {
   std::exception_ptr failed;
   try {
-    fused->open(deadline());
-    for (const CopyStep& s : kept)
-      copy_on_stream(s.plan, moved(to(s.tensor), s.dst_offset), moved(from(s.tensor), s.src_offset));
-    for (const PeerCopies& to_peer : direct) {
-      fused->wait_until_ready(to_peer.peer);
+    fused->open();
+    int ready = comm.rank();
+    for (const PeerCopies& to_peer : direct) {  // a peer's tensors follow each other
+      if (to_peer.peer != ready) fused->wait_until_ready(ready = to_peer.peer);
       for (const CopyStep& s : to_peer.steps) {
         std::byte* theirs = fused->address(to_peer.peer, s.tensor);
-        copy_on_stream(s.plan, moved(theirs, s.dst_offset), moved(from(s.tensor), s.src_offset));
+        copy_on_stream(s.plan, moved(theirs, s.dst_offset), moved(from(s.tensor), s.src_offset), fused->lane());
       }
     }
+    for (const CopyStep& s : kept)
+      copy_on_stream(s.plan, moved(to(s.tensor), s.dst_offset), moved(from(s.tensor), s.src_offset), stream);
   } catch (const std::exception&) {
     failed = std::current_exception();
   }
   if (failed && link != nullptr) comm.abort(fmt::format("rank {} could not enqueue its run", comm.rank()));
-  fused->leave(failed, deadline());
+  fused->leave(failed);
 }
 
-void Plan::Impl::copy_on_stream(int plan, std::byte* to, const std::byte* from) {
-  if (link == nullptr || !link->device().is_host()) return plans.enqueue(plan, to, from, stream);
-  link->device().call([this, plan, to, from] { plans.run(plan, to, from); }, stream);
+void Plan::Impl::copy_on_stream(int plan, std::byte* to, const std::byte* from, void* on) {
+  if (link == nullptr || !link->device().is_host()) return plans.enqueue(plan, to, from, on);
+  link->device().call([this, plan, to, from] { plans.run(plan, to, from); }, on);
 }
 
 /// The others may have begun: if this rank cannot enqueue its part, the run ends for all.

@@ -106,7 +106,7 @@ Staged::Staged(GpuLink& link, StagedSchedule schedule, std::vector<CopyStep> kep
   if (workspace_bytes_ > 0) workspace_ = device_.allocate(workspace_bytes_);
   for (void*& event : packed_) event = device_.make_event();
   for (void*& event : arrived_) event = device_.make_event();
-  word_ = reinterpret_cast<std::uint32_t*>(device_.allocate_shared(sizeof *word_));
+  word_ = reinterpret_cast<RunWord*>(device_.allocate_shared(sizeof *word_));
   link_.watch(word_, deadline);
 }
 
@@ -120,7 +120,7 @@ Staged::~Staged() {
   if (word_ != nullptr) device_.free_shared(reinterpret_cast<std::byte*>(word_));
 }
 
-bool Staged::is_running() const noexcept { return std::atomic_ref<std::uint32_t>(*word_).load() != 0; }
+bool Staged::is_running() const noexcept { return std::atomic_ref(word_->state).load() != 0; }
 
 void Staged::copy(PlanStore& plans, int plan, std::byte* dst, const std::byte* src, void* stream) {
   if (!device_.is_host()) return plans.enqueue(plan, dst, src, stream);
@@ -155,7 +155,7 @@ void Staged::enqueue(PlanStore& plans, const std::vector<void*>& dst, const std:
       copy(plans, s.plan, moved(to(s.tensor), s.dst_offset), receive_chunk(i) + s.src_offset, stream);
   };
   void* lane = link_.lane();
-  device_.set_word(word_, GpuLink::kBegun, stream);
+  device_.set_word(&word_->state, RunWord::kBegun, stream);
   for (std::size_t i = 0; i < rounds.size(); ++i) {
     for (const CopyStep& s : rounds[i].pack)
       copy(plans, s.plan, send_chunk(i) + s.dst_offset, moved(from(s.tensor), s.src_offset), stream);
@@ -170,7 +170,7 @@ void Staged::enqueue(PlanStore& plans, const std::vector<void*>& dst, const std:
   for (const CopyStep& s : kept_)
     copy(plans, s.plan, moved(to(s.tensor), s.dst_offset), moved(from(s.tensor), s.src_offset), stream);
   if (!rounds.empty()) unpack(rounds.size() - 1);
-  device_.set_word(word_, GpuLink::kEnded, stream);
+  device_.set_word(&word_->state, RunWord::kEnded, stream);
 }
 
 }  // namespace restride::distributed

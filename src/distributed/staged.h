@@ -74,7 +74,7 @@ class Staged {
   std::vector<CopyStep> kept_;
   std::int64_t workspace_bytes_ = 0;
   std::byte* workspace_ = nullptr;
-  std::uint32_t* word_ = nullptr;
+  RunWord* word_ = nullptr;
   void* packed_[2] = {};
   void* arrived_[2] = {};
 };

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <random>
 #include <thread>
+#include <vector>
 
 #include "src/distributed/device.h"
 
@@ -23,6 +24,8 @@ class HostDevice final : public Device {
 
   int number() const noexcept override { return -1; }
   bool is_host() const noexcept override { return true; }
+  std::uint64_t host() override { return host_number; }
+  std::uint64_t host_number = 1;  ///< for ranks of several hosts
   std::uint64_t identity() override { return 1; }
   std::string why_not_into(std::uint64_t) override { return why_not; }
   std::string why_not;  ///< for a test of what follows from it
@@ -40,6 +43,7 @@ class HostDevice final : public Device {
   void free_shared(std::byte* memory) noexcept override { free(memory); }
 
   void* make_stream() override { return new Stream(jitter_us_, seed_++); }
+  void* make_urgent_stream() override { return make_stream(); }
   void destroy_stream(void* stream) noexcept override { delete static_cast<Stream*>(stream); }
   void* make_event() override { return new Event; }
   /// What was enqueued before may still need it.
@@ -86,6 +90,33 @@ class HostDevice final : public Device {
   void set_word(std::uint32_t* word, unsigned char byte, void* stream) override {
     call([=] { std::atomic_ref<std::uint32_t>{*word}.store(byte * 0x01010101U); }, stream);
   }
+  std::uint32_t* allocate_flags(std::int64_t count) override {
+    return reinterpret_cast<std::uint32_t*>(allocate_shared(count * std::int64_t{sizeof(std::uint32_t)}));
+  }
+  void raise(std::span<std::uint32_t* const> flags, const std::uint32_t* released, void* stream) override {
+    call(
+        [some = std::vector<std::uint32_t*>(flags.begin(), flags.end()), released] {
+          if (is_set(released)) return;
+          for (std::uint32_t* flag : some)
+            if (std::atomic_ref(*flag).exchange(1) != 0) std::abort();  // none is raised twice
+        },
+        stream);
+  }
+  void await(std::span<std::uint32_t* const> flags, const std::uint32_t* released, std::chrono::milliseconds most,
+             void* stream) override {
+    call(
+        [some = std::vector<std::uint32_t*>(flags.begin(), flags.end()), released, most] {
+          const auto end = std::chrono::steady_clock::now() + most;
+          for (std::uint32_t* flag : some) {
+            while (std::atomic_ref(*flag).load() == 0) {
+              if (is_set(released) || std::chrono::steady_clock::now() > end) return;
+              std::this_thread::sleep_for(std::chrono::microseconds(20));
+            }
+            std::atomic_ref(*flag).store(0);
+          }
+        },
+        stream);
+  }
   void call(std::function<void()> work, void* stream) override {
     (stream != nullptr ? static_cast<Stream*>(stream) : &default_)->add(std::move(work));
   }
@@ -104,6 +135,9 @@ class HostDevice final : public Device {
   }
 
  private:
+  static bool is_set(const std::uint32_t* word) {
+    return std::atomic_ref(*const_cast<std::uint32_t*>(word)).load() != 0;
+  }
   struct Event {
     struct State {
       std::mutex mutex;

@@ -1,6 +1,7 @@
 // Runs a function as every rank of a fake NCCL.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,11 +28,17 @@ class NcclRank {
   std::unique_ptr<Comm> comm_;
 };
 
+/// Where the ranks are: on one host they meet in memory, else by NCCL's messages.
+enum class Hosts : std::uint8_t { kOne, kEachItsOwn };
+
 /// What each rank's `body` returned, or the message of what it threw.
-inline std::vector<std::string> on_nccl(int ranks, const std::function<std::string(NcclRank&)>& body,
-                                        int jitter_us = 0) {
+inline std::vector<std::string> on_nccl(int ranks, const std::function<std::string(NcclRank&)>& body, int jitter_us = 0,
+                                        Hosts hosts = Hosts::kOne) {
   std::vector<std::shared_ptr<HostDevice>> devices;
-  for (int r = 0; r < ranks; ++r) devices.push_back(std::make_shared<HostDevice>(jitter_us, static_cast<unsigned>(r)));
+  for (int r = 0; r < ranks; ++r) {
+    devices.push_back(std::make_shared<HostDevice>(jitter_us, static_cast<unsigned>(r)));
+    if (hosts == Hosts::kEachItsOwn) devices.back()->host_number += static_cast<std::uint64_t>(r);
+  }
   const std::vector<void*> comms = make_fake_nccl({devices.begin(), devices.end()});
   std::vector<std::string> out(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;

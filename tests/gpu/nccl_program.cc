@@ -57,8 +57,8 @@ class ThroughItself final : public Comm, public GpuLink {
                 Deadline deadline) override {
     link_.exchange(sends, receives, stream, deadline);
   }
-  void watch(std::uint32_t* word, std::chrono::milliseconds most) override { link_.watch(word, most); }
-  void forget(std::uint32_t* word) noexcept override { link_.forget(word); }
+  void watch(RunWord* word, std::chrono::milliseconds most) override { link_.watch(word, most); }
+  void forget(RunWord* word) noexcept override { link_.forget(word); }
 
  private:
   Comm& inner_;
@@ -197,21 +197,34 @@ std::string late_rank(Comm& comm) {
   return "no error";
 }
 
+std::string shared_gpu(Comm& comm) {
+  const Side rows = side("(64,64) as (block[0],*) over (2)"), columns = side("(64,64) as (*,block[0]) over (2)");
+  if (plan(rows, columns, comm, options_of(true, Method::kAuto)).method() != Method::kMessages)
+    return "kAuto is direct";
+  try {
+    plan(rows, columns, comm, options_of(true, Method::kDirect));
+  } catch (const UnsupportedError& e) {
+    return std::strncmp(e.what(), "ranks 0 and 1 share a GPU", 25) == 0 ? "" : e.what();
+  }
+  return "no error";
+}
+
 void all_tests() {
   report("small matrices of 6 bytes by a plan alone", small_matrices());
   for (const Method method : {Method::kMessages, Method::kDirect, Method::kAuto})
     for (int ranks : {1, 2, 3, 5}) {
+      if (method == Method::kDirect && ranks > 1) continue;  // ranks that share a GPU are refused
       const std::string what = "random exchanges, fake NCCL, " + std::string(name(method)) + ", ranks: ";
       report((what + std::to_string(ranks)).c_str(),
              on_ranks(ranks, [&](Comm& comm) { return random_cases(comm, method, 40); }));
     }
   report("a late rank is named", on_ranks(3, late_rank));
-  for (const Method method : {Method::kMessages, Method::kDirect})
-    for (bool check : {true, false})
-      report("transpose of 8192^2 f32 over 4 ranks", on_ranks(4, [&](Comm& comm) {
-               double ms = 0;
-               return timed(comm, 8192, check, method, &ms);
-             }));
+  report("ranks that share a GPU do not wait for each other's kernels", on_ranks(2, shared_gpu));
+  for (bool check : {true, false})
+    report("transpose of 8192^2 f32 over 4 ranks", on_ranks(4, [&](Comm& comm) {
+             double ms = 0;
+             return timed(comm, 8192, check, Method::kMessages, &ms);
+           }));
 }
 
 #else
@@ -327,6 +340,56 @@ std::string late_rank(Comm& comm) {
   return "no error";
 }
 
+/// One rank replays a captured run in which the others do not take part: its stream ends at the deadline.
+std::string replayed_alone(Comm& comm) {
+  Square square(comm, "(96,97)");
+  ExchangeOptions options = options_of(true, Method::kDirect);
+  options.deadline = std::chrono::seconds(2);
+  Plan p = square.plan_on(comm, options);
+  Stream stream;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  RESTRIDE_CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  p.run(square.dst(), square.src(), stream);
+  RESTRIDE_CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
+  RESTRIDE_CHECK_CUDA(cudaGraphInstantiate(&exec, graph, 0));
+  std::string wrong;
+  if (comm.rank() == 0) {
+    RESTRIDE_CHECK_CUDA(cudaGraphLaunch(exec, stream));
+    stream.synchronize();
+    try {
+      p.status();
+      wrong = "no error";
+    } catch (const DeadlineError& e) {
+      if (std::string(e.what()).find("a run was not done before the deadline") == std::string::npos) wrong = e.what();
+    }
+  } else {
+    std::this_thread::sleep_for(std::chrono::seconds(4));  // its memory stays until the other is done
+  }
+  RESTRIDE_CHECK_CUDA(cudaGraphExecDestroy(exec));
+  RESTRIDE_CHECK_CUDA(cudaGraphDestroy(graph));
+  return wrong;
+}
+
+/// Rank 1 gives up while its stream is late for a run.
+std::string given_up(Comm& comm) {
+  Square square(comm, "(96,97)");
+  Plan p = square.plan_on(comm, options_of(true, Method::kDirect));
+  Stream stream;
+  if (comm.rank() == 1) restride::test::launch_delay(500'000, stream);
+  p.run(square.dst(), square.src(), stream);
+  if (comm.rank() == 1) comm.abort("rank 1 has no more power");
+  stream.synchronize();
+  std::string wrong = "no error";
+  try {
+    p.status();
+  } catch (const DeadlineError& e) {
+    wrong = std::string(e.what()).find("rank 1 has no more power") == std::string::npos ? e.what() : "";
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(1));  // the memory stays until all streams have ended
+  return wrong;
+}
+
 /// A thread and a GPU for each rank; `body` gets communicators of its own, each of one of NCCL's.
 std::string on_gpus(int ranks, std::size_t communicators,
                     const std::function<std::string(const std::vector<std::unique_ptr<Comm>>&)>& body) {
@@ -391,6 +454,11 @@ void on_all_gpus(int gpus) {
     report(("two communicators at once" + on).c_str(), on_gpus(ranks, 2, two_at_once));
     report(("a late rank is named" + on).c_str(),
            on_gpus(ranks, 1, [](const auto& comms) { return late_rank(*comms[0]); }));
+    if (methods.back() != Method::kDirect) continue;
+    report(("a replay of one rank alone ends" + on).c_str(),
+           on_gpus(ranks, 1, [](const auto& comms) { return replayed_alone(*comms[0]); }));
+    report(("a rank that gives up in a run is named" + on).c_str(),
+           on_gpus(ranks, 1, [](const auto& comms) { return given_up(*comms[0]); }));
   }
 }
 
@@ -436,6 +504,9 @@ void all_tests() {
 
 int main() {
   if (!restride::distributed::multicast_is_off()) return 1;
+#ifdef RESTRIDE_FAKE_NCCL
+  setenv("CUDA_VISIBLE_DEVICES", "0", 0);  // the one that the ranks share
+#endif
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
     std::printf("nccl_program SKIPPED, nothing was tested: no GPU\n");

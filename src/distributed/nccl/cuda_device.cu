@@ -1,6 +1,7 @@
 // CUDA's memory, streams and events behind Device. Every call leaves the thread's current device as it was.
-#include <cuda_runtime_api.h>
+#include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -38,6 +39,48 @@ class Current {
 cudaStream_t stream_of(void* stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t event_of(void* event) { return static_cast<cudaEvent_t>(event); }
 
+/// So many flags a launch.
+constexpr std::size_t kMostFlags = 64;
+struct Flags {
+  std::uint32_t* at[kMostFlags];
+  unsigned count;
+};
+
+__device__ std::uint64_t nanoseconds() {
+  std::uint64_t now = 0;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+__global__ void restride_raise(Flags flags, const volatile std::uint32_t* released) {
+  if (threadIdx.x >= flags.count || *released != 0) return;
+  __threadfence_system();
+  asm volatile("st.release.sys.global.u32 [%0], 1;" ::"l"(flags.at[threadIdx.x]) : "memory");
+}
+
+__global__ void restride_await(Flags flags, const volatile std::uint32_t* released, std::uint64_t most_ns) {
+  if (threadIdx.x >= flags.count) return;
+  std::uint32_t* flag = flags.at[threadIdx.x];
+  const std::uint64_t begin = nanoseconds();
+  std::uint32_t is_raised = 0;
+  for (unsigned turn = 1;; ++turn) {
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(is_raised) : "l"(flag) : "memory");
+    if (is_raised != 0) break;
+    if (turn % 128 == 0 && (*released != 0 || nanoseconds() - begin > most_ns)) return;
+  }
+  *flag = 0;
+}
+
+template <class Launch>
+void by_parts(std::span<std::uint32_t* const> flags, Launch launch) {
+  for (; !flags.empty(); flags = flags.subspan(std::min(kMostFlags, flags.size()))) {
+    Flags some{};
+    some.count = static_cast<unsigned>(std::min(kMostFlags, flags.size()));
+    std::copy_n(flags.data(), some.count, some.at);
+    launch(some);
+  }
+}
+
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(int number) : number_(number) { const Current current(number); }
@@ -45,7 +88,7 @@ class CudaDevice final : public Device {
 
   std::uint64_t identity() override { return identity_of(number_); }
   std::string why_not_into(std::uint64_t identity) override {
-    if (identity == identity_of(number_)) return {};
+    if (identity == identity_of(number_)) return "is this rank's, too";
     int count = 0, reaches = 0, nvlink = 0;
     check(cudaGetDeviceCount(&count), number_, "cudaGetDeviceCount");
     for (int peer = 0; peer < count; ++peer) {
@@ -82,6 +125,14 @@ class CudaDevice final : public Device {
     check(cudaStreamCreateWithFlags(&out, cudaStreamNonBlocking), number_, "cudaStreamCreate");
     return out;
   }
+  void* make_urgent_stream() override {
+    const Current current(number_);
+    int least = 0, most = 0;
+    check(cudaDeviceGetStreamPriorityRange(&least, &most), number_, "cudaDeviceGetStreamPriorityRange");
+    cudaStream_t out = nullptr;
+    check(cudaStreamCreateWithPriority(&out, cudaStreamNonBlocking, most), number_, "cudaStreamCreateWithPriority");
+    return out;
+  }
   void destroy_stream(void* stream) noexcept override { (void)cudaStreamDestroy(stream_of(stream)); }
   void* make_event() override {
     const Current current(number_);
@@ -116,6 +167,41 @@ class CudaDevice final : public Device {
   void set_word(std::uint32_t* word, unsigned char byte, void* stream) override {
     const Current current(number_);
     check(cudaMemsetAsync(word, byte, sizeof *word, stream_of(stream)), number_, "cudaMemsetAsync");
+  }
+  std::uint32_t* allocate_flags(std::int64_t count) override {
+    const std::int64_t bytes = count * std::int64_t{sizeof(std::uint32_t)};
+    std::byte* out = allocate(bytes);
+    try {
+      const Current current(number_);
+      void* stream = make_stream();
+      check(cudaMemsetAsync(out, 0, static_cast<std::size_t>(bytes), stream_of(stream)), number_, "cudaMemsetAsync");
+      check(cudaStreamSynchronize(stream_of(stream)), number_, "cudaStreamSynchronize");
+      destroy_stream(stream);
+      // Loaded now: to load a kernel while another one waits for it would wait for ever.
+      cudaFuncAttributes attributes{};
+      check(cudaFuncGetAttributes(&attributes, restride_raise), number_, "cudaFuncGetAttributes");
+      check(cudaFuncGetAttributes(&attributes, restride_await), number_, "cudaFuncGetAttributes");
+    } catch (...) {
+      free(out);
+      throw;
+    }
+    return reinterpret_cast<std::uint32_t*>(out);
+  }
+  void raise(std::span<std::uint32_t* const> flags, const std::uint32_t* released, void* stream) override {
+    const Current current(number_);
+    by_parts(flags, [&](const Flags& some) {
+      restride_raise<<<1, kMostFlags, 0, stream_of(stream)>>>(some, released);
+      check(cudaGetLastError(), number_, "a launch");
+    });
+  }
+  void await(std::span<std::uint32_t* const> flags, const std::uint32_t* released, std::chrono::milliseconds most,
+             void* stream) override {
+    const Current current(number_);
+    const auto most_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(most).count());
+    by_parts(flags, [&](const Flags& some) {
+      restride_await<<<1, kMostFlags, 0, stream_of(stream)>>>(some, released, most_ns);
+      check(cudaGetLastError(), number_, "a launch");
+    });
   }
   void call(std::function<void()>, void*) override {
     throw InternalError("a GPU was to call a function of the host; report it, please");

@@ -1,18 +1,17 @@
 // Ranks of NCCL. The caller's communicator is split into two of ours: one for the notes by which ranks meet, one for
 // the data of runs. Both are nonblocking: every wait polls and looks at the clock.
 //
-// A meeting is a group of notes, one to each other rank. A note says how many bytes follow, and whether its sender has
-// given up, so ranks that make different calls find out. Up to kMostNamed ranks meet so; more ranks use NCCL's own
-// allgather, which cannot name a rank that does not come.
+// A meeting is a note from each rank to each other one. A note says how many bytes follow, and whether its sender has
+// given up, so ranks that make different calls find out. Ranks of one host meet on a board (board.h). Others send the
+// notes by NCCL: up to kMostNamed ranks as a group of messages; more use NCCL's own allgather, which cannot name a rank
+// that does not come.
 #include "src/distributed/nccl/module.h"
 
 #include <nccl.h>
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <cstring>
-#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -20,7 +19,9 @@
 
 #include "src/distributed/gpu_link.h"
 #include "src/distributed/named_ranks.h"
+#include "src/distributed/nccl/board.h"
 #include "src/distributed/nccl/cuda_device.h"
+#include "src/distributed/nccl/watchman.h"
 
 namespace restride::distributed {
 namespace {
@@ -30,16 +31,6 @@ using std::chrono::milliseconds;
 
 constexpr int kOldest = 21800;  // ncclCommSplit
 constexpr int kMostNamed = 64;
-constexpr std::uint32_t kMagic = 0x524e4f54;
-
-/// What every rank gets from every other, whatever they call.
-struct Note {
-  std::uint32_t magic = kMagic;
-  std::uint32_t gave_up = 0;
-  std::int64_t bytes = 0;  ///< gathered from a rank; they lie in `text` if they fit, else they follow
-  char text[496] = {};
-};
-static_assert(sizeof(Note) == 512);
 
 std::string text_of(ncclResult_t code) { return ncclGetErrorString(code); }
 
@@ -110,21 +101,22 @@ class NcclComm final : public Comm, public GpuLink {
     notes_.reserve(bytes_of_notes());
     host_.reserve(bytes_of_notes());
     stream_ = device_->make_stream();
-    lane_ = device_->make_stream();
+    lane_ = device_->make_urgent_stream();
     met_ = device_->make_event();
+    watchman_ = std::make_unique<Watchman>(
+        device_, [this] { return fault(); }, [this](const std::string& why) { break_off(why); });
+    const Device::Aside aside(*device_);
+    board_ = Board::open(rank_, size_, device_->host(), [&](const void* mine, void* all, std::int64_t bytes) {
+      allgather(mine, all, bytes, "nccl()", Clock::now() + deadline);
+    });
   }
 
   ~NcclComm() override {
-    {
-      const std::lock_guard lock(mutex_);
-      ends_ = true;
-      changed_.notify_all();
-    }
-    if (watchman_.joinable()) watchman_.join();
+    watchman_.reset();
     if (farewell_) {  // the others are given a moment to read the note
       const Deadline end_of_wait = Clock::now() + std::chrono::seconds(2);
       try {
-        while (!device_->is_finished(met_) && Clock::now() < end_of_wait) pause(3000);
+        while (board_ == nullptr && !device_->is_finished(met_) && Clock::now() < end_of_wait) pause(3000);
       } catch (const Error&) {
       }
       end(true);
@@ -170,7 +162,7 @@ class NcclComm final : public Comm, public GpuLink {
         break_off(std::string(theirs.text, strnlen(theirs.text, sizeof theirs.text)));
         throw DeadlineError(unusable());
       }
-      if (theirs.magic != kMagic || theirs.bytes != bytes) unlike.push_back(r);
+      if (theirs.magic != Note::kMagic || theirs.bytes != bytes) unlike.push_back(r);
     }
     if (!unlike.empty()) {
       const std::string why = named_ranks(unlike) + " came to " + std::string(what) +
@@ -185,6 +177,7 @@ class NcclComm final : public Comm, public GpuLink {
         std::memcpy(static_cast<std::byte*>(all) + static_cast<std::size_t>(r) * n, notes[r].text, n);
       return;
     }
+    if (board_ != nullptr) return gather_on_board(mine, all, n, what, deadline);
     std::byte* memory = more_.reserve(bytes * (size_ + 1));
     std::byte* host = more_host_.reserve(bytes * (size_ + 1));
     std::memcpy(host, mine, n);
@@ -198,9 +191,10 @@ class NcclComm final : public Comm, public GpuLink {
       if (!broken_.empty()) return;
       broken_ = reason;
     }
-    // The next meeting of the others is with this note.
     farewell_ = true;
-    try {
+    watchman_->release();
+    if (board_ != nullptr) return board_->say_farewell(reason);
+    try {  // the next meeting of the others is with this note
       const Device::Aside aside(*device_);
       Note note;
       note.gave_up = 1;
@@ -222,25 +216,10 @@ class NcclComm final : public Comm, public GpuLink {
     group(comms_.data, sends, receives, stream, "run", deadline);
   }
 
-  void watch(std::uint32_t* word, milliseconds most) override {
-    const std::lock_guard lock(mutex_);
-    watched_[word] = {most, {}};
-    if (!watchman_.joinable()) watchman_ = std::thread([this] { keep_watch(); });
-    changed_.notify_all();
-  }
-  void forget(std::uint32_t* word) noexcept override {
-    const std::lock_guard lock(mutex_);
-    watched_.erase(word);
-  }
+  void watch(RunWord* word, milliseconds most) override { watchman_->watch(word, most); }
+  void forget(RunWord* word) noexcept override { watchman_->forget(word); }
 
  private:
-  struct Watched {
-    milliseconds most;
-    Clock::time_point since;  ///< when the run that is on its way was first seen
-  };
-  /// In a watched word, by the watchman: it has seen this run before.
-  static constexpr std::uint32_t kSeen = 2;
-
   std::int64_t bytes_of_notes() const { return std::int64_t{sizeof(Note)} * (size_ + 1); }
 
   void require(ncclResult_t code, const char* call) const {
@@ -324,11 +303,43 @@ class NcclComm final : public Comm, public GpuLink {
 
   /// Everyone's notes, where this rank's thread may read them.
   const Note* meet(const Note& mine, std::string_view what, Deadline deadline) {
+    if (board_ != nullptr) return meet_on_board(mine, what, deadline);
     enqueue_notes(mine, what, deadline);
     device_->copy(host_.data, notes_.data, bytes_of_notes(), stream_);
     device_->record(met_, stream_);
     wait_for(met_, what, deadline);
     return reinterpret_cast<const Note*>(host_.data) + 1;
+  }
+
+  const Note* meet_on_board(const Note& mine, std::string_view what, Deadline deadline) {
+    board_->post(mine);
+    met_on_board_.resize(static_cast<std::size_t>(size_));
+    for (int r = 0; r < size_; ++r) {
+      for (int turns = 0; !board_->has_come(r); pause(turns++)) {
+        if (turns % 64 != 63) continue;
+        if (const std::string why = board_->farewell(); !why.empty()) {
+          break_off(why);
+          throw DeadlineError(unusable());
+        }
+        if (Clock::now() > deadline) give_up(what);
+        require_usable();
+      }
+      met_on_board_[static_cast<std::size_t>(r)] = board_->note_of(r);
+    }
+    return met_on_board_.data();
+  }
+
+  /// More bytes than a note takes: as many meetings as they need. All have said that they come.
+  void gather_on_board(const void* mine, void* all, std::size_t bytes, std::string_view what, Deadline deadline) {
+    for (std::size_t at = 0; at < bytes; at += sizeof Note::text) {
+      const std::size_t part = std::min(bytes - at, sizeof Note::text);
+      Note note;
+      note.bytes = static_cast<std::int64_t>(part);
+      std::memcpy(note.text, static_cast<const std::byte*>(mine) + at, part);
+      const Note* notes = meet_on_board(note, what, deadline);
+      for (std::size_t r = 0; r < static_cast<std::size_t>(size_); ++r)
+        std::memcpy(static_cast<std::byte*>(all) + r * bytes + at, notes[r].text, part);
+    }
   }
 
   /// In the memory of the device: this rank's note, and then all ranks'.
@@ -382,7 +393,10 @@ class NcclComm final : public Comm, public GpuLink {
   /// Who has not come is told from the notes that are there, while NCCL still waits for the others.
   [[noreturn]] void give_up(std::string_view what) {
     std::vector<int> missing;
-    if (size_ <= kMostNamed) {
+    if (board_ != nullptr) {
+      for (int r = 0; r < size_; ++r)
+        if (!board_->has_come(r)) missing.push_back(r);
+    } else if (size_ <= kMostNamed) {
       try {
         Buffer seen(*device_, true);
         std::byte* notes = seen.reserve(bytes_of_notes());
@@ -394,7 +408,7 @@ class NcclComm final : public Comm, public GpuLink {
         while (!device_->is_finished(read) && Clock::now() < end) pause(3000);
         if (device_->is_finished(read)) {
           for (int r = 0; r < size_; ++r)
-            if (reinterpret_cast<const Note*>(notes)[r + 1].magic != kMagic) missing.push_back(r);
+            if (reinterpret_cast<const Note*>(notes)[r + 1].magic != Note::kMagic) missing.push_back(r);
           device_->destroy_event(read);
           device_->destroy_stream(aside);
         } else {
@@ -417,6 +431,7 @@ class NcclComm final : public Comm, public GpuLink {
       if (!broken_.empty()) return;
       broken_ = why;
     }
+    watchman_->release();
     end(true);
   }
 
@@ -437,35 +452,14 @@ class NcclComm final : public Comm, public GpuLink {
     });
   }
 
-  void keep_watch() {
-    const Device::Aside aside(*device_);
-    std::unique_lock lock(mutex_);
-    while (!ends_) {
-      if (watched_.empty() || !broken_.empty()) {
-        changed_.wait(lock);
-        continue;
-      }
-      std::string why;
-      for (auto& [word, w] : watched_) {
-        const std::atomic_ref<std::uint32_t> state(*word);
-        const std::uint32_t was = state.load();
-        if (was == 0) continue;
-        const auto now = Clock::now();
-        if (was != kSeen) {  // another run than the last time; it may have ended meanwhile
-          std::uint32_t begun = was;
-          if (state.compare_exchange_strong(begun, kSeen)) w.since = now;
-        } else if (now - w.since > w.most) {
-          why = "a run was not done before the deadline, so a rank has stopped in it";
-        }
-      }
-      ncclResult_t code = ncclSuccess;
-      lock.unlock();
-      if (ncclCommGetAsyncError(comms_.data, &code) != ncclSuccess) code = ncclInternalError;
-      if (code != ncclSuccess && code != ncclInProgress) why = "NCCL reports in a run: " + text_of(code);
-      if (!why.empty()) break_off(why);
-      lock.lock();
-      changed_.wait_for(lock, milliseconds(10), [this] { return ends_; });
-    }
+  /// What ends the runs that are on their way.
+  std::string fault() {
+    if (board_ != nullptr)
+      if (std::string why = board_->farewell(); !why.empty()) return why;
+    ncclResult_t code = ncclSuccess;
+    if (ncclCommGetAsyncError(comms_.data, &code) != ncclSuccess) code = ncclInternalError;
+    if (code == ncclSuccess || code == ncclInProgress) return {};
+    return "NCCL reports in a run: " + text_of(code);
   }
 
   std::shared_ptr<Device> device_;
@@ -474,13 +468,12 @@ class NcclComm final : public Comm, public GpuLink {
   Buffer notes_{*device_, false}, host_{*device_, true}, more_{*device_, false}, more_host_{*device_, true};
   void *stream_ = nullptr, *lane_ = nullptr, *met_ = nullptr;
   bool farewell_ = false;
+  std::unique_ptr<Board> board_;  ///< where all ranks are on one host
+  std::vector<Note> met_on_board_;
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
   std::string broken_;
-  std::map<std::uint32_t*, Watched> watched_;
-  bool ends_ = false;
-  std::thread watchman_;
+  std::unique_ptr<Watchman> watchman_;
 };
 
 std::unique_ptr<Comm> make(void* nccl_comm, std::shared_ptr<Device> device, milliseconds deadline) {
