@@ -1,5 +1,5 @@
-"""The tables of docs/distributed.md, from committed result files: exchanges of MPI beside what people write by hand, and how
-long planning takes."""
+"""The tables of docs/distributed.md, from committed result files: exchanges of MPI beside what people write by hand, exchanges of
+GPUs beside NCCL, torch and JAX, and how long planning takes."""
 import json
 import pathlib
 import statistics
@@ -25,6 +25,31 @@ def table(folder: pathlib.Path) -> str:
             ways = [[by_hand(us) / us[way] for us in run["us"].values()] for way in ("auto", "auto unchecked")]
             cells.append(", ".join(f"{of(way):.2f}" for way in ways))
         rows.append([word, *cells])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def on_gpus(prefix: str) -> str:
+    """`prefix` of the files of exchange_nccl, exchange_torch.py and exchange_jax.py."""
+    nccl, torch, jax = (json.loads(pathlib.Path(f"{prefix}-{of}.json").read_text())["us"] for of in ("nccl", "torch", "jax"))
+    columns = {  # the other's time over ours
+        "ncclAlltoAll, which permutes nothing / fused": lambda n: nccl[n]["ncclAlltoAll"] / nccl[n]["auto unchecked"],
+        "the same / staged": lambda n: nccl[n]["ncclAlltoAll"] / nccl[n]["staged"],
+        "torch by hand / ours": lambda n: torch[n]["by hand"] / torch[n]["restride"],
+        "DTensor / ours": lambda n: torch[n]["DTensor"] / torch[n]["restride"],
+        "JAX / ours": lambda n: jax[n]["JAX"] / torch[n]["restride"],
+    }
+    ratios = {}
+    for name in dict.fromkeys([*nccl, *torch]):
+        for column, ratio in columns.items():
+            try:
+                ratios[name, column] = ratio(name)
+            except KeyError:  # not done by all of them
+                continue
+    rows = [["layout", *columns], ["---"] * (len(columns) + 1)]
+    for name in dict.fromkeys(name for name, _ in ratios):
+        rows.append([name, *(f"{ratios[name, c]:.2f}" if (name, c) in ratios else "-" for c in columns)])
+    for word, of in (("geometric mean", statistics.geometric_mean), ("worst", min)):
+        rows.append([word, *(f"{of(r for (_, c), r in ratios.items() if c == column):.2f}" for column in columns)])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 

@@ -12,6 +12,7 @@ headline, numbers, classes, cases, lost, peers
 rows      a table of single cases: the files, a colon, the names
 kernels   a table of the kernels of a family: the files, a colon, the family
 exchange  the table of exchanges between ranks of MPI: the folder of the result files (scripts/exchange_figures.py)
+gpus      the table of exchanges between GPUs: what the names of the result files begin with
 planning  how long planning exchanges takes: the result file
 lab_*     the tables of docs/lab.md (scripts/lab_figures.py): a file and what of it to show
 drop_in_* those of docs/torch.md and docs/python.md (scripts/drop_in_figures.py): files
@@ -113,6 +114,8 @@ def block(kind: str, argument: str, old: str, check: bool) -> str:
         return kernels_block(argument)
     if kind == "exchange":
         return exchange_figures.table(ROOT / argument)
+    if kind == "gpus":
+        return exchange_figures.on_gpus(str(ROOT / argument))
     if kind == "planning":
         return exchange_figures.planning(ROOT / argument)
     return lab_block(kind, argument) if kind in lab_figures.KINDS else bench_block(kind, argument)

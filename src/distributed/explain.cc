@@ -142,10 +142,11 @@ std::string Exchange::explain(int rank, int most, const LinkCosts& costs) const 
   };
   out += line("balance", fmt::format("the busiest sender has {:.2f} of the senders' mean, the busiest receiver {:.2f}",
                                      over_mean(s.most_sent, s.senders), over_mean(s.most_received, s.receivers)));
-  out +=
-      line("time", fmt::format("predicted {:.4g} us of the slowest rank: {:g} us a message, {:g} GB/s between ranks, "
-                               "{:g} GB/s packing",
-                               s.predicted_us, costs.message_us, costs.link_gbps, costs.copy_gbps));
+  out += line("time", fmt::format("predicted {} us of the slowest rank: {:g} us a message, {:g} GB/s between ranks, "
+                                  "{:g} GB/s packing",
+                                  s.predicted_us < 1000 ? fmt::format("{:.4g}", s.predicted_us)
+                                                        : fmt::format("{:.0f}", s.predicted_us),
+                                  costs.message_us, costs.link_gbps, costs.copy_gbps));
   if (rank < 0) return out;
   const auto list = [&](const char* label, const std::vector<Pair>& pairs, int Pair::*peer) {
     std::string text;

@@ -210,7 +210,10 @@ const Exchange& Plan::exchange(int tensor) const {
 std::string Plan::explain() const {
   const Impl& p = *impl_;
   std::string out;
-  for (const Exchange& x : p.exchanges) out += x.explain(p.comm.rank());
+  // Of two H100s (bench/results/exchange-gpu). Stores into another GPU pack nothing: only what stays is copied.
+  constexpr LinkCosts kFused{20, 340, 3900}, kStaged{100, 268, 1290};
+  const LinkCosts costs = p.fused ? kFused : p.staged ? kStaged : LinkCosts{};
+  for (const Exchange& x : p.exchanges) out += x.explain(p.comm.rank(), 16, costs);
   const auto engine = [&] {
     if (p.fused) return p.fused->in_words();
     if (p.staged)

@@ -468,7 +468,7 @@ def test_runs_on_torch_s_threads():
             count = len(os.listdir("/proc/self/task"))
             for _ in range(5):
                 assert torch.equal(x.T.contiguous(), x.T)
-            assert len(os.listdir("/proc/self/task")) == count
+            assert len(os.listdir("/proc/self/task")) <= count
     finally:
         torch.set_num_threads(before)
 
