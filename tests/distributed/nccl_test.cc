@@ -51,7 +51,8 @@ class OnStreams final : public test::Runner {
 class NcclExchanges : public testing::TestWithParam<std::tuple<int, Hosts>> {};
 
 TEST_P(NcclExchanges, BringEveryElementAndTouchNothingElse) {
-  const auto [ranks, hosts] = GetParam();
+  const int ranks = std::get<0>(GetParam());
+  const Hosts hosts = std::get<1>(GetParam());
   std::vector<Method> methods = {Method::kAuto, Method::kMessages};
   if (hosts == Hosts::kOne) methods.push_back(Method::kDirect);
   for (const std::string& wrong : on_nccl(
