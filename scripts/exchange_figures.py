@@ -32,7 +32,8 @@ def on_gpus(prefix: str) -> str:
     """`prefix` of the files of exchange_nccl, exchange_torch.py and exchange_jax.py."""
     nccl, torch, jax = (json.loads(pathlib.Path(f"{prefix}-{of}.json").read_text())["us"] for of in ("nccl", "torch", "jax"))
     columns = {  # the other's time over ours
-        "ncclAlltoAll, which permutes nothing / fused": lambda n: nccl[n]["ncclAlltoAll"] / nccl[n]["auto unchecked"],
+        "ncclAlltoAll, which permutes nothing / ours": lambda n: nccl[n]["ncclAlltoAll"] / nccl[n]["auto"],
+        "the same / fused, unchecked": lambda n: nccl[n]["ncclAlltoAll"] / nccl[n]["fused"],
         "the same / staged": lambda n: nccl[n]["ncclAlltoAll"] / nccl[n]["staged"],
         "torch by hand / ours": lambda n: torch[n]["by hand"] / torch[n]["restride"],
         "DTensor / ours": lambda n: torch[n]["DTensor"] / torch[n]["restride"],

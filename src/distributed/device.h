@@ -21,7 +21,7 @@ class Device {
   /// Memory of the host, in tests.
   virtual bool is_host() const noexcept { return false; }
 
-  /// The host that it is in. Ranks of other hosts do not reach its memory.
+  /// The device's host. Ranks of other hosts do not reach its memory.
   virtual std::uint64_t host() { return this_host(); }
   /// The same of all processes that see this GPU, and of no other GPU.
   virtual std::uint64_t identity() = 0;
@@ -36,7 +36,7 @@ class Device {
   virtual void free_shared(std::byte* memory) noexcept = 0;
 
   virtual void* make_stream() = 0;
-  /// Its kernels begin before those of other streams that could begin, too.
+  /// A stream of the highest priority: its kernels begin before those that are ready on other streams.
   virtual void* make_urgent_stream() = 0;
   virtual void destroy_stream(void* stream) noexcept = 0;
   virtual void* make_event() = 0;
