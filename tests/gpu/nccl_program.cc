@@ -285,26 +285,42 @@ class Square {
   std::vector<std::uint8_t> from_;
 };
 
+/// A run of a plan, captured on a stream.
+class CapturedRun {
+ public:
+  CapturedRun(Plan& p, const Square& square, cudaStream_t stream) : stream_(stream) {
+    RESTRIDE_CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    p.run(square.dst(), square.src(), stream);
+    RESTRIDE_CHECK_CUDA(cudaStreamEndCapture(stream, &graph_));
+    RESTRIDE_CHECK_CUDA(cudaGraphInstantiate(&exec_, graph_, 0));
+  }
+  CapturedRun(const CapturedRun&) = delete;
+  CapturedRun& operator=(const CapturedRun&) = delete;
+  ~CapturedRun() {
+    (void)cudaGraphExecDestroy(exec_);
+    (void)cudaGraphDestroy(graph_);
+  }
+  void replay() { RESTRIDE_CHECK_CUDA(cudaGraphLaunch(exec_, stream_)); }
+
+ private:
+  cudaStream_t stream_;
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t exec_ = nullptr;
+};
+
 std::string captured(Comm& comm, Method method) {
   Square square(comm, "(96,97)");
   ExchangeOptions options = options_of(true, method);
   if (method == Method::kMessages) options.most_workspace_bytes = 65536;
   Plan p = square.plan_on(comm, options);
   Stream stream;
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t exec = nullptr;
-  RESTRIDE_CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  p.run(square.dst(), square.src(), stream);
-  RESTRIDE_CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
-  RESTRIDE_CHECK_CUDA(cudaGraphInstantiate(&exec, graph, 0));
+  CapturedRun run(p, square, stream);
   for (int i = 0; i < 5; ++i) {
     square.bring(i, stream);
-    RESTRIDE_CHECK_CUDA(cudaGraphLaunch(exec, stream));
+    run.replay();
     if (!square.is_there(i, stream)) return "replay " + std::to_string(i);
     if (p.status() != RunStatus::kIdle) return "status";
   }
-  RESTRIDE_CHECK_CUDA(cudaGraphExecDestroy(exec));
-  RESTRIDE_CHECK_CUDA(cudaGraphDestroy(graph));
   square.bring(9, stream);
   p.run(square.dst(), square.src(), stream);  // and without a graph again
   return square.is_there(9, stream) ? "" : "after the graph";
@@ -347,15 +363,10 @@ std::string replayed_alone(Comm& comm) {
   options.deadline = std::chrono::seconds(2);
   Plan p = square.plan_on(comm, options);
   Stream stream;
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t exec = nullptr;
-  RESTRIDE_CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  p.run(square.dst(), square.src(), stream);
-  RESTRIDE_CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
-  RESTRIDE_CHECK_CUDA(cudaGraphInstantiate(&exec, graph, 0));
+  CapturedRun run(p, square, stream);
   std::string wrong;
   if (comm.rank() == 0) {
-    RESTRIDE_CHECK_CUDA(cudaGraphLaunch(exec, stream));
+    run.replay();
     stream.synchronize();
     try {
       p.status();
@@ -366,8 +377,6 @@ std::string replayed_alone(Comm& comm) {
   } else {
     std::this_thread::sleep_for(std::chrono::seconds(4));  // its memory stays until the other is done
   }
-  RESTRIDE_CHECK_CUDA(cudaGraphExecDestroy(exec));
-  RESTRIDE_CHECK_CUDA(cudaGraphDestroy(graph));
   return wrong;
 }
 
