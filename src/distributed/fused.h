@@ -69,7 +69,7 @@ class Fused {
   void open();
   /// The stream of the copies into other ranks' memory. With a link it is not that of the run, whose copies on its own
   /// GPU run beside.
-  void* lane() const noexcept { return link_ != nullptr ? link_->lane() : stream_; }
+  void* lane() const noexcept { return link_ != nullptr ? link_->store_lane() : stream_; }
   /// What is enqueued from now on waits until the memory of a rank may be written. Errors: DeviceError.
   void wait_until_ready(int peer);
   /// A peer's dst as this rank's kernels reach it. Errors: DeviceError.

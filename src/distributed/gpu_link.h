@@ -28,6 +28,8 @@ class GpuLink {
   virtual bool sends_to_itself() const noexcept { return false; }
   /// A stream for messages, beside the caller's.
   virtual void* lane() = 0;
+  /// A stream for stores into other ranks' memory.
+  virtual void* store_lane() = 0;
   /// Enqueues all of them on a stream, as one group, so that none waits for another. Messages of a pair of ranks arrive
   /// in the order of the calls. Errors: DeadlineError when the engine does not take them in time.
   virtual void exchange(std::span<const Message> sends, std::span<const Message> receives, void* stream,

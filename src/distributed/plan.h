@@ -112,11 +112,17 @@ struct Plan::Impl {
   void make_direct(const std::vector<std::vector<std::vector<Layout>>>& theirs);
   void connect();
   void make_messages();
+  bool stays(const PairParts& pair) const;  ///< on this rank: copied, not sent
   void make_steps(std::int64_t most_bytes);
-  void make_staged(std::int64_t most_peers);
+  /// Of messages to one rank, or from it.
+  struct Load {
+    std::int64_t peers = 0;    ///< ranks that it sends to or receives from, whichever are more
+    std::int64_t longest = 0;  ///< bytes of its longest message
+  };
+  Load load() const;
+  void make_staged(const Load& most);
   void plan_on_gpus(std::span<const Transfer> transfers);
   void choose_on_gpus();
-  std::int64_t peers() const;
   void require_room(std::int64_t bytes, const char* what) const;
   void prepare_alltoallv();
   void prepare_alltoallw();

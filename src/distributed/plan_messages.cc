@@ -14,6 +14,10 @@ void Plan::Impl::require_room(std::int64_t bytes, const char* what) const {
                                       options.most_workspace_bytes, what, to_string(wire)));
 }
 
+bool Plan::Impl::stays(const PairParts& pair) const {
+  return pair.peer == comm.rank() && (link == nullptr || !link->sends_to_itself());
+}
+
 /// All messages, of steps of at most `most_bytes`.
 void Plan::Impl::make_steps(std::int64_t most_bytes) {
   const auto of = [](std::vector<PeerSteps>& all, int peer) -> PeerSteps& {
@@ -21,9 +25,6 @@ void Plan::Impl::make_steps(std::int64_t most_bytes) {
       if (p.peer == peer) return p;
     all.emplace_back().peer = peer;
     return all.back();
-  };
-  const auto stays = [&](const PairParts& pair) {
-    return pair.peer == comm.rank() && (link == nullptr || !link->sends_to_itself());
   };
   for (std::size_t t = 0; t < exchanges.size(); ++t) {
     const Exchange::Impl& x = exchanges[t].impl();

@@ -2,8 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 
+#include "src/base/checked.h"
 #include "src/distributed/plan.h"
 
 namespace restride::distributed {
@@ -50,21 +51,21 @@ void Plan::Impl::plan_on_gpus(std::span<const Transfer> transfers) {
   if (method == Method::kAuto) choose_on_gpus();
   std::exception_ptr failed;
   std::vector<std::vector<std::vector<Layout>>> targets;
-  std::int64_t most_peers = 0;
+  Load most;
   if (fused) {
     targets = everyones_layouts(&Transfer::dst, transfers, comm, deadline());
   } else {
-    const std::int64_t mine = peers();
-    std::vector<std::int64_t> all(static_cast<std::size_t>(comm.size()));
+    const Load mine = load();
+    std::vector<Load> all(static_cast<std::size_t>(comm.size()));
     comm.allgather(&mine, all.data(), sizeof mine, "plan", deadline());
-    most_peers = *std::max_element(all.begin(), all.end());
+    for (const Load& rank : all) most = {std::max(most.peers, rank.peers), std::max(most.longest, rank.longest)};
   }
   try {
     if (fused) {
       make_direct(targets);
       connect();
     } else {
-      make_staged(most_peers);
+      make_staged(most);
     }
   } catch (const std::exception&) {
     failed = std::current_exception();
@@ -72,22 +73,34 @@ void Plan::Impl::plan_on_gpus(std::span<const Transfer> transfers) {
   agree(comm, fingerprint, failed, "plan", deadline());
 }
 
-/// Ranks that this one sends to or receives from, whichever are more.
-std::int64_t Plan::Impl::peers() const {
-  std::set<int> to, from;
+Plan::Impl::Load Plan::Impl::load() const {
+  std::map<int, std::int64_t> to, from;
   for (const Exchange& x : exchanges) {
-    for (const PairParts& pair : x.impl().sends(comm.rank())) to.insert(pair.peer);
-    for (const PairParts& pair : x.impl().receives(comm.rank())) from.insert(pair.peer);
+    for (const PairParts& pair : x.impl().sends(comm.rank()))
+      if (!stays(pair)) to[pair.peer] += pair.elements * x.wire_element().size_bytes;
+    for (const PairParts& pair : x.impl().receives(comm.rank()))
+      if (!stays(pair)) from[pair.peer] += pair.elements * x.wire_element().size_bytes;
   }
-  return static_cast<std::int64_t>(std::max(to.size(), from.size()));
+  Load out{static_cast<std::int64_t>(std::max(to.size(), from.size())), 0};
+  for (const auto* messages : {&to, &from})
+    for (const auto& [peer, bytes] : *messages) out.longest = std::max(out.longest, bytes);
+  return out;
 }
 
-/// All ranks have as many rounds as the longest message takes, with a share of a chunk for each of `most_peers`.
-void Plan::Impl::make_staged(std::int64_t most_peers) {
-  const std::int64_t share = chunk_bytes() / std::max<std::int64_t>(1, most_peers);
-  const std::int64_t parcel = share / kParcelAlignment * kParcelAlignment;
+/// All ranks have as many rounds as the longest message takes, with a share of a chunk for each peer. Rounds are about
+/// as long as each other, with room for the steps that a parcel holds whole.
+void Plan::Impl::make_staged(const Load& most) {
+  const std::int64_t share = chunk_bytes() / std::max<std::int64_t>(1, most.peers);
+  std::int64_t parcel = share;
+  if (most.longest > share && share > 0) {
+    const std::int64_t even = most.longest / ceil_div(most.longest, share);
+    parcel = std::min(share, even + even / 16 + kParcelAlignment);
+  }
+  parcel = parcel / kParcelAlignment * kParcelAlignment;
   require_room(parcel, "a parcel for every peer");
   make_steps(parcel);
+  // Measured on two H100s: NCCL receives 64 MiB in 275 us into a chunk, in 470 into the tensor.
+  for (PeerSteps& p : receives) p.in_place = -1;
   staged = std::make_unique<Staged>(*link, staged_schedule(sends, receives, parcel, plans), std::move(kept),
                                     options.deadline);
 }

@@ -154,6 +154,11 @@ void Staged::enqueue(PlanStore& plans, const std::vector<void*>& dst, const std:
     for (const CopyStep& s : rounds[i].unpack)
       copy(plans, s.plan, moved(to(s.tensor), s.dst_offset), receive_chunk(i) + s.src_offset, stream);
   };
+  // While the first round is on its way, behind what the second one needs.
+  const auto copy_kept = [&] {
+    for (const CopyStep& s : kept_)
+      copy(plans, s.plan, moved(to(s.tensor), s.dst_offset), moved(from(s.tensor), s.src_offset), stream);
+  };
   void* lane = link_.lane();
   device_.set_word(&word_->state, RunWord::kBegun, stream);
   for (std::size_t i = 0; i < rounds.size(); ++i) {
@@ -164,11 +169,10 @@ void Staged::enqueue(PlanStore& plans, const std::vector<void*>& dst, const std:
     link_.exchange(messages(rounds[i].sends, send_chunk(i), from), messages(rounds[i].receives, receive_chunk(i), to),
                    lane, deadline);
     device_.record(arrived_[i % 2], lane);
+    if (i == 1) copy_kept();
     if (i > 0) unpack(i - 1);
   }
-  // While the last round is on its way.
-  for (const CopyStep& s : kept_)
-    copy(plans, s.plan, moved(to(s.tensor), s.dst_offset), moved(from(s.tensor), s.src_offset), stream);
+  if (rounds.size() < 2) copy_kept();
   if (!rounds.empty()) unpack(rounds.size() - 1);
   device_.set_word(&word_->state, RunWord::kEnded, stream);
 }

@@ -3,10 +3,10 @@
 // A message is cut into parcels of at most a share of a chunk, by a rule that all ranks know. Round i takes parcel i to
 // every peer and from every peer, as one group; so a pair's parcels meet in their order, and no rank waits for others
 // but in the same round. While round i is on its way by the link's lane, the caller's stream unpacks round i - 1 and
-// packs round i + 1:
+// packs round i + 1; what stays on the GPU is copied during round 0:
 //
-//     stream   pack 0 | pack 1            | unpack 0 | pack 2 | unpack 1 | ...
-//     lane            | round 0           | round 1           | round 2
+//     stream   pack 0 | pack 1 | what stays | unpack 0 | pack 2 | unpack 1 | ...
+//     lane            | round 0             | round 1           | round 2
 //
 // Chunks take turns, so there are two. What round i needs is in one event: it is recorded behind pack i, which the
 // stream comes to behind unpack i - 2, so both of the round's chunks are free. All waits are events of this rank's own

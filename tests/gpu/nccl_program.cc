@@ -52,6 +52,7 @@ class ThroughItself final : public Comm, public GpuLink {
 
   Device& device() noexcept override { return link_.device(); }
   bool sends_to_itself() const noexcept override { return true; }
+  void* store_lane() override { return link_.store_lane(); }
   void* lane() override { return link_.lane(); }
   void exchange(std::span<const Message> sends, std::span<const Message> receives, void* stream,
                 Deadline deadline) override {

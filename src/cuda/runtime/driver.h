@@ -21,6 +21,16 @@ struct Driver {
   CUresult (*primary_state)(CUdevice device, unsigned* flags, int* active) = nullptr;
   CUresult (*push_context)(CUcontext context) = nullptr;
   CUresult (*pop_context)(CUcontext* context) = nullptr;
+#if CUDA_VERSION >= 12050  // null before a driver of 12.5
+  CUresult (*device_resource)(CUdevice device, CUdevResource* resource, CUdevResourceType type) = nullptr;
+  CUresult (*split_multiprocessors)(CUdevResource* parts, unsigned* count, const CUdevResource* all,
+                                    CUdevResource* rest, unsigned flags, unsigned least) = nullptr;
+  CUresult (*describe_resources)(CUdevResourceDesc* description, CUdevResource* resources, unsigned count) = nullptr;
+  CUresult (*make_green_context)(CUgreenCtx* context, CUdevResourceDesc description, CUdevice device,
+                                 unsigned flags) = nullptr;
+  CUresult (*destroy_green_context)(CUgreenCtx context) = nullptr;
+  CUresult (*make_green_stream)(CUstream* stream, CUgreenCtx context, unsigned flags, int priority) = nullptr;
+#endif
   void* tensor_map_encode = nullptr;  ///< cuTensorMapEncodeTiled, handed on to the kernels that need it
   const char* missing = nullptr;      ///< what dlopen said; null when the driver is there
 };
@@ -46,6 +56,14 @@ inline Driver load_driver() noexcept {
   find("cuDevicePrimaryCtxGetState", d.primary_state);
   find("cuCtxPushCurrent_v2", d.push_context);
   find("cuCtxPopCurrent_v2", d.pop_context);
+#if CUDA_VERSION >= 12050
+  find("cuDeviceGetDevResource", d.device_resource);
+  find("cuDevSmResourceSplitByCount", d.split_multiprocessors);
+  find("cuDevResourceGenerateDesc", d.describe_resources);
+  find("cuGreenCtxCreate", d.make_green_context);
+  find("cuGreenCtxDestroy", d.destroy_green_context);
+  find("cuGreenCtxStreamCreate", d.make_green_stream);
+#endif
   d.tensor_map_encode = dlsym(library, "cuTensorMapEncodeTiled");
   return d;
 }

@@ -102,6 +102,7 @@ class NcclComm final : public Comm, public GpuLink {
     host_.reserve(bytes_of_notes());
     stream_ = device_->make_stream();
     lane_ = device_->make_urgent_stream();
+    store_lane_ = device_->make_narrow_stream();
     met_ = device_->make_event();
     watchman_ = std::make_unique<Watchman>(
         device_, [this] { return fault(); }, [this](const std::string& why) { break_off(why); });
@@ -130,6 +131,7 @@ class NcclComm final : public Comm, public GpuLink {
     device_->destroy_event(met_);
     device_->destroy_stream(stream_);
     device_->destroy_stream(lane_);
+    device_->destroy_stream(store_lane_);
   }
 
   int rank() const noexcept override { return rank_; }
@@ -209,6 +211,7 @@ class NcclComm final : public Comm, public GpuLink {
 
   Device& device() noexcept override { return *device_; }
   void* lane() override { return lane_; }
+  void* store_lane() override { return store_lane_; }
 
   void exchange(std::span<const Message> sends, std::span<const Message> receives, void* stream,
                 Deadline deadline) override {
@@ -466,7 +469,7 @@ class NcclComm final : public Comm, public GpuLink {
   int rank_ = 0, size_ = 1;
   Comms comms_;
   Buffer notes_{*device_, false}, host_{*device_, true}, more_{*device_, false}, more_host_{*device_, true};
-  void *stream_ = nullptr, *lane_ = nullptr, *met_ = nullptr;
+  void *stream_ = nullptr, *lane_ = nullptr, *store_lane_ = nullptr, *met_ = nullptr;
   bool farewell_ = false;
   std::unique_ptr<Board> board_;  ///< where all ranks are on one host
   std::vector<Note> met_on_board_;

@@ -12,7 +12,7 @@
 namespace restride::distributed {
 
 /// Changes with Comm, GpuLink, Device or this file: a module of another version is refused.
-inline constexpr int kNcclModuleVersion = 3;
+inline constexpr int kNcclModuleVersion = 4;
 
 struct NcclModule {
   int version;
