@@ -103,10 +103,14 @@ double ragged_ns(const Canonical& c, const TileSets& sets, const CpuMachine& m) 
 
 /// A tile of records: whole lines of a column, and pieces of rows that are a few records at least. Longer runs of
 /// src are read faster, as long as they fit the first cache beside the prefetched lines.
-void record_tile_shape(const Canonical& c, const TileSets& sets, Candidate* k) {
+void record_tile_shape(const Canonical& c, const TileSets& sets, bool by_lines, Candidate* k) {
   const std::int64_t record = c.dst_unit;
   std::int64_t rows = kLineBytes / std::gcd(record, kLineBytes);
-  while (rows * record < (rows < kLineBytes ? kSizes.record_column_bytes : kSizes.record_least_column_bytes)) rows *= 2;
+  const auto least = [&] {
+    if (by_lines) return kSizes.record_line_column_bytes;
+    return rows < kLineBytes ? kSizes.record_column_bytes : kSizes.record_least_column_bytes;
+  };
+  while (rows * record < least()) rows *= 2;
   rows = std::min(rows, sets.rows.points);
   constexpr std::int64_t kStep = kSizes.record_cols;
   const std::int64_t most = std::max(kSizes.record_row_bytes / c.src_unit / kStep * kStep, kStep);
@@ -207,14 +211,17 @@ bool has_three_parts(const Canonical& r, const CpuMachine& m) {
 void bid_records(const Canonical& c, const Canonical& r, const TileSets& sets, const CpuMachine& m, Bid* k) {
   k->applies = true;
   k->params.push_back({ParamId::kRecordBytes, r.dst_unit});
-  record_tile_shape(r, sets, k);
-  push_stream_and_near(k, c, m, Writes::kColumns);
   const bool triples = has_three_parts(r, m), near = reads_near(c, m, Writes::kColumns);
+  // Records that are lines of dst leave as they are read.
+  const bool lines_of_dst = r.dst_unit == kLineBytes && sink_of(r, sets, m) == Sink::kLines;
+  const bool by_lines = lines_of_dst && !near && r.dst_unit >= m.tile_least_in_place_bytes;
+  record_tile_shape(r, sets, by_lines, k);
+  push_stream_and_near(k, c, m, Writes::kColumns);
   const bool spread =
       (near || (triples && !streams(c, m, Writes::kColumns))) && rows_spread(r, sets, k->get(ParamId::kTileRows));
+  const bool in_place = by_lines || (spread && (triples || lines_of_dst));
   k->params.push_back({ParamId::kTriples, triples ? 1 : 0});
-  k->params.push_back(
-      {ParamId::kSource, static_cast<std::int64_t>(triples && spread ? Source::kInPlace : Source::kStaged)});
+  k->params.push_back({ParamId::kSource, static_cast<std::int64_t>(in_place ? Source::kInPlace : Source::kStaged)});
   push_prefetch(r, sets, m, near, spread, k);
   k->read_lines =
       lines_for_runs(saturated_mul(r.units, r.src_unit), saturated_mul(sets.cols.points, r.src_unit), m.line_bytes);

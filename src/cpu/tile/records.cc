@@ -117,6 +117,29 @@ class BufferedRecords final : public RecordMover {
   alignas(64) std::uint8_t carry_[kMaxBandCols][kLine];
 };
 
+/// Records that are lines of dst: each leaves as it is read, without a stage or a buffer.
+class LineRecords final : public RecordMover {
+ public:
+  static bool takes(const TileArgs& a, const std::uint8_t* dst) {
+    return a.source == Source::kInPlace && a.stream && dst_divides(dst, a.nest, kLine) &&
+           dst_divides(dst, a.col_set, kLine);
+  }
+  LineRecords(const TileArgs& a, const Columns& all) : RecordMover(a, all) {
+    group_cols = 1;
+    block_rows = 1;
+    read_bytes = static_cast<std::int64_t>(kLine);
+    in_place = true;
+  }
+  void move(const TilePlace& t, std::int64_t c, std::int64_t cols, const std::uint8_t* const* rows, std::int64_t at,
+            TilePrefetcher* prefetcher) override {
+    prefetcher->advance(cols * t.rows);
+    for (std::int64_t j = 0; j < cols; ++j, at += a_.src_unit) {
+      std::uint8_t* to = column(t, c + j);
+      for (std::int64_t r = 0; r < t.rows; ++r, to += kLine) stream_line(to, rows[r] + at);
+    }
+  }
+};
+
 #if HWY_TARGET <= HWY_AVX3
 /// Records of three parts, at any alignment that is whole lanes, without a buffer; Others moves the ends that are no
 /// whole block. Of each column the last line's vector waits for the next tile.
@@ -293,6 +316,12 @@ void tile_records(const TileArgs& a, std::byte* dst, const std::byte* src, std::
 template <class Records>
 inline constexpr KernelCode<TileArgs> kBuffered = tile_records<BufferedRecords<Records>>;
 
+void tile_lines(const TileArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
+                std::int64_t end) noexcept {
+  const bool takes = LineRecords::takes(a, reinterpret_cast<const std::uint8_t*>(dst));
+  (takes ? tile_records<LineRecords> : kBuffered<LongRecords<4>>)(a, dst, src, begin, end);
+}
+
 #if HWY_TARGET <= HWY_AVX3
 template <std::size_t kPart, class Others>
 void tile_triples(const TileArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
@@ -325,6 +354,7 @@ KernelCode<TileArgs> pick_records(std::int64_t record_bytes, std::int64_t cell_b
   (void)cell_bytes;
 #endif
   if (reversed) return kBuffered<ReversedRecords>;  // there are no vectors
+  if (record_bytes == static_cast<std::int64_t>(kLine)) return tile_lines;
   if (record_bytes <= 16) return kBuffered<LongRecords<1>>;
   if (record_bytes <= 32) return kBuffered<LongRecords<2>>;
   return kBuffered<LongRecords<4>>;

@@ -4,7 +4,8 @@
 // Task map: tile.h's.
 // Buffers: a tile of source rows; some columns, each from the start of its line on; a line a column that carries the
 //   ragged end over to the next tile. With `near`, AVX-512 and records of three parts, such as pixels of three
-//   channels, only the last (triples-inl.h): rows are read in place and lines are made in registers.
+//   channels, only the last (triples-inl.h): rows are read in place and lines are made in registers. Records that are
+//   lines of dst are read in place and leave at once: none.
 // Traffic: as for tile.h. Source bytes between the records of a row are read along.
 // Source and measured: a record of up to 16 bytes is spread into the unit of 4, 8 or 16 bytes that holds it, transposed
 //   like any other (transpose-inl.h), and packed again; a longer one is copied. bench/results.

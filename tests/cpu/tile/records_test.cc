@@ -64,14 +64,9 @@ TEST(TileRecords, MakesLinesOfTriplesWhereverRowsAndColumnsLie) {
     const std::int64_t bytes = 3 * part;
     const std::int64_t block = 64 / part;     // rows that make three lines
     for (const std::int64_t near : {0, 1}) {  // staged, and in place
-      const test::Edits edits = {{ParamId::kStream, 1},
-                                 {ParamId::kNear, near},
-                                 {ParamId::kSource, near},
-                                 {ParamId::kOddAhead, 0},
-                                 {ParamId::kTileRows, block},
-                                 {ParamId::kTileCols, 8},
-                                 {ParamId::kBandCols, 16},
-                                 {ParamId::kBlockUnits, 2 * block}};
+      const test::Edits edits = {{ParamId::kStream, 1},    {ParamId::kNear, near},           {ParamId::kSource, near},
+                                 {ParamId::kOddAhead, 0},  {ParamId::kTileRows, block},      {ParamId::kTileCols, 8},
+                                 {ParamId::kBandCols, 16}, {ParamId::kBlockUnits, 2 * block}};
       for (const std::int64_t rows : {block, 4 * block, 5 * block + 1, 2 * block + block / 2})
         for (const std::int64_t cols : {4, 16, 43}) {
           std::ostringstream dst, pitched;
@@ -83,6 +78,24 @@ TEST(TileRecords, MakesLinesOfTriplesWhereverRowsAndColumnsLie) {
           expect_exact("tile/records", dst.str(), pitched.str(), edits, 3);
         }
     }
+  }
+}
+
+TEST(TileRecords, MovesLinesAsTheyAreReadWhereColumnsLieOnLines) {
+  for (const std::int64_t in_place : {0, 1}) {
+    const test::Edits edits = {{ParamId::kStream, 1},   {ParamId::kSource, in_place}, {ParamId::kTileRows, 16},
+                               {ParamId::kTileCols, 8}, {ParamId::kBandCols, 16},     {ParamId::kBlockUnits, 32}};
+    for (const std::int64_t rows : {2, 16, 37})
+      for (const std::int64_t cols : {3, 8, 43}) {
+        std::ostringstream dst, src;
+        dst << "u8 (" << cols << ',' << rows << ",64)";
+        src << dst.str() << ":(64," << cols * 64 + 8 << ",1)";
+        for (const std::int64_t off_lines : {0, 3})
+          expect_exact("tile/records", dst.str(), src.str(), edits, off_lines);
+        dst.str({});
+        dst << "u8 (" << cols << ',' << rows << ",64):(" << rows * 64 + 16 << ",64,1)";  // every other column off lines
+        expect_exact("tile/records", dst.str(), src.str(), edits);
+      }
   }
 }
 
