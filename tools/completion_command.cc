@@ -56,7 +56,7 @@ std::vector<std::string> values_of(const std::string& command, const std::string
   if (option == "family") return family_names();
   if (option == "device")
     return command == "bench" || command == "tune" ? std::vector<std::string>{"cpu", "cuda"}
-                              : std::vector<std::string>{"cpu", "cuda", "auto"};
+                                                   : std::vector<std::string>{"cpu", "cuda", "auto"};
   if (option == "order") return {"C", "F"};
   std::vector<std::string> out;
   if (option == "cases") out.assign(std::begin(bench::kShippedNames), std::end(bench::kShippedNames));

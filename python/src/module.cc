@@ -32,8 +32,8 @@ PyObject* info(PyObject*, PyObject*) {
   });
 }
 
-/// _memory(x, writable, stream) -> (address, Layout, on a GPU, stream): where an array lies, for what is called with plain
-/// pointers, and the stream that it is to be used on: the one asked for, or its framework's. The caller keeps x.
+/// _memory(x, writable, stream) -> (address, Layout, on a GPU, stream): where an array lies, for what is called with
+/// plain pointers, and the stream that it is to be used on: the one asked for, or its framework's. The caller keeps x.
 PyObject* memory(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
     if (nargs != 3) raise(PyExc_TypeError, "_memory takes an array, whether it is written to, and a stream");

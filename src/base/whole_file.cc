@@ -88,12 +88,9 @@ std::string directory_message(const std::string& directory) {
 }  // namespace
 
 const NamingCalls& system_naming() {
-  static constexpr NamingCalls kSystem{open_nameless_file,
-                                       link_to,
-                                       rename_to_new,
-                                       [](const std::string&, bool) {},
-                                       [](const std::string&) noexcept {},
-                                       [](bool) noexcept {}};
+  static constexpr NamingCalls kSystem{
+      open_nameless_file,  link_to, rename_to_new, [](const std::string&, bool) {}, [](const std::string&) noexcept {},
+      [](bool) noexcept {}};
   return kSystem;
 }
 

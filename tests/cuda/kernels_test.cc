@@ -35,8 +35,7 @@ TEST(CudaKernels, HaveOneNameEachThatStartsWithTheirFamily) {
 }
 
 TEST(CudaKernels, HaveALauncherWhereTheyWereCompiled) {
-  for (const cuda::Kernel& k : cuda::kernels())
-    EXPECT_EQ(k.launch != nullptr, RESTRIDE_HAS_CUDA == 1) << k.name.text;
+  for (const cuda::Kernel& k : cuda::kernels()) EXPECT_EQ(k.launch != nullptr, RESTRIDE_HAS_CUDA == 1) << k.name.text;
 }
 
 TEST(CudaKernels, AreCalledInAProfilerAsInAPlan) {

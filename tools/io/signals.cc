@@ -27,7 +27,7 @@ struct Temporary {
   bool claim = false;
   char path[PATH_MAX];
 };
-Temporary temporaries[4];  // an output has its own name, now and then another that it tries, and the one it claims
+Temporary temporaries[4];     // an output has its own name, now and then another that it tries, and the one it claims
 std::atomic<int> holds{0};    // how many threads take a name now
 std::atomic<int> waiting{0};  // the signal that came meanwhile
 char lost_pages_message[3 * PATH_MAX] =

@@ -42,7 +42,8 @@ TEST(Buffered, PermutesManyShortModes) {
     for (const std::int64_t read : {24, 64, 150, 1000})
       for (const std::int64_t stream : {0, 1}) {
         const Edits edits = {{ParamId::kStream, stream}, {ParamId::kRunBytes, 100}, {ParamId::kReadBytes, read}};
-        expect_exact("buffered/blocks", d + " (5,4,7,6,3,11)", d + " (5,4,7,6,3,11):(1,1386,15,105,5,630)", edits, 13, 2);
+        expect_exact("buffered/blocks", d + " (5,4,7,6,3,11)", d + " (5,4,7,6,3,11):(1,1386,15,105,5,630)", edits, 13,
+                     2);
         expect_exact("buffered/blocks", d + " (9,4,21,5,2)", d + " (9,4,21,5,2):(1,9,360,36,180)", edits);
         expect_exact("buffered/blocks", d + " (13,3,8,19)", d + " (13,3,8,19):(3,1,741,39)", edits);
       }

@@ -35,8 +35,10 @@ TEST(Packed, TakesRecordsOfAnyNumberOfMembersApart) {
 
 TEST(Packed, CutsBlocksShortAtTheEnds) {
   for (const std::int64_t run : {32, 64, 256})
-    expect_exact("packed/staged", "f32 (5,1237)", "f32 (5,1237):(1,5)", {{ParamId::kStream, 1}, {ParamId::kRunBytes, run}});
-  expect_exact("packed/staged", "u8 (131,257)", "u8 (131,257):(1,131)", {{ParamId::kStream, 1}, {ParamId::kRunBytes, 32}});
+    expect_exact("packed/staged", "f32 (5,1237)", "f32 (5,1237):(1,5)",
+                 {{ParamId::kStream, 1}, {ParamId::kRunBytes, run}});
+  expect_exact("packed/staged", "u8 (131,257)", "u8 (131,257):(1,131)",
+               {{ParamId::kStream, 1}, {ParamId::kRunBytes, 32}});
 }
 
 TEST(Packed, TransposesManySmallMatrices) {
@@ -131,8 +133,8 @@ TEST(Packed, ConvertsOnTheWayIn) {
 }
 
 TEST(Packed, SplitsItsTasksOverThreads) {
-  expect_exact("packed/staged", "f32 (3,9999)", "f32 (3,9999):(1,3)", {{ParamId::kStream, 1}, {ParamId::kRunBytes, 64}}, 13,
-               3);
+  expect_exact("packed/staged", "f32 (3,9999)", "f32 (3,9999):(1,3)", {{ParamId::kStream, 1}, {ParamId::kRunBytes, 64}},
+               13, 3);
 }
 
 TEST(Packed, ReadsOneRunWhereItIs) {

@@ -16,8 +16,8 @@ void add(std::vector<Peer>& out, const Case& c, int threads) {
   Peer peer;
   peer.name = "HPTT";
   // Tuned by the first call, which is the check and not timed: HPTT times its candidates for up to 10 s.
-  peer.run = [dense = *dense, threads, plan = std::make_shared<std::shared_ptr<hptt::Transpose<T>>>()](
-                 const Slot& slot) {
+  peer.run = [dense = *dense, threads,
+              plan = std::make_shared<std::shared_ptr<hptt::Transpose<T>>>()](const Slot& slot) {
     const T* const src = reinterpret_cast<const T*>(slot.src);
     T* const dst = reinterpret_cast<T*>(slot.dst);
     if (*plan == nullptr) {
