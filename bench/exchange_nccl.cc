@@ -5,8 +5,9 @@
 //
 // A thread and a GPU a rank. NCCL sends every rank an equal block of a contiguous buffer, as many bytes in all as the
 // exchange moves between ranks, and permutes nothing; its copy-engine path, from windows of ncclMemAlloc, stands beside
-// it. Ours permutes on the way: fused and staged, checked and unchecked. A time is the stream's, from a start that all
-// ranks have met at to the slowest rank's end: the median over rounds. Exit status: 77 with fewer than two GPUs.
+// it. Ours permutes on the way: fused and staged, checked and unchecked, and fused without NCCL. A time is the
+// stream's, from a start that all ranks have met at to the slowest rank's end: the median over rounds. Exit status: 77
+// with fewer than two GPUs.
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
@@ -152,7 +153,8 @@ void check(const Case& c, const Buffer& in, std::int64_t in_bytes, const Buffer&
   }
 }
 
-void measure(const Case& c, int rank, Comm& comm, ncclComm_t plain, ncclComm_t copying, Board& board, double seconds) {
+void measure(const Case& c, int rank, Comm& comm, Comm& threads, ncclComm_t plain, ncclComm_t copying, Board& board,
+             double seconds) {
   const int ranks = comm.size();
   const Distribution src = parse_distribution(c.src), dst = parse_distribution(c.dst);
   const Exchange exchange(src, c.dtype, dst, c.dtype);
@@ -189,21 +191,23 @@ void measure(const Case& c, int rank, Comm& comm, ncclComm_t plain, ncclComm_t c
 #else
   static_cast<void>(copying);
 #endif
-  const auto add = [&](const char* name, Method method, bool check_runs) {
+  const auto add = [&](const char* name, Comm& of, Method method, bool check_runs) {
     ExchangeOptions options;
     options.device = DeviceKind::kCuda;
+    options.cuda_device = rank;
     options.deadline = std::chrono::seconds(60);
     options.method = method;
     options.check_runs = check_runs;
     plans.push_back(
-        std::make_unique<distributed::Plan>(distributed::plan({src, c.dtype, {}}, {dst, c.dtype, {}}, comm, options)));
+        std::make_unique<distributed::Plan>(distributed::plan({src, c.dtype, {}}, {dst, c.dtype, {}}, of, options)));
     ways.push_back({name, [&in, &out, p = plans.back().get()](cudaStream_t s) { p->run(out.data(), in.data(), s); }});
   };
   const std::size_t first_of_ours = ways.size();
-  add("auto", Method::kAuto, true);
-  add("auto unchecked", Method::kAuto, false);
-  add("fused", Method::kDirect, false);
-  add("staged", Method::kMessages, false);
+  add("auto", comm, Method::kAuto, true);
+  add("auto unchecked", comm, Method::kAuto, false);
+  add("fused", comm, Method::kDirect, false);
+  add("staged", comm, Method::kMessages, false);
+  add("auto without NCCL", threads, Method::kAuto, true);
 
   cudaStream_t stream = nullptr;
   cudaEvent_t begin = nullptr, end = nullptr;
@@ -261,7 +265,8 @@ void measure(const Case& c, int rank, Comm& comm, ncclComm_t plain, ncclComm_t c
   board.gate.arrive_and_wait();
 }
 
-void run_rank(int rank, int ranks, const ncclUniqueId (&ids)[2], Board& board, std::int64_t mib, double seconds) {
+void run_rank(int rank, int ranks, Comm& threads, const ncclUniqueId (&ids)[2], Board& board, std::int64_t mib,
+              double seconds) {
   REQUIRE(cudaSetDevice(rank));
   ncclComm_t plain = nullptr, copying = nullptr;
   REQUIRE(ncclCommInitRank(&plain, ranks, ids[0], rank));
@@ -272,7 +277,7 @@ void run_rank(int rank, int ranks, const ncclUniqueId (&ids)[2], Board& board, s
 #endif
   {
     const std::unique_ptr<Comm> comm = nccl(plain);
-    for (const Case& c : cases(ranks, mib)) measure(c, rank, *comm, plain, copying, board, seconds);
+    for (const Case& c : cases(ranks, mib)) measure(c, rank, *comm, threads, plain, copying, board, seconds);
   }
   REQUIRE(ncclCommDestroy(plain));
   if (copying != nullptr) REQUIRE(ncclCommDestroy(copying));
@@ -310,11 +315,12 @@ int main(int argc, char** argv) {
   ncclUniqueId ids[2];
   for (ncclUniqueId& id : ids) REQUIRE(ncclGetUniqueId(&id));
   Board board(gpus);
+  Threads world(gpus);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < gpus; ++rank)
     threads.emplace_back([&, rank] {
       try {
-        run_rank(rank, gpus, ids, board, mib, seconds);
+        run_rank(rank, gpus, world.comm(rank), ids, board, mib, seconds);
       } catch (const std::exception& e) {
         std::fprintf(stderr, "rank %d: %s\n", rank, e.what());
         std::_Exit(1);  // the others wait for it

@@ -63,6 +63,12 @@ void StreamEvent::make_wait(int device, void* stream) const {
   check(cuda::wait_for_event(device, event_, stream), device, "waiting for another rank's event");
 }
 
+LinkStream::LinkStream(int device) : device_(device) {
+  check(cuda::make_link(device, &link_), device, "making a stream");
+}
+LinkStream::~LinkStream() { cuda::destroy_link(device_, link_); }
+void* LinkStream::stream() const noexcept { return cuda::stream_of_link(link_); }
+
 bool is_finished(int device, void* stream) {
   bool finished = false;
   check(cuda::is_finished(device, stream, &finished), device, "work that was enqueued before");
@@ -74,7 +80,8 @@ SharedMemory share_memory(int device, const void* inside, const void* pointer) {
   SharedMemory out;
   void* base = nullptr;
   check(cuda::share_memory(device, inside, out.handle.data(), &base), device,
-        "sharing memory with other processes, which takes memory of cudaMalloc");
+        "sharing memory with other processes, which takes memory of cudaMalloc (of ncclMemAlloc or a pool: plan with "
+        "NCCL and Method::kMessages, which takes any)");
   out.offset = static_cast<const std::byte*>(pointer) - static_cast<std::byte*>(base);
   return out;
 }

@@ -38,9 +38,8 @@ class Device {
   virtual void* make_stream() = 0;
   /// A stream of the highest priority: its kernels begin before those that are ready on other streams.
   virtual void* make_urgent_stream() = 0;
-  /// Also urgent. Where the driver can do so, its kernels run on a part of the GPU's multiprocessors alone: stores that
-  /// wait for a link hold up all other stores of their multiprocessor.
-  virtual void* make_narrow_stream() = 0;
+  /// One for stores into other GPUs' memory: also urgent, and on a part of the GPU where the driver can do so.
+  virtual void* make_link_stream() = 0;
   virtual void destroy_stream(void* stream) noexcept = 0;
   virtual void* make_event() = 0;
   virtual void destroy_event(void* event) noexcept = 0;

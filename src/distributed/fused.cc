@@ -111,6 +111,7 @@ void Fused::find_flags() {
 }
 
 void Fused::open() {
+  if (lane_) mine_->ready.make_wait(device_, lane());
   if (link_ == nullptr) return;
   link_->device().set_word(&word_->state, RunWord::kBegun, stream_);
   link_->device().raise(ready_there_, &word_->released, stream_);
@@ -168,6 +169,13 @@ void Fused::connect(std::vector<int> targets, std::vector<int> writers) {
       if (events == nullptr)
         throw InternalError(fmt::format("rank {} has no events for this one; report it, please", rank));
     }
+  const auto is_elsewhere = [this](int rank) {
+    return !is_thread(rank) || greetings_[static_cast<std::size_t>(rank)].device != device_;
+  };
+  if (link_ == nullptr && device_ >= 0 && std::any_of(targets_.begin(), targets_.end(), is_elsewhere)) {
+    lane_ = std::make_unique<detail::LinkStream>(device_);
+    lane_done_ = std::make_unique<detail::StreamEvent>(device_);
+  }
   if (link_ != nullptr) {
     opened_ = link_->device().make_event();
     stored_ = link_->device().make_event();
@@ -227,7 +235,7 @@ std::byte* Fused::address(int peer, int tensor) {
 
 void Fused::wait_until_ready(int peer) {
   if (link_ != nullptr) return await({&ready_here_.at(peer), 1}, lane());
-  if (is_thread(peer)) theirs_[static_cast<std::size_t>(peer)]->ready.make_wait(device_, stream_);
+  if (is_thread(peer)) theirs_[static_cast<std::size_t>(peer)]->ready.make_wait(device_, lane());
 }
 
 void Fused::await(std::span<std::uint32_t* const> flags, void* stream) {
@@ -245,6 +253,10 @@ void Fused::leave(std::exception_ptr failed) {
       if (failed_) return;
       await(done_here_, stream_);
       return device.set_word(&word_->state, RunWord::kEnded, stream_);
+    }
+    if (lane_) {
+      lane_done_->record(lane());
+      lane_done_->make_wait(device_, stream_);
     }
     mine_->done.record(stream_);
   } catch (const Error&) {

@@ -65,11 +65,14 @@ class Fused {
   void enter(void* stream, std::span<const Target> dst, Deadline deadline);
   /// Behind it: tells the ranks of each other's dst. Collective.
   void tell_addresses(Deadline deadline);
-  /// With a link: tells the writers that this rank's memory may be written, by its stream.
+  /// The lane begins behind the run's stream. With a link: tells the writers that this rank's memory may be written.
   void open();
-  /// The stream of the copies into other ranks' memory. With a link it is not that of the run, whose copies on its own
-  /// GPU run beside.
-  void* lane() const noexcept { return link_ != nullptr ? link_->store_lane() : stream_; }
+  /// The stream of the copies into other ranks' memory. Where that lies on other GPUs it is not the run's, whose copies
+  /// on its own GPU run beside.
+  void* lane() const noexcept {
+    if (link_ != nullptr) return link_->store_lane();
+    return lane_ ? lane_->stream() : stream_;
+  }
   /// What is enqueued from now on waits until the memory of a rank may be written. Errors: DeviceError.
   void wait_until_ready(int peer);
   /// A peer's dst as this rank's kernels reach it. Errors: DeviceError.
@@ -104,6 +107,9 @@ class Fused {
   std::map<int, std::uint32_t*> ready_here_;    ///< by target
   void *opened_ = nullptr, *stored_ = nullptr;  ///< with a link: events by which its lane and the stream of a run wait
   std::chrono::milliseconds most_;
+  // Without a link, where a target is on another GPU.
+  std::unique_ptr<detail::LinkStream> lane_;
+  std::unique_ptr<detail::StreamEvent> lane_done_;
   struct Greeting {
     std::int64_t device = 0;
     std::uint64_t events = 0;  ///< their number; 0: none

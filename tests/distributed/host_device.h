@@ -44,7 +44,7 @@ class HostDevice final : public Device {
 
   void* make_stream() override { return new Stream(jitter_us_, seed_++); }
   void* make_urgent_stream() override { return make_stream(); }
-  void* make_narrow_stream() override { return make_stream(); }
+  void* make_link_stream() override { return make_stream(); }
   void destroy_stream(void* stream) noexcept override { delete static_cast<Stream*>(stream); }
   void* make_event() override { return new Event; }
   /// What was enqueued before may still need it.

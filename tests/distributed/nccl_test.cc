@@ -1,5 +1,5 @@
 // The module for NCCL and the staged engine on an NCCL of threads (fake_nccl.cc) and memory of the host, whose streams
-// are threads (host_device.h). tests/gpu/nccl_program.cc has GPUs, and NCCL itself.
+// are threads (host_device.h). tests/gpu/nccl_real.cc has GPUs, and NCCL itself.
 #include "src/distributed/nccl/module.h"
 
 #include <gtest/gtest.h>

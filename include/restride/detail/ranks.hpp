@@ -45,6 +45,22 @@ class StreamEvent {
   void* event_ = nullptr;
 };
 
+/// A stream of `device` for stores into other GPUs' memory, which has a part of the GPU to itself where the driver can
+/// do so. Its end waits for its work.
+class LinkStream {
+ public:
+  /// Errors: DeviceError.
+  explicit LinkStream(int device);
+  ~LinkStream();
+  LinkStream(const LinkStream&) = delete;
+  LinkStream& operator=(const LinkStream&) = delete;
+  void* stream() const noexcept;
+
+ private:
+  int device_;
+  void* link_ = nullptr;
+};
+
 /// Whether all that was enqueued on `stream`, one of `device`, is done. Errors: DeviceError.
 bool is_finished(int device, void* stream);
 

@@ -39,6 +39,9 @@ int make_event(int, void**) noexcept { return kNoDeviceError; }
 void destroy_event(void*) noexcept {}
 int record_event(int, void*, void*) noexcept { return kNoDeviceError; }
 int wait_for_event(int, void*, void*) noexcept { return kNoDeviceError; }
+int make_link(int, void**) noexcept { return kNoDeviceError; }
+void* stream_of_link(void*) noexcept { return nullptr; }
+void destroy_link(int, void*) noexcept {}
 int enable_peer_access(int, int) noexcept { return kNoDeviceError; }
 int is_finished(int, void*, bool*) noexcept { return kNoDeviceError; }
 int share_memory(int, const void*, void*, void**) noexcept { return kNoDeviceError; }

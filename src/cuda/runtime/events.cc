@@ -3,7 +3,9 @@
 #include <cuda_runtime_api.h>
 
 #include <cstring>
+#include <new>
 
+#include "src/cuda/runtime/link_stream.h"
 #include "src/cuda/runtime/scopes.h"
 
 namespace restride::cuda {
@@ -42,6 +44,31 @@ int wait_for_event(int device, void* event, void* stream) noexcept {
   return on_device(device, [&] {
     return cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), static_cast<cudaEvent_t>(event), 0);
   });
+}
+
+int make_link(int device, void** link) noexcept {
+  return on_device(device, [&] {
+    auto* made = new (std::nothrow) LinkStream;
+    if (made == nullptr) return cudaErrorMemoryAllocation;
+    const cudaError_t rc = make_link_stream(device, made);
+    if (rc == cudaSuccess)
+      *link = made;
+    else
+      delete made;
+    return rc;
+  });
+}
+
+void* stream_of_link(void* link) noexcept { return static_cast<LinkStream*>(link)->stream; }
+
+void destroy_link(int device, void* link) noexcept {
+  if (link == nullptr) return;
+  auto* made = static_cast<LinkStream*>(link);
+  static_cast<void>(on_device(device, [&] {
+    destroy_link_stream(*made);
+    return cudaSuccess;
+  }));
+  delete made;
 }
 
 int enable_peer_access(int device, int peer) noexcept {

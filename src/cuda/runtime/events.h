@@ -15,6 +15,12 @@ int record_event(int device, void* event, void* stream) noexcept;
 /// `stream` is one of `device`; the event may be another's.
 int wait_for_event(int device, void* event, void* stream) noexcept;
 
+/// A stream for stores into other GPUs' memory (link_stream.h), as a handle.
+int make_link(int device, void** link) noexcept;
+void* stream_of_link(void* link) noexcept;
+/// Waits for its work.
+void destroy_link(int device, void* link) noexcept;
+
 /// Lets kernels of `device` reach the memory of `peer`; not an error when they do already.
 int enable_peer_access(int device, int peer) noexcept;
 

@@ -1,5 +1,4 @@
 // CUDA's memory, streams and events behind Device. Every call leaves the thread's current device as it was.
-#include <cuda.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -9,7 +8,7 @@
 
 #include <restride/error.hpp>
 
-#include "src/cuda/runtime/driver.h"
+#include "src/cuda/runtime/link_stream.h"
 #include "src/distributed/nccl/cuda_device.h"
 
 namespace restride::distributed {
@@ -136,30 +135,17 @@ class CudaDevice final : public Device {
     check(cudaStreamCreateWithPriority(&out, cudaStreamNonBlocking, most), number_, "cudaStreamCreateWithPriority");
     return out;
   }
-  void* make_narrow_stream() override {
-#if CUDA_VERSION >= 12050
+  void* make_link_stream() override {
     const Current current(number_);
-    int least = 0, most = 0;
-    check(cudaDeviceGetStreamPriorityRange(&least, &most), number_, "cudaDeviceGetStreamPriorityRange");
-    if (CUgreenCtx part = part_of_gpu(); part != nullptr) {
-      CUstream out = nullptr;
-      if (cuda::driver().make_green_stream(&out, part, CU_STREAM_NON_BLOCKING, most) == CUDA_SUCCESS) {
-        parts_.emplace(out, part);
-        return out;
-      }
-      (void)cuda::driver().destroy_green_context(part);
-    }
-#endif
-    return make_urgent_stream();
+    cuda::LinkStream made;
+    check(cuda::make_link_stream(number_, &made), number_, "cudaStreamCreateWithPriority");
+    return links_.emplace(made.stream, made).first->first;
   }
   void destroy_stream(void* stream) noexcept override {
-    (void)cudaStreamDestroy(stream_of(stream));
-#if CUDA_VERSION >= 12050
-    if (const auto part = parts_.find(stream); part != parts_.end()) {
-      (void)cuda::driver().destroy_green_context(part->second);
-      parts_.erase(part);
-    }
-#endif
+    const auto link = links_.find(stream);
+    if (link == links_.end()) return (void)cudaStreamDestroy(stream_of(stream));
+    cuda::destroy_link_stream(link->second);
+    links_.erase(link);
   }
   void* make_event() override {
     const Current current(number_);
@@ -259,29 +245,7 @@ class CudaDevice final : public Device {
     return halves[0] ^ (halves[1] * 0x9e3779b97f4a7c15);
   }
 
-#if CUDA_VERSION >= 12050
-  /// A context of so many of the multiprocessors; null where there are few, or the driver is too old.
-  CUgreenCtx part_of_gpu() const {
-    constexpr unsigned kTogether = 8;  // the hardware gives them out in such groups
-    const cuda::Driver& driver = cuda::driver();
-    CUdevResource all{}, part{};
-    if (driver.make_green_stream == nullptr ||
-        driver.device_resource(number_, &all, CU_DEV_RESOURCE_TYPE_SM) != CUDA_SUCCESS)
-      return nullptr;
-    // Half of an H100 stores as fast into a peer as the whole GPU; a quarter does so with most kernels.
-    const unsigned least = all.sm.smCount / 2 / kTogether * kTogether;
-    if (least == 0) return nullptr;
-    unsigned one = 1;
-    CUdevResourceDesc description = nullptr;
-    CUgreenCtx out = nullptr;
-    const bool is_made =
-        driver.split_multiprocessors(&part, &one, &all, nullptr, 0, least) == CUDA_SUCCESS &&
-        driver.describe_resources(&description, &part, 1) == CUDA_SUCCESS &&
-        driver.make_green_context(&out, description, number_, CU_GREEN_CTX_DEFAULT_STREAM) == CUDA_SUCCESS;
-    return is_made ? out : nullptr;
-  }
-  std::map<void*, CUgreenCtx> parts_;  ///< by the stream of each
-#endif
+  std::map<void*, cuda::LinkStream> links_;
   int number_;
 };
 

@@ -102,7 +102,7 @@ class NcclComm final : public Comm, public GpuLink {
     host_.reserve(bytes_of_notes());
     stream_ = device_->make_stream();
     lane_ = device_->make_urgent_stream();
-    store_lane_ = device_->make_narrow_stream();
+    store_lane_ = device_->make_link_stream();
     met_ = device_->make_event();
     watchman_ = std::make_unique<Watchman>(
         device_, [this] { return fault(); }, [this](const std::string& why) { break_off(why); });
