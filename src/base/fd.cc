@@ -16,7 +16,7 @@ std::string errno_message(const std::string& doing, const std::string& path) {
 
 std::string write_message(const std::string& path, std::uint64_t bytes) {
   const int reason = errno;
-  const std::string message = errno_message("write", path);
+  std::string message = errno_message("write", path);
   if (reason == ENOSPC || reason == EDQUOT)
     return fmt::format("{} (at least {} bytes are needed); free some space or name a target elsewhere", message, bytes);
   if (reason != EFBIG) return message;

@@ -51,8 +51,11 @@ void write_log(fmt::string_view format, fmt::format_args args) noexcept {
   if (writing) return;
   char line[768] = "restride: ";
   constexpr std::size_t kBegin = 10, kRoom = sizeof line - kBegin - 1;
-  const auto written = fmt::vformat_to_n(line + kBegin, kRoom, format, args);
-  *written.out = '\0';
+  try {
+    *fmt::vformat_to_n(line + kBegin, kRoom, format, args).out = '\0';
+  } catch (...) {
+    return;  // a line that could not be made
+  }
   const std::lock_guard lock(mutex);
   if (sink == nullptr) return;
   writing = true;

@@ -62,7 +62,8 @@ struct Request {
       offset += point % m.extent * m.dst_stride;
       point /= m.extent;
     }
-    const auto base = reinterpret_cast<std::uintptr_t>(moved(data, offset));
+    std::byte* const stretch = moved(data, offset);
+    const auto base = reinterpret_cast<std::uintptr_t>(stretch);
     const std::uintptr_t page = advice == MADV_HUGEPAGE ? kHugeBytes : static_cast<std::uintptr_t>(page_bytes);
     const std::uintptr_t first = (base + page - 1) / page * page;
     const std::uintptr_t last = (base + static_cast<std::uintptr_t>(s.bytes)) / page * page;
@@ -72,7 +73,7 @@ struct Request {
     const auto i = static_cast<std::uintptr_t>(task % tasks_each);
     const std::uintptr_t begin = tasks_each == 1 ? first : std::max(first, grid + i * size);
     const std::uintptr_t end = tasks_each == 1 ? last : std::min(last, grid + (i + 1) * size);
-    if (begin < end && ::madvise(reinterpret_cast<void*>(begin), end - begin, advice) != 0)
+    if (begin < end && ::madvise(stretch + (begin - base), end - begin, advice) != 0)
       log_refused(advice, end - begin, errno);
   }
   static void body(void* self, int task) { static_cast<const Request*>(self)->ask(task); }
@@ -102,6 +103,7 @@ Stretches stretches_of(const layout::Canonical& c, std::int64_t page_bytes) {
   return s;
 }
 
+// NOLINTNEXTLINE(bugprone-exception-escape): there is room for as many modes as there were
 void prepare_fresh(void* dst_data, const layout::Canonical& c, FreshDestination how, const Executor* executor,
                    int threads) noexcept {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)

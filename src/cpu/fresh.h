@@ -21,6 +21,7 @@ Stretches stretches_of(const layout::Canonical& c, std::int64_t page_bytes);
 
 /// Asks the kernel for a destination's pages, as `how` says: whole pages inside its stretches, nothing else. A refusal
 /// changes nothing. Pages are populated by up to `threads` threads, of the executor if there is one.
+// NOLINTNEXTLINE(bugprone-exception-escape): see fresh.cc
 void prepare_fresh(void* dst_data, const layout::Canonical& c, FreshDestination how, const Executor* executor,
                    int threads) noexcept;
 

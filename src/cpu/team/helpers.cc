@@ -148,6 +148,7 @@ void grow(int wanted) noexcept {
   if (watched && !stopping.load() && ::pthread_attr_init(&attributes) == 0) {
     if (::pthread_attr_setstacksize(&attributes, kStackBytes) == 0)
       for (int n = started.load(); n < wanted; ++n) {
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): a number, by way of pthread_create
         void* const number = reinterpret_cast<void*>(static_cast<std::uintptr_t>(n) + 1);
         if (const int refused = ::pthread_create(&threads[n], &attributes, help, number); refused != 0) {
           log_refused(n + 1, wanted + 1, refused);

@@ -11,8 +11,8 @@
 
 namespace restride::cuda {
 
-/// A stream and, where the driver has them (12.5), the green context that it is one of. Without one it is an ordinary
-/// stream of the whole GPU.
+/// A stream and, with a driver of 12.8 or newer, the green context that it is one of. Without one it is an ordinary
+/// stream of the whole GPU. Older drivers have green contexts, too, from 12.4 on; they were not tried.
 struct LinkStream {
   cudaStream_t stream = nullptr;
 #if CUDA_VERSION >= 12050
@@ -21,13 +21,13 @@ struct LinkStream {
 };
 
 #if CUDA_VERSION >= 12050
-/// Half of the multiprocessors; null where there are few, or the driver is too old.
+/// Half of the multiprocessors; null where there are few, or the driver is older.
 inline CUgreenCtx half_of_device(int device) noexcept {
   constexpr unsigned kTogether = 8;  // the hardware gives them out in such groups
   const Driver& d = driver();
   CUdevResource all{}, half{};
-  if (d.make_green_stream == nullptr || d.device_resource(device, &all, CU_DEV_RESOURCE_TYPE_SM) != CUDA_SUCCESS)
-    return nullptr;
+  const bool is_tried = d.stream_device != nullptr && d.make_green_stream != nullptr;
+  if (!is_tried || d.device_resource(device, &all, CU_DEV_RESOURCE_TYPE_SM) != CUDA_SUCCESS) return nullptr;
   const unsigned least = all.sm.smCount / 2 / kTogether * kTogether;
   unsigned parts = 1;
   CUdevResourceDesc description = nullptr;
