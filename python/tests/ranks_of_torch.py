@@ -1,6 +1,7 @@
 """A rank of torch.distributed: all cases on the CPU, or on GPUs, or one mistake on the CPU.
 torchrun --nproc-per-node 3 ranks_of_torch.py cases|cuda|MISTAKE
 """
+import contextlib
 import os
 import sys
 import time
@@ -38,8 +39,14 @@ def check_dtensor(comm):
         assert torch.equal(half.full_tensor(), whole.to(torch.bfloat16))
 
 
-def check_gpus(comm):
-    """Elements, casts and orders as on the CPU; a stream of the caller's, and a capture of it."""
+def memory_of_nccl():
+    """What is made in this scope lies in memory of ncclMemAlloc."""
+    backend = td.group.WORLD._get_backend(torch.device("cuda"))
+    return torch.cuda.use_mem_pool(torch.cuda.MemPool(backend.mem_allocator))
+
+
+def check_gpus(comm, memory=contextlib.nullcontext):
+    """Elements, casts and orders as on the CPU; a stream of the caller's, and a capture of it; dst is made in `memory`."""
     n, rank = comm.size, comm.rank
     for src, dst in (
         (f"f32 (130,70) as (block[0],*) over ({n})", f"f32 (130,70) as (*,block[0]) over ({n})"),
@@ -49,7 +56,8 @@ def check_gpus(comm):
         whole = torch.arange(130 * 70, dtype=torch.float32, device="cuda").reshape(130, 70) % 251
         mine = whole[np.ix_(*dist.indices(src, rank))].contiguous()
         wanted = whole[np.ix_(*dist.indices(dst, rank))].to(torch.bfloat16 if "bf16" in dst else torch.float32)
-        got = torch.empty_like(wanted.mT.contiguous().mT if "order" in dst else wanted.contiguous())
+        with memory():
+            got = torch.empty_like(wanted.mT.contiguous().mT if "order" in dst else wanted.contiguous())
         for method in (None, "messages"):
             plan = dist.plan(src, dst, comm, dst_like=got, method=method, deadline=20)
             stream = torch.cuda.Stream()
@@ -78,6 +86,7 @@ comm = dist.process_group(deadline=20)
 try:
     if device == "cuda":
         check_gpus(comm)
+        check_gpus(comm, memory_of_nccl)
         check_dtensor(comm)
         print("all right on GPUs", flush=True)
     elif sys.argv[1] == "cases":

@@ -1,12 +1,19 @@
 // What restride_distributed asks about memory and devices.
 #include <fmt/format.h>
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
 #include <restride/detail/ranks.hpp>
 #include <restride/error.hpp>
 
 #include "src/api/target.h"
 #include "src/cuda/runtime/device.h"
 #include "src/cuda/runtime/events.h"
+#include "src/cuda/runtime/pieces.h"
 
 namespace restride::detail {
 namespace {
@@ -75,24 +82,86 @@ bool is_finished(int device, void* stream) {
   return finished;
 }
 
-SharedMemory share_memory(int device, const void* inside, const void* pointer) {
+namespace {
+
+constexpr std::array<char, 16> kInPieces = {"memory in piece"};  // what no handle of CUDA IPC begins with
+constexpr const char* kFindingPieces =
+    "finding the memory that other processes may map, which takes memory of cudaMalloc or of ncclMemAlloc, or other "
+    "memory made with file descriptors to share (of a pool: plan with NCCL and Method::kMessages, which takes any)";
+
+std::vector<cuda::Piece> pieces_of(int device, const MemoryRange& range) {
+  std::vector<cuda::Piece> out;
+  check(cuda::find_pieces(device, range.first, range.end, &out), device, kFindingPieces);
+  return out;
+}
+
+}  // namespace
+
+bool SharedMemory::is_in_pieces() const noexcept {
+  return std::memcmp(handle.data(), kInPieces.data(), kInPieces.size()) == 0;
+}
+
+SharedMemory share_memory(int device, const MemoryRange& range, const void* pointer) {
   static_assert(sizeof(SharedMemory::handle) == cuda::kSharedHandleBytes);
   SharedMemory out;
   void* base = nullptr;
-  check(cuda::share_memory(device, inside, out.handle.data(), &base), device,
-        "sharing memory with other processes, which takes memory of cudaMalloc (of ncclMemAlloc or a pool: plan with "
-        "NCCL and Method::kMessages, which takes any)");
+  if (cuda::is_in_pieces(range.first)) {
+    const std::vector<cuda::Piece> pieces = pieces_of(device, range);
+    std::uint64_t name = 14695981039346656037U;  // FNV-1a of the pieces' numbers
+    for (const cuda::Piece& piece : pieces) name = (name ^ piece.number) * 1099511628211U;
+    const std::uint64_t tail[] = {name, pieces.size(), pieces[0].number};
+    std::memcpy(out.handle.data(), kInPieces.data(), kInPieces.size());
+    std::memcpy(out.handle.data() + kInPieces.size(), tail, sizeof tail);
+    base = pieces[0].start;
+  } else {
+    check(cuda::share_memory(device, range.first, out.handle.data(), &base), device,
+          "sharing memory with other processes");
+  }
   out.offset = static_cast<const std::byte*>(pointer) - static_cast<std::byte*>(base);
   return out;
 }
 
-MappedMemory::MappedMemory(int device, const SharedMemory& memory) : device_(device) {
+SharedPieces::~SharedPieces() {
+  for (const int descriptor : descriptors_) close(descriptor);
+}
+
+void SharedPieces::add(int descriptor, std::int64_t bytes) {
+  bytes_.push_back(bytes);
+  descriptors_.push_back(descriptor);
+}
+
+void SharedPieces::append(SharedPieces&& more) {
+  for (std::size_t i = 0; i < more.size(); ++i) add(more.descriptors_[i], more.bytes_[i]);
+  more.descriptors_.clear();
+}
+
+std::size_t share_pieces(int device, const MemoryRange& range, std::size_t from, std::size_t most, SharedPieces* out) {
+  const std::vector<cuda::Piece> pieces = pieces_of(device, range);
+  for (std::size_t i = from; i < std::min(from + most, pieces.size()); ++i) {
+    int descriptor = -1;
+    check(cuda::share_piece(device, pieces[i], &descriptor), device,
+          "a file descriptor of memory, of which a process may have `ulimit -n`");
+    out->add(descriptor, pieces[i].bytes);
+  }
+  return pieces.size();
+}
+
+MappedMemory::MappedMemory(int device, const SharedMemory& memory, const SharedPieces& pieces) : device_(device) {
   void* base = nullptr;
-  check(cuda::map_memory(device, memory.handle.data(), &base), device,
-        "mapping memory of another process, which takes GPUs that reach each other");
+  const bool is_in_pieces = memory.is_in_pieces();
+  check(is_in_pieces
+            ? cuda::map_pieces(device, pieces.descriptors().data(), pieces.bytes().data(), pieces.size(), &base)
+            : cuda::map_memory(device, memory.handle.data(), &base),
+        device, "mapping memory of another process, which takes GPUs that reach each other");
+  if (is_in_pieces) pieces_ = pieces.bytes();
   base_ = static_cast<std::byte*>(base);
 }
-MappedMemory::~MappedMemory() { cuda::unmap_memory(device_, base_); }
+MappedMemory::~MappedMemory() {
+  if (pieces_.empty())
+    cuda::unmap_memory(device_, base_);
+  else
+    cuda::unmap_pieces(device_, base_, pieces_.data(), pieces_.size());
+}
 
 void require_launched(int status, int device) { check(status, device, "a copy"); }
 

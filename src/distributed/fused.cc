@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <thread>
 
@@ -51,6 +52,10 @@ restride::Options on_gpu(int device) {
   return out;
 }
 
+constexpr const char* kNoSocket =
+    "this process could make no socket, by which memory that is mapped in pieces (ncclMemAlloc) is shared with other "
+    "processes; use memory of cudaMalloc";
+
 int checked_device(const ExchangeOptions& options) {
   if (options.method != Method::kAuto && options.method != Method::kDirect)
     throw ArgumentError(
@@ -91,8 +96,9 @@ std::uint32_t* Fused::flag_at(int rank, Flag flag) {
     const Greeting& theirs = greetings_[static_cast<std::size_t>(rank)];
     base = theirs.flags;
     if (!is_thread(rank)) {
-      const auto at = mapped_.try_emplace({rank, theirs.shared_flags.handle}, device_, theirs.shared_flags).first;
-      base = reinterpret_cast<std::uint32_t*>(moved(at->second.base(), theirs.shared_flags.offset));
+      const detail::SharedMemory& shared = theirs.shared_flags;
+      const auto at = mapped_.try_emplace({rank, shared.handle}, device_, shared, detail::SharedPieces{}).first;
+      base = reinterpret_cast<std::uint32_t*>(moved(at->second.base(), shared.offset));
     }
   }
   return base + static_cast<int>(flag) * comm_.size();
@@ -122,14 +128,25 @@ void Fused::open() {
 restride::Options Fused::plan_options() const { return on_gpu(device_); }
 
 void Fused::greet(Deadline deadline) {
-  greeting_ = {device_, mine_ != nullptr ? Registry::of_process().add(mine_) : 0, this_host(), getpid(), 0, nullptr,
-               {}};
+  greeting_.device = device_;
+  greeting_.events = mine_ != nullptr ? Registry::of_process().add(mine_) : 0;
+  greeting_.host = this_host();
+  greeting_.process = getpid();
+  try {
+    if (!is_model() && !is_host()) {
+      socket_ = std::make_unique<DescriptorSocket>();
+      greeting_.socket = socket_->name();
+    }
+  } catch (const UnsupportedError&) {
+    socket_.reset();  // only memory in pieces asks for it
+  }
   if (link_ != nullptr) try {
       Device& device = link_->device();
       greeting_.host = device.host();
       greeting_.gpu = device.identity();
       greeting_.flags = flags_ = device.allocate_flags(2 * std::int64_t{comm_.size()});
-      if (!is_host()) greeting_.shared_flags = detail::share_memory(device_, flags_, flags_);
+      const auto* mine = reinterpret_cast<std::byte*>(flags_);
+      if (!is_host()) greeting_.shared_flags = detail::share_memory(device_, {mine, mine + 1}, mine);
     } catch (const Error&) {
       failed_ = std::current_exception();
     }
@@ -208,11 +225,14 @@ void Fused::enter(void* stream, std::span<const Target> dst, Deadline deadline) 
     detail::require_stream_of(device_, stream);
   stream_ = stream;
   addresses_.assign(dst.size(), {});
+  ranges_.assign(dst.size(), {});
   const bool shares = std::any_of(writers_.begin(), writers_.end(), [this](int rank) { return !is_thread(rank); });
   for (std::size_t t = 0; t < dst.size(); ++t) {
     addresses_[t].data = dst[t].data;
-    if (shares && dst[t].element != nullptr)
-      addresses_[t].shared = detail::share_memory(device_, dst[t].element, dst[t].data);
+    if (!shares || dst[t].range.first == nullptr) continue;
+    ranges_[t] = dst[t].range;
+    addresses_[t].shared = detail::share_memory(device_, ranges_[t], dst[t].data);
+    if (addresses_[t].shared.is_in_pieces() && socket_ == nullptr) throw UnsupportedError(kNoSocket);
   }
   if (link_ != nullptr) return;
   mine_->ready.record(stream);
@@ -223,13 +243,87 @@ void Fused::tell_addresses(Deadline deadline) {
   everyones_.resize(addresses_.size() * static_cast<std::size_t>(comm_.size()));
   comm_.allgather(addresses_.data(), everyones_.data(), static_cast<std::int64_t>(addresses_.size() * sizeof(Address)),
                   "run", deadline);
+  try {
+    hand_over(deadline);
+  } catch (const Error& e) {
+    comm_.abort(e.what());  // the others may be behind it already
+    throw;
+  }
+}
+
+/// What stands in front of a parcel's pieces.
+struct Fused::Parcel {
+  std::array<std::byte, 64> handle{};
+  std::uint64_t of = 0;  ///< pieces of the memory in all
+  std::array<std::int64_t, DescriptorSocket::kMostFiles> bytes{};
+};
+
+bool Fused::gives(ToGive& parcel) {
+  detail::SharedPieces pieces;
+  Parcel text{address_of(comm_.rank(), parcel.tensor).shared.handle, 0, {}};
+  text.of = detail::share_pieces(device_, ranges_[parcel.tensor], parcel.next_piece, text.bytes.size(), &pieces);
+  std::copy(pieces.bytes().begin(), pieces.bytes().end(), text.bytes.begin());
+  const DescriptorSocket::Name& to = greetings_[static_cast<std::size_t>(parcel.rank)].socket;
+  if (socket_->send(to, std::as_bytes(std::span(&text, 1)), pieces.descriptors())) parcel.next_piece += pieces.size();
+  return parcel.next_piece == text.of;
+}
+
+void Fused::take_parcels() {
+  while (std::optional<DescriptorSocket::Parcel> parcel = socket_->take()) {
+    Parcel text;
+    detail::SharedPieces pieces;
+    const bool is_whole = parcel->text.size() == sizeof text && parcel->files.size() <= text.bytes.size();
+    if (is_whole) std::memcpy(&text, parcel->text.data(), sizeof text);
+    for (std::size_t i = 0; i < parcel->files.size(); ++i) pieces.add(parcel->files[i], is_whole ? text.bytes[i] : 0);
+    for (auto at = missing_.begin(); is_whole && at != missing_.end(); ++at) {
+      const auto& [rank, handle] = *at;
+      if (greetings_[static_cast<std::size_t>(rank)].process != parcel->process || handle != text.handle) continue;
+      detail::SharedPieces& taken = taken_[*at];
+      taken.append(std::move(pieces));
+      if (taken.size() >= text.of) missing_.erase(at);
+      break;
+    }
+  }
+}
+
+void Fused::hand_over(Deadline deadline) {
+  std::vector<ToGive> parcels;
+  for (std::size_t t = 0; t < addresses_.size(); ++t) {
+    const detail::SharedMemory& mine = addresses_[t].shared;
+    if (!mine.is_in_pieces() || !given_.insert(mine.handle).second) continue;
+    for (int rank : writers_)
+      if (!is_thread(rank)) parcels.push_back({rank, t, 0});
+  }
+  missing_.clear();
+  for (int rank : targets_)
+    for (std::size_t t = 0; !is_thread(rank) && t < addresses_.size(); ++t) {
+      const detail::SharedMemory& theirs = address_of(rank, t).shared;
+      const Foreign key{rank, theirs.handle};
+      if (theirs.is_in_pieces() && mapped_.count(key) == 0 && taken_.count(key) == 0) missing_.insert(key);
+    }
+  if (!missing_.empty() && socket_ == nullptr) throw UnsupportedError(kNoSocket);
+  // A rank takes as long as it gives, so that no queue stays full.
+  for (int pause_us = 1; !parcels.empty() || !missing_.empty(); pause_us = std::min(2 * pause_us, 100)) {
+    std::erase_if(parcels, [this](ToGive& parcel) { return gives(parcel); });
+    if (!missing_.empty()) take_parcels();
+    if (std::chrono::steady_clock::now() > deadline)
+      throw DeadlineError(
+          fmt::format("the memory of rank {}, which is mapped in pieces, did not come to rank {} before the deadline",
+                      missing_.empty() ? comm_.rank() : missing_.begin()->first,
+                      missing_.empty() ? parcels.front().rank : comm_.rank()));
+    std::this_thread::sleep_for(std::chrono::microseconds(pause_us));
+  }
 }
 
 std::byte* Fused::address(int peer, int tensor) {
-  const Address& theirs =
-      everyones_[static_cast<std::size_t>(peer) * addresses_.size() + static_cast<std::size_t>(tensor)];
+  const Address& theirs = address_of(peer, static_cast<std::size_t>(tensor));
   if (is_thread(peer)) return static_cast<std::byte*>(theirs.data);
-  const auto at = mapped_.try_emplace({peer, theirs.shared.handle}, device_, theirs.shared).first;
+  const Foreign key{peer, theirs.shared.handle};
+  auto at = mapped_.find(key);
+  if (at == mapped_.end()) {
+    at = mapped_.try_emplace(key, device_, theirs.shared, taken_[key]).first;
+    taken_.erase(key);
+  }
   return moved(at->second.base(), theirs.shared.offset);
 }
 

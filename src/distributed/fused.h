@@ -11,9 +11,13 @@
 // a flag when it has waited for it. The other rank raises it again in the next run alone, and comes there after this
 // rank has raised one for it, so no flag is raised twice before it is lowered.
 //
-// Without one, of ranks in other processes of the host the memory is mapped by CUDA IPC. Their streams are not waited
-// for by events, which would have to outlive their process's use of them: a rank waits for its own stream before it
-// agrees, and again before the end of run. Mappings last as long as the plan.
+// Without one, streams of ranks in other processes of the host are not waited for by events, which would have to
+// outlive their process's use of them: a rank waits for its own stream before it agrees, and again before the end of
+// run.
+//
+// Memory of other processes is mapped by CUDA IPC. Memory that this does not share lies in pieces that the driver's own
+// calls have mapped, as by ncclMemAlloc: when all know the addresses of a run, a rank hands the pieces of a dst that it
+// gives for the first time to those that write there, by file descriptors. Mappings last as long as the plan.
 #pragma once
 
 #include <array>
@@ -23,6 +27,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -31,6 +36,7 @@
 #include <restride/detail/ranks.hpp>
 #include <restride/distributed.hpp>
 
+#include "src/distributed/descriptors.h"
 #include "src/distributed/gpu_link.h"
 
 namespace restride::distributed {
@@ -56,14 +62,14 @@ class Fused {
   /// rank ends its plan. Errors: DeviceError where the GPU does not reach another's; UnsupportedError.
   void connect(std::vector<int> targets, std::vector<int> writers);
 
-  /// A tensor's dst of this rank, and an element of it; null without elements.
+  /// A tensor's dst of this rank, and the bytes of its elements.
   struct Target {
     void* data = nullptr;
-    const void* element = nullptr;
+    detail::MemoryRange range;
   };
   /// Before the agreement on a run. Errors: DeviceError, UnsupportedError, DeadlineError when the stream takes longer.
   void enter(void* stream, std::span<const Target> dst, Deadline deadline);
-  /// Behind it: tells the ranks of each other's dst. Collective.
+  /// Behind it: tells the ranks of each other's dst. Collective. Errors: DeviceError, DeadlineError, UnsupportedError.
   void tell_addresses(Deadline deadline);
   /// The lane begins behind the run's stream. With a link: tells the writers that this rank's memory may be written.
   void open();
@@ -97,6 +103,7 @@ class Fused {
   void await(std::span<std::uint32_t* const> flags, void* stream);
   struct Events;
   struct Registry;
+  struct Parcel;
 
   Comm& comm_;
   GpuLink* link_;
@@ -118,11 +125,26 @@ class Fused {
     std::uint64_t gpu = 0;  ///< with a link, as what follows
     std::uint32_t* flags = nullptr;
     detail::SharedMemory shared_flags;
+    DescriptorSocket::Name socket{};
   };
   struct Address {
     void* data = nullptr;
     detail::SharedMemory shared;
   };
+  /// Memory of a rank by its handle.
+  using Foreign = std::pair<int, std::array<std::byte, 64>>;
+  /// Of this rank's dst, to a writer.
+  struct ToGive {
+    int rank;
+    std::size_t tensor, next_piece;
+  };
+  const Address& address_of(int rank, std::size_t tensor) const {
+    return everyones_[static_cast<std::size_t>(rank) * addresses_.size() + tensor];
+  }
+  bool gives(ToGive& parcel);
+  void take_parcels();
+  /// Gives and takes the pieces that are new. Errors: UnsupportedError, DeviceError, DeadlineError.
+  void hand_over(Deadline deadline);
   bool is_thread(int rank) const { return greetings_[static_cast<std::size_t>(rank)].process == greeting_.process; }
   void wait_for_stream(Deadline deadline) const;
 
@@ -131,7 +153,12 @@ class Fused {
   bool blocks_ = false;              ///< some target or writer is in another process
   std::vector<Address> addresses_;   ///< this rank's
   std::vector<Address> everyones_;   ///< a rank's, one a tensor, one behind the other
-  std::map<std::pair<int, std::array<std::byte, 64>>, detail::MappedMemory> mapped_;
+  std::map<Foreign, detail::MappedMemory> mapped_;
+  std::unique_ptr<DescriptorSocket> socket_;       ///< between processes
+  std::vector<detail::MemoryRange> ranges_;        ///< of this rank's dst
+  std::set<std::array<std::byte, 64>> given_;      ///< handles of it whose pieces all writers have
+  std::map<Foreign, detail::SharedPieces> taken_;  ///< to be mapped; not all of a memory's may have come
+  std::set<Foreign> missing_;                      ///< still to come; of hand_over
   std::vector<int> targets_, writers_;
   std::shared_ptr<Events> mine_;                 ///< none for a model
   std::vector<std::shared_ptr<Events>> theirs_;  ///< of targets and writers, by rank

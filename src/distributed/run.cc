@@ -146,9 +146,14 @@ void Plan::Impl::pull() {
 std::vector<Fused::Target> Plan::Impl::targets() const {
   std::vector<Fused::Target> out;
   for (std::size_t t = 0; t < dst.size(); ++t) {
-    Fused::Target& target = out.emplace_back(Fused::Target{dst[t], nullptr});
-    for (const Layout& l : local[t].dst)
-      if (l.elements() > 0) target.element = moved(static_cast<const void*>(dst[t]), l.offset_bytes);
+    detail::MemoryRange& range = out.emplace_back(Fused::Target{dst[t], {}}).range;
+    for (const Layout& l : local[t].dst) {
+      if (l.elements() == 0) continue;
+      const auto [lo, hi] = byte_range(l);
+      const auto* data = static_cast<const std::byte*>(dst[t]);
+      range.first = range.first == nullptr ? moved(data, lo) : std::min(range.first, moved(data, lo));
+      range.end = std::max(range.end, moved(data, hi));
+    }
   }
   return out;
 }

@@ -8,6 +8,7 @@
 #include "tests/distributed/random_exchange.h"
 #include "tests/gpu/device_check.h"
 #include "tests/gpu/device_memory.h"
+#include "tests/gpu/pieces_memory.h"
 
 namespace restride::distributed::test {
 
@@ -20,8 +21,8 @@ inline int take_gpu(const Comm& comm) {
   return gpu;
 }
 
-/// Runs on copies on a GPU that lie at 128 bytes or anywhere. Now and then the stream is late: before it writes the
-/// canaries of dst, and before it comes to the exchange.
+/// Runs on copies on a GPU that lie at 128 bytes or anywhere, in memory of cudaMalloc or mapped in pieces. Now and then
+/// the stream is late: before it writes the canaries of dst, and before it comes to the exchange.
 class OnGpu final : public Runner {
  public:
   OnGpu(const Comm& comm, std::uint64_t seed) : gpu_(take_gpu(comm)), rng_(seed) {}
@@ -59,8 +60,17 @@ class OnGpu final : public Runner {
   std::byte* buffer(std::size_t i, std::size_t bytes) {
     constexpr std::size_t kMost = 8 << 20;
     if (bytes > kMost) throw std::runtime_error("a random case of more than 8 MiB");
-    if (i == buffers_.size()) buffers_.push_back(std::make_unique<restride::test::DeviceBuffer>(kMost));
-    return buffers_[i]->data();
+    if (i == buffers_.size()) {
+      Buffer& made = buffers_.emplace_back();
+      const std::int64_t pieces = pick(rng_, 0, 4);  // 0: of cudaMalloc
+      if (pieces == 0)
+        made.whole = std::make_unique<restride::test::DeviceBuffer>(kMost);
+      else
+        made.pieces = std::make_unique<restride::test::PiecesBuffer>(2 * kMost, static_cast<std::size_t>(pieces));
+      made.data = pieces == 0 ? made.whole->data() : made.pieces->data();
+      if (pieces > 1) made.data += made.pieces->piece() - static_cast<std::size_t>(pick(rng_, 0, 1024));
+    }
+    return buffers_[i].data;
   }
   void be_late(cudaStream_t stream) {
     if (pick(rng_, 0, 5) == 0) restride::test::launch_delay(pick(rng_, 20, 500), stream);
@@ -69,7 +79,12 @@ class OnGpu final : public Runner {
   int gpu_;
   Rng rng_;
   restride::test::Stream stream_;
-  std::vector<std::unique_ptr<restride::test::DeviceBuffer>> buffers_;
+  struct Buffer {
+    std::unique_ptr<restride::test::DeviceBuffer> whole;
+    std::unique_ptr<restride::test::PiecesBuffer> pieces;
+    std::byte* data = nullptr;
+  };
+  std::vector<Buffer> buffers_;
 };
 
 }  // namespace restride::distributed::test

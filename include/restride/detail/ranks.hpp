@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <restride/copy.hpp>
 #include <restride/detail/visibility.hpp>
@@ -64,19 +65,56 @@ class LinkStream {
 /// Whether all that was enqueued on `stream`, one of `device`, is done. Errors: DeviceError.
 bool is_finished(int device, void* stream);
 
+/// The bytes from `first` to before `end`, of an allocation of a GPU; null: none.
+struct MemoryRange {
+  const std::byte* first = nullptr;
+  const std::byte* end = nullptr;
+};
+
 /// Memory of a GPU as other processes of the host find it: an allocation, and a place from its base.
 struct SharedMemory {
   std::array<std::byte, 64> handle{};
   std::int64_t offset = 0;  ///< of a pointer, in bytes
+  /// Memory that CUDA IPC does not share, mapped by the driver's own calls, as by ncclMemAlloc. The handle is its name
+  /// alone; a process maps it by the descriptors of its pieces.
+  bool is_in_pieces() const noexcept;
 };
-/// `inside` lies in the allocation, `pointer` need not. Errors: DeviceError.
-SharedMemory share_memory(int device, const void* inside, const void* pointer);
+/// `range` lies in the allocation, `pointer` need not. Errors: DeviceError.
+SharedMemory share_memory(int device, const MemoryRange& range, const void* pointer);
+
+/// File descriptors of a memory's pieces, closed at the end.
+class SharedPieces {
+ public:
+  SharedPieces() = default;
+  SharedPieces(SharedPieces&& other) noexcept { swap(other); }
+  SharedPieces& operator=(SharedPieces&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~SharedPieces();
+  /// Takes the descriptor.
+  void add(int descriptor, std::int64_t bytes);
+  void append(SharedPieces&& more);
+  std::size_t size() const noexcept { return descriptors_.size(); }
+  const std::vector<int>& descriptors() const noexcept { return descriptors_; }
+  const std::vector<std::int64_t>& bytes() const noexcept { return bytes_; }
+
+ private:
+  void swap(SharedPieces& other) noexcept {
+    descriptors_.swap(other.descriptors_);
+    bytes_.swap(other.bytes_);
+  }
+  std::vector<int> descriptors_;
+  std::vector<std::int64_t> bytes_;
+};
+/// How many pieces `range` lies in, and new descriptors of up to `most` of them from `from` on. Errors: DeviceError.
+std::size_t share_pieces(int device, const MemoryRange& range, std::size_t from, std::size_t most, SharedPieces* out);
 
 /// An allocation of another process, mapped for kernels of `device`.
 class MappedMemory {
  public:
-  /// Errors: DeviceError.
-  MappedMemory(int device, const SharedMemory& memory);
+  /// `pieces`: all of memory that is in pieces. Errors: DeviceError.
+  MappedMemory(int device, const SharedMemory& memory, const SharedPieces& pieces);
   ~MappedMemory();
   MappedMemory(const MappedMemory&) = delete;
   MappedMemory& operator=(const MappedMemory&) = delete;
@@ -85,6 +123,7 @@ class MappedMemory {
  private:
   int device_;
   std::byte* base_ = nullptr;
+  std::vector<std::int64_t> pieces_;  ///< their bytes
 };
 
 /// Throws DeviceError for what Plan::run returned, unless that is 0.

@@ -4,6 +4,7 @@
 
 #include "src/cuda/runtime/device.h"
 #include "src/cuda/runtime/events.h"
+#include "src/cuda/runtime/pieces.h"
 #include "src/cuda/runtime/scratch.h"
 
 namespace restride {
@@ -47,6 +48,11 @@ int is_finished(int, void*, bool*) noexcept { return kNoDeviceError; }
 int share_memory(int, const void*, void*, void**) noexcept { return kNoDeviceError; }
 int map_memory(int, const void*, void**) noexcept { return kNoDeviceError; }
 void unmap_memory(int, void*) noexcept {}
+bool is_in_pieces(const void*) noexcept { return false; }
+int find_pieces(int, const void*, const void*, std::vector<Piece>*) { return kNoDeviceError; }
+int share_piece(int, const Piece&, int*) noexcept { return kNoDeviceError; }
+int map_pieces(int, const int*, const std::int64_t*, std::size_t, void**) noexcept { return kNoDeviceError; }
+void unmap_pieces(int, void*, const std::int64_t*, std::size_t) noexcept {}
 int is_capturing(int, void*, bool*) noexcept { return kNoDeviceError; }
 
 }  // namespace cuda

@@ -8,6 +8,8 @@
 #include <cuda.h>
 #include <dlfcn.h>
 
+#include <cstddef>
+
 namespace restride::cuda {
 
 struct Driver {
@@ -21,6 +23,28 @@ struct Driver {
   CUresult (*primary_state)(CUdevice device, unsigned* flags, int* active) = nullptr;
   CUresult (*push_context)(CUcontext context) = nullptr;
   CUresult (*pop_context)(CUcontext* context) = nullptr;
+  /// Memory mapped by the driver's own calls.
+  struct Pieces {
+    CUresult (*retain)(CUmemGenericAllocationHandle* handle, void* pointer) = nullptr;
+    CUresult (*export_handle)(void* shared, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
+                              unsigned long long flags) = nullptr;
+    CUresult (*import_handle)(CUmemGenericAllocationHandle* handle, void* shared,
+                              CUmemAllocationHandleType type) = nullptr;
+    CUresult (*release)(CUmemGenericAllocationHandle handle) = nullptr;
+    CUresult (*reserve)(CUdeviceptr* start, std::size_t bytes, std::size_t alignment, CUdeviceptr wish,
+                        unsigned long long flags) = nullptr;
+    CUresult (*free_address)(CUdeviceptr start, std::size_t bytes) = nullptr;
+    CUresult (*map)(CUdeviceptr start, std::size_t bytes, std::size_t offset, CUmemGenericAllocationHandle handle,
+                    unsigned long long flags) = nullptr;
+    CUresult (*unmap)(CUdeviceptr start, std::size_t bytes) = nullptr;
+    CUresult (*set_access)(CUdeviceptr start, std::size_t bytes, const CUmemAccessDesc* access,
+                           std::size_t count) = nullptr;
+    bool is_complete() const noexcept {
+      return retain != nullptr && export_handle != nullptr && import_handle != nullptr && release != nullptr &&
+             reserve != nullptr && free_address != nullptr && map != nullptr && unmap != nullptr &&
+             set_access != nullptr;
+    }
+  } pieces;
 #if CUDA_VERSION >= 12050  // null before a driver of 12.5
   CUresult (*device_resource)(CUdevice device, CUdevResource* resource, CUdevResourceType type) = nullptr;
   CUresult (*split_multiprocessors)(CUdevResource* parts, unsigned* count, const CUdevResource* all,
@@ -56,6 +80,15 @@ inline Driver load_driver() noexcept {
   find("cuDevicePrimaryCtxGetState", d.primary_state);
   find("cuCtxPushCurrent_v2", d.push_context);
   find("cuCtxPopCurrent_v2", d.pop_context);
+  find("cuMemRetainAllocationHandle", d.pieces.retain);
+  find("cuMemExportToShareableHandle", d.pieces.export_handle);
+  find("cuMemImportFromShareableHandle", d.pieces.import_handle);
+  find("cuMemRelease", d.pieces.release);
+  find("cuMemAddressReserve", d.pieces.reserve);
+  find("cuMemAddressFree", d.pieces.free_address);
+  find("cuMemMap", d.pieces.map);
+  find("cuMemUnmap", d.pieces.unmap);
+  find("cuMemSetAccess", d.pieces.set_access);
 #if CUDA_VERSION >= 12050
   find("cuDeviceGetDevResource", d.device_resource);
   find("cuDevSmResourceSplitByCount", d.split_multiprocessors);
