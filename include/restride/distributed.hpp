@@ -337,7 +337,7 @@ std::unique_ptr<Comm> mpi(const void* mpi_comm, std::chrono::milliseconds deadli
 
 /// Ranks of NCCL: a communicator of the caller's, `nccl_comm` an ncclComm_t, which lives as long as the result. It is
 /// split into two of ours, so that no message of ours meets one of the caller's; both have the caller's ranks and GPUs.
-/// All exchanges are of memory of GPUs. Collective over it, one thread a rank. The process has loaded NCCL 2.18 or
+/// All exchanges are of memory of GPUs. Collective over it, one thread a rank. The process has loaded NCCL 2.19 or
 /// newer; a module of ours (librestride_nccl.so) is found as those for MPI are. NCCL must not run the caller's groups
 /// beside ours in another order on another rank: order both by streams.
 /// A rank that stops is noticed when a deadline passes: our communicators are then aborted, which ends what streams

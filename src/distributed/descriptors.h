@@ -27,7 +27,8 @@ class DescriptorSocket {
 
   const Name& name() const noexcept { return name_; }
 
-  /// False where the other's queue is full: it must take something first. Errors: UnsupportedError, when it is gone, say.
+  /// False where the other's queue is full: it must take something first. Errors: UnsupportedError, when it is gone,
+  /// say.
   bool send(const Name& to, std::span<const std::byte> text, std::span<const int> files);
 
   struct Parcel {

@@ -31,6 +31,8 @@ class Device {
 
   virtual std::byte* allocate(std::int64_t bytes) = 0;
   virtual void free(std::byte* memory) noexcept = 0;
+  /// Waits until all that was enqueued on any stream is done.
+  virtual void wait_for_all() noexcept {}
   /// Memory of the host that the device reads and writes, all zero.
   virtual std::byte* allocate_shared(std::int64_t bytes) = 0;
   virtual void free_shared(std::byte* memory) noexcept = 0;

@@ -30,6 +30,13 @@ class GpuLink {
   virtual void* lane() = 0;
   /// A stream for stores into other ranks' memory.
   virtual void* store_lane() = 0;
+  /// Memory for messages, which the engine brings there without a copy between. Errors: DeviceError.
+  virtual std::byte* allocate(std::int64_t bytes) = 0;
+  /// Waits for the GPU.
+  virtual void free(std::byte* memory) noexcept = 0;
+  /// Exchanges messages once and waits for it, so that a later `exchange` of the same ones waits for no rank's thread.
+  /// What they bring is of no use. Errors: DeadlineError.
+  virtual void connect(std::span<const Message> sends, std::span<const Message> receives, Deadline deadline) = 0;
   /// Enqueues all of them on a stream, as one group, so that none waits for another. Messages of a pair of ranks arrive
   /// in the order of the calls. Errors: DeadlineError when the engine does not take them in time.
   virtual void exchange(std::span<const Message> sends, std::span<const Message> receives, void* stream,

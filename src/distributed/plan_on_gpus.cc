@@ -71,6 +71,7 @@ void Plan::Impl::plan_on_gpus(std::span<const Transfer> transfers) {
     failed = std::current_exception();
   }
   agree(comm, fingerprint, failed, "plan", deadline());
+  if (staged) staged->connect(deadline());
 }
 
 Plan::Impl::Load Plan::Impl::load() const {

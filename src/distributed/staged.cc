@@ -103,7 +103,7 @@ StagedSchedule staged_schedule(const std::vector<PeerSteps>& sends, const std::v
 Staged::Staged(GpuLink& link, StagedSchedule schedule, std::vector<CopyStep> kept, std::chrono::milliseconds deadline)
     : link_(link), device_(link.device()), schedule_(std::move(schedule)), kept_(std::move(kept)) {
   workspace_bytes_ = 2 * (schedule_.send_chunk_bytes + schedule_.receive_chunk_bytes);
-  if (workspace_bytes_ > 0) workspace_ = device_.allocate(workspace_bytes_);
+  if (workspace_bytes_ > 0) workspace_ = link_.allocate(workspace_bytes_);
   for (void*& event : packed_) event = device_.make_event();
   for (void*& event : arrived_) event = device_.make_event();
   word_ = reinterpret_cast<RunWord*>(device_.allocate_shared(sizeof *word_));
@@ -116,8 +116,22 @@ Staged::~Staged() {
     if (event != nullptr) device_.destroy_event(event);
   for (void* event : arrived_)
     if (event != nullptr) device_.destroy_event(event);
-  if (workspace_ != nullptr) device_.free(workspace_);
+  if (workspace_ != nullptr) link_.free(workspace_);
   if (word_ != nullptr) device_.free_shared(reinterpret_cast<std::byte*>(word_));
+}
+
+void Staged::connect(Deadline deadline) {
+  if (schedule_.rounds.empty()) return;
+  const StagedRound& first = schedule_.rounds[0];
+  std::int64_t in_place = 0;
+  for (const PeerSteps& p : first.sends) in_place = std::max(in_place, p.in_place < 0 ? 0 : p.bytes);
+  std::byte* stand_in = in_place > 0 ? device_.allocate(in_place) : nullptr;
+  std::vector<Message> sends;
+  for (const PeerSteps& p : first.sends)
+    sends.push_back({p.peer, p.in_place < 0 ? workspace_ + p.offset : stand_in, p.bytes});
+  const auto into_chunk = [&](int) { return workspace_; };
+  link_.connect(sends, messages(first.receives, workspace_ + 2 * schedule_.send_chunk_bytes, into_chunk), deadline);
+  if (stand_in != nullptr) device_.free(stand_in);
 }
 
 bool Staged::is_running() const noexcept { return std::atomic_ref(word_->state).load() != 0; }

@@ -55,6 +55,9 @@ class Staged {
   Staged(const Staged&) = delete;
   Staged& operator=(const Staged&) = delete;
 
+  /// The first round's messages meet once. Errors: as GpuLink::connect, DeviceError.
+  void connect(Deadline deadline);
+
   std::int64_t workspace_bytes() const noexcept { return workspace_bytes_; }
   const StagedSchedule& schedule() const noexcept { return schedule_; }
   /// Errors: as GpuLink::exchange, PlanStore::enqueue.

@@ -245,6 +245,12 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
   return ncclSuccess;
 }
 
+/// No memory of its own: the module takes the device's.
+ncclResult_t ncclMemAlloc(void**, size_t) { return ncclInvalidUsage; }
+ncclResult_t ncclMemFree(void*) { return ncclInvalidUsage; }
+ncclResult_t ncclCommRegister(const ncclComm_t, void*, size_t, void**) { return ncclInvalidUsage; }
+ncclResult_t ncclCommDeregister(const ncclComm_t, void*) { return ncclInvalidUsage; }
+
 ncclResult_t ncclGroupStart() {
   ++depth;
   return ncclSuccess;

@@ -40,6 +40,11 @@ class ThroughItself final : public Comm, public GpuLink {
                 Deadline deadline) override {
     link_.exchange(sends, receives, stream, deadline);
   }
+  std::byte* allocate(std::int64_t bytes) override { return link_.allocate(bytes); }
+  void free(std::byte* memory) noexcept override { link_.free(memory); }
+  void connect(std::span<const Message> sends, std::span<const Message> receives, Deadline deadline) override {
+    link_.connect(sends, receives, deadline);
+  }
   void watch(RunWord* word, std::chrono::milliseconds most) override { link_.watch(word, most); }
   void forget(RunWord* word) noexcept override { link_.forget(word); }
 
@@ -176,9 +181,9 @@ std::string late_rank(Comm& comm) {
 }
 
 /// One rank replays a captured run in which the others do not take part: its stream ends at the deadline.
-std::string replayed_alone(Comm& comm) {
+std::string replayed_alone(Comm& comm, Method method) {
   Square square(comm, "(96,97)");
-  ExchangeOptions options = options_of(true, Method::kDirect);
+  ExchangeOptions options = options_of(true, method);
   options.deadline = std::chrono::seconds(2);
   Plan p = square.plan_on(comm, options);
   Stream stream;
@@ -200,9 +205,9 @@ std::string replayed_alone(Comm& comm) {
 }
 
 /// Rank 1 gives up while its stream is late for a run.
-std::string given_up(Comm& comm) {
+std::string given_up(Comm& comm, Method method) {
   Square square(comm, "(96,97)");
-  Plan p = square.plan_on(comm, options_of(true, Method::kDirect));
+  Plan p = square.plan_on(comm, options_of(true, method));
   Stream stream;
   if (comm.rank() == 1) restride::test::launch_delay(500'000, stream);
   p.run(square.dst(), square.src(), stream);
@@ -282,11 +287,14 @@ void on_all_gpus(int gpus) {
     report(("two communicators at once" + on).c_str(), on_gpus(ranks, 2, two_at_once));
     report(("a late rank is named" + on).c_str(),
            on_gpus(ranks, 1, [](const auto& comms) { return late_rank(*comms[0]); }));
-    if (methods.back() != Method::kDirect) continue;
-    report(("a replay of one rank alone ends" + on).c_str(),
-           on_gpus(ranks, 1, [](const auto& comms) { return replayed_alone(*comms[0]); }));
-    report(("a rank that gives up in a run is named" + on).c_str(),
-           on_gpus(ranks, 1, [](const auto& comms) { return given_up(*comms[0]); }));
+    for (const Method method : methods) {
+      if (method == Method::kAuto) continue;
+      const std::string with = ", " + std::string(name(method)) + on;
+      report(("a replay of one rank alone ends" + with).c_str(),
+             on_gpus(ranks, 1, [&](const auto& comms) { return replayed_alone(*comms[0], method); }));
+      report(("a rank that gives up in a run is named" + with).c_str(),
+             on_gpus(ranks, 1, [&](const auto& comms) { return given_up(*comms[0], method); }));
+    }
   }
 }
 

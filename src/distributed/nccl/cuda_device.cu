@@ -112,6 +112,10 @@ class CudaDevice final : public Device {
     return static_cast<std::byte*>(out);
   }
   void free(std::byte* memory) noexcept override { (void)cudaFree(memory); }
+  void wait_for_all() noexcept override {
+    const Current current(number_);
+    (void)cudaDeviceSynchronize();
+  }
   std::byte* allocate_shared(std::int64_t bytes) override {
     const Current current(number_);
     void* out = nullptr;

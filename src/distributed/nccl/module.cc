@@ -1,5 +1,8 @@
 // Ranks of NCCL. The caller's communicator is split into two of ours: one for the notes by which ranks meet, one for
-// the data of runs. Both are nonblocking: every wait polls and looks at the clock.
+// the data of runs. That for notes is nonblocking: every wait polls and looks at the clock. That for data is blocking,
+// since NCCL starts a thread for each group of a nonblocking one, 80 us of a run. Its calls that wait for other ranks'
+// threads are made by threads that are not waited for longer than the deadline: the split, and the first exchange of a
+// plan's messages, for which NCCL connects ranks and tells them of registered memory.
 //
 // A meeting is a note from each rank to each other one. A note says how many bytes follow, and whether its sender has
 // given up, so ranks that make different calls find out. Ranks of one host meet on a board (board.h). Others send the
@@ -10,7 +13,6 @@
 #include <nccl.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
 #include <mutex>
 #include <thread>
@@ -21,6 +23,8 @@
 #include "src/distributed/named_ranks.h"
 #include "src/distributed/nccl/board.h"
 #include "src/distributed/nccl/cuda_device.h"
+#include "src/distributed/nccl/deadlines.h"
+#include "src/distributed/nccl/memory.h"
 #include "src/distributed/nccl/watchman.h"
 
 namespace restride::distributed {
@@ -29,68 +33,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr int kOldest = 21800;  // ncclCommSplit
+constexpr int kOldest = 21900;  // ncclCommRegister
 constexpr int kMostNamed = 64;
 
 std::string text_of(ncclResult_t code) { return ncclGetErrorString(code); }
-
-/// Memory that is given back with its owner.
-struct Buffer {
-  Buffer(Device& d, bool s) : device(d), shared(s) {}
-  ~Buffer() { clear(); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  std::byte* reserve(std::int64_t bytes) {
-    if (bytes > size) {
-      clear();
-      data = shared ? device.allocate_shared(bytes) : device.allocate(bytes);
-      size = bytes;
-    }
-    return data;
-  }
-  void clear() {
-    if (data != nullptr) shared ? device.free_shared(data) : device.free(data);
-    data = nullptr;
-    size = 0;
-  }
-  Device& device;
-  bool shared;
-  std::byte* data = nullptr;
-  std::int64_t size = 0;
-};
-
-void pause(int turns) {
-  if (turns < 100) return;
-  if (turns < 2000)
-    std::this_thread::yield();
-  else
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
-}
 
 /// Our communicators, as long as any thread needs them: NCCL's own calls may hang, so some are made by threads that are
 /// not waited for.
 struct Comms {
   ncclComm_t meetings = nullptr, data = nullptr;
 };
-
-/// Runs `body` by a thread of its own. False: it has not ended by the deadline, and goes on by itself.
-template <class Body>
-bool by_deadline(Deadline deadline, Body body) {
-  struct State {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool done = false;
-  };
-  auto state = std::make_shared<State>();
-  std::thread([state, body = std::move(body)]() mutable {
-    body();
-    const std::lock_guard lock(state->mutex);
-    state->done = true;
-    state->changed.notify_all();
-  }).detach();
-  std::unique_lock lock(state->mutex);
-  return state->changed.wait_until(lock, deadline, [&] { return state->done; });
-}
 
 class NcclComm final : public Comm, public GpuLink {
  public:
@@ -219,6 +171,31 @@ class NcclComm final : public Comm, public GpuLink {
     group(comms_.data, sends, receives, stream, "run", deadline);
   }
 
+  std::byte* allocate(std::int64_t bytes) override { return of_messages_.allocate(comms_.data, *device_, bytes); }
+  void free(std::byte* memory) noexcept override {
+    of_messages_.free(comms_.data, *device_, memory, !unusable().empty());
+  }
+
+  void connect(std::span<const Message> sends, std::span<const Message> receives, Deadline deadline) override {
+    require_usable();
+    const Device::Aside aside(*device_);
+    struct Call {
+      std::vector<Message> sends, receives;
+      ncclResult_t code = ncclSuccess;
+    };
+    auto call = std::make_shared<Call>();
+    call->sends.assign(sends.begin(), sends.end());
+    call->receives.assign(receives.begin(), receives.end());
+    if (!by_deadline(deadline, [call, comm = comms_.data, stream = lane_, device = device_] {
+          const Device::Aside here(*device);
+          call->code = enqueue_group(comm, call->sends, call->receives, stream);
+        }))
+      give_up("plan");
+    settle(comms_.data, call->code, "an NCCL group", "plan", deadline);
+    device_->record(met_, lane_);
+    wait_for(met_, "plan", deadline);
+  }
+
   void watch(RunWord* word, milliseconds most) override { watchman_->watch(word, most); }
   void forget(RunWord* word) noexcept override { watchman_->forget(word); }
 
@@ -247,7 +224,7 @@ class NcclComm final : public Comm, public GpuLink {
       ncclResult_t code = ncclSuccess;
       for (ncclComm_t* comm : {&made.meetings, &made.data}) {
         ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-        config.blocking = 0;
+        config.blocking = comm == &made.data ? 1 : 0;
         if (comm == &made.meetings) config.minCTAs = config.maxCTAs = 1;
         code = ncclCommSplit(user, 0, rank, comm, &config);
         // The parent, if it is nonblocking, and the new one are both made elsewhere.
@@ -289,8 +266,8 @@ class NcclComm final : public Comm, public GpuLink {
     throw DeadlineError(why);
   }
 
-  void group(ncclComm_t comm, std::span<const Message> sends, std::span<const Message> receives, void* stream,
-             std::string_view what, Deadline deadline) {
+  static ncclResult_t enqueue_group(ncclComm_t comm, std::span<const Message> sends, std::span<const Message> receives,
+                                    void* stream) {
     auto* on = static_cast<cudaStream_t>(stream);
     ncclResult_t code = ncclGroupStart();
     const auto keep = [&](ncclResult_t r) {
@@ -301,7 +278,12 @@ class NcclComm final : public Comm, public GpuLink {
     for (const Message& m : receives)
       keep(ncclRecv(m.data, static_cast<std::size_t>(m.bytes), ncclInt8, m.peer, comm, on));
     const ncclResult_t end = ncclGroupEnd();
-    settle(comm, code == ncclSuccess ? end : code, "an NCCL group", what, deadline);
+    return code == ncclSuccess ? end : code;
+  }
+
+  void group(ncclComm_t comm, std::span<const Message> sends, std::span<const Message> receives, void* stream,
+             std::string_view what, Deadline deadline) {
+    settle(comm, enqueue_group(comm, sends, receives, stream), "an NCCL group", what, deadline);
   }
 
   /// Everyone's notes, where this rank's thread may read them.
@@ -468,6 +450,7 @@ class NcclComm final : public Comm, public GpuLink {
   std::shared_ptr<Device> device_;
   int rank_ = 0, size_ = 1;
   Comms comms_;
+  RegisteredMemory of_messages_;
   Buffer notes_{*device_, false}, host_{*device_, true}, more_{*device_, false}, more_host_{*device_, true};
   void *stream_ = nullptr, *lane_ = nullptr, *store_lane_ = nullptr, *met_ = nullptr;
   bool farewell_ = false;
@@ -482,7 +465,7 @@ class NcclComm final : public Comm, public GpuLink {
 std::unique_ptr<Comm> make(void* nccl_comm, std::shared_ptr<Device> device, milliseconds deadline) {
   int version = 0;
   if (ncclGetVersion(&version) != ncclSuccess || version < kOldest)
-    throw UnsupportedError("the NCCL of this process is older than 2.18; use a newer one");
+    throw UnsupportedError("the NCCL of this process is older than 2.19; use a newer one");
   auto* comm = static_cast<ncclComm_t>(nccl_comm);
   if (device == nullptr) {
     int number = -1;
