@@ -28,7 +28,7 @@ constexpr std::pair<std::string_view, std::string_view> kOtherCommands[] = {
 
 /// The option of this name, or of this name elsewhere; empty where there is none.
 std::string option_named(const std::string& typed, const CLI::App& command) {
-  const std::string word = base::lower(typed);
+  std::string word = base::lower(typed);
   if (command.get_option_no_throw(word) != nullptr) return word;
   for (const auto& [other, ours] : kOtherNames)
     if (word == other && command.get_option_no_throw(std::string(ours)) != nullptr) return std::string(ours);
@@ -57,7 +57,7 @@ std::string unexpected(const CLI::App& command) {
 
 /// An option that has got more values than it takes, or none of those that it takes.
 std::string mismatched(const CLI::ParseError& error, const CLI::App& command) {
-  const std::string said = error.what();
+  std::string said = error.what();
   const std::string name = said.substr(0, said.find(':'));
   const CLI::Option* option = command.get_option_no_throw(name);
   if (option == nullptr) return said;

@@ -37,7 +37,8 @@ bool read_staged(const base::JsonMember& member, Costs* costs) {
 struct Distance {
   std::int64_t capability = 0;
   double bandwidth = 0;
-  friend auto operator<=>(const Distance&, const Distance&) = default;
+  friend auto operator<=>(const Distance&,
+                          const Distance&) = default;  // NOLINT(modernize-use-nullptr): takes <=> for 0
 };
 
 Distance between(const GpuNumbers& known, const CudaMachine& gpu) {
@@ -48,10 +49,10 @@ Distance between(const GpuNumbers& known, const CudaMachine& gpu) {
 }  // namespace
 
 void take_nearest_costs(std::span<const GpuNumbers> own, CudaMachine* gpu) noexcept {
-  const GpuNumbers* nearest = nullptr;
+  const GpuNumbers* nearest = own.empty() ? &kKnownGpus[0] : &own[0];
   for (const std::span<const GpuNumbers> list : {own, std::span<const GpuNumbers>(kKnownGpus)})
     for (const GpuNumbers& known : list)
-      if (nearest == nullptr || between(known, *gpu) < between(*nearest, *gpu)) nearest = &known;
+      if (between(known, *gpu) < between(*nearest, *gpu)) nearest = &known;
   gpu->name = nearest->name;
   gpu->costs = &nearest->costs;
 }

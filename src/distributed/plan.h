@@ -132,7 +132,7 @@ struct Plan::Impl {
   void check_pointers() const;
   void check_places() const;
   void agree_on_run();
-  void agree_and_exchange(const Fingerprint& mine, std::exception_ptr failed);
+  void agree_and_exchange(const Fingerprint& mine, const std::exception_ptr& failed);
   void pack(PeerSteps& p);
   void unpack(PeerSteps& p);
   void unpack_from(const PeerSteps& p, const std::byte* message) const;

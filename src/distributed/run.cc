@@ -96,7 +96,7 @@ void Plan::Impl::agree_on_run() {
 
 /// Small messages come with the fingerprints. They lie in the engine's memory until all are equal: nothing of dst is
 /// written before.
-void Plan::Impl::agree_and_exchange(const Fingerprint& mine, std::exception_ptr failed) {
+void Plan::Impl::agree_and_exchange(const Fingerprint& mine, const std::exception_ptr& failed) {
   carried_out.clear();
   carried_in.clear();
   if (!failed) {

@@ -127,6 +127,7 @@ void Staged::connect(Deadline deadline) {
   for (const PeerSteps& p : first.sends) in_place = std::max(in_place, p.in_place < 0 ? 0 : p.bytes);
   std::byte* stand_in = in_place > 0 ? device_.allocate(in_place) : nullptr;
   std::vector<Message> sends;
+  sends.reserve(first.sends.size());
   for (const PeerSteps& p : first.sends)
     sends.push_back({p.peer, p.in_place < 0 ? workspace_ + p.offset : stand_in, p.bytes});
   const auto into_chunk = [&](int) { return workspace_; };
@@ -144,6 +145,7 @@ void Staged::copy(PlanStore& plans, int plan, std::byte* dst, const std::byte* s
 std::vector<Message> Staged::messages(const std::vector<PeerSteps>& parcels, std::byte* chunk,
                                       const std::function<std::byte*(int tensor)>& base) const {
   std::vector<Message> out;
+  out.reserve(parcels.size());
   for (const PeerSteps& p : parcels)
     out.push_back({p.peer, p.in_place < 0 ? chunk + p.offset : moved(base(p.in_place), p.in_place_offset), p.bytes});
   return out;

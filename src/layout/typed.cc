@@ -9,7 +9,7 @@
 namespace restride::detail {
 
 Layout dense_over(Element element, Extents extents, std::int64_t held) {
-  const Layout out = contiguous(element, extents);
+  Layout out = contiguous(element, extents);
   if (out.elements() != held)
     throw ShapeError(fmt::format(
         "tensor: {} holds {} elements but the memory {}; {}", to_string(out), out.elements(), held,
@@ -32,7 +32,7 @@ Layout strided_over(Element element, Extents extents, Extents strides_elems, std
     strides_bytes.push_back(in_bytes(stride, "a stride"));
   }
   const Extents strides = strides_bytes.size() == extents.size() ? Extents(strides_bytes) : strides_elems;
-  const Layout out = strided(element, extents, strides, in_bytes(first, "an offset"));
+  Layout out = strided(element, extents, strides, in_bytes(first, "an offset"));
   const auto [from, to] = byte_range(out);
   if (from < 0 || to > held * element.size_bytes)
     throw ShapeError(fmt::format("tensor: {} takes elements {} to {} but the memory holds {}; change strides or first",

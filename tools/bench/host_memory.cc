@@ -46,8 +46,9 @@ void HostMemory::forget(std::byte* begin, std::int64_t bytes) const noexcept {
   const std::uintptr_t first = (at + kPage - 1) / kPage * kPage;
   const std::uintptr_t last = (at + static_cast<std::uintptr_t>(bytes)) / kPage * kPage;
   if (first >= last) return;
-  madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
-  ask_kind(reinterpret_cast<void*>(first), last - first);
+  void* pages = static_cast<std::byte*>(begin) + (first - at);
+  madvise(pages, last - first, MADV_DONTNEED);
+  ask_kind(pages, last - first);
 }
 
 void fill_random(std::span<std::byte> memory, std::uint64_t seed) noexcept {

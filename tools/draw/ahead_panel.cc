@@ -41,7 +41,8 @@ std::vector<Drawing> ahead_drawings(const plan::Trace& t, std::size_t most_rows)
     }
     end = at + kLine;
     ++shown;
-    const double x = kLeft + static_cast<double>((at - first) / kLine) * kWide;
+    const double x =
+        kLeft + static_cast<double>((at - first) / kLine) * kWide;  // NOLINT(bugprone-integer-division): whole lines
     m.leaf("rect", {{"class", "tile"}, {"x", x}, {"y", y}, {"width", kWide - 2}, {"height", kCell}});
     m.leaf("text", {{"class", "tiny mid"}, {"x", x + kWide / 2 - 1}, {"y", y + 9.6}}, std::to_string(when));
   }

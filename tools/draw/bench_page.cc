@@ -66,6 +66,7 @@ std::vector<Row> rows_of(const Json& file) {
       last[r.key()] = std::move(r);
     }
   std::vector<Row> out;
+  out.reserve(last.size());
   for (auto& [key, r] : last) out.push_back(std::move(r));
   return out;
 }

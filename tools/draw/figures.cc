@@ -48,6 +48,7 @@ std::vector<Instruction> instructions(const std::vector<plan::Access>& accesses,
     i.lanes.push_back(a);
   }
   std::vector<Instruction> out;
+  out.reserve(by.size());
   for (auto& [key, i] : by) out.push_back(std::move(i));
   return out;
 }

@@ -50,6 +50,7 @@ typename Entries::value_type choose(const Entries& entries, const std::string& w
   if (found.size() > 1 && !wanted.empty())
     throw ParseError(fmt::format("it holds '{}' more than once", printable(wanted)));
   std::vector<std::string> all;
+  all.reserve(entries.size());
   for (const auto& e : entries) all.push_back(suffix.empty() ? e.name : array_of_member(e.name));
   const std::string names = listed(all);
   throw ArgumentError(wanted.empty() ? fmt::format("{} holds {} arrays; name one, as in '{}:{}'. It has {}", path,

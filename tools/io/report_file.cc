@@ -74,7 +74,7 @@ bool is_stream(const std::string& path) {
 
 Json require_report(const std::string& path, const std::function<bool(const Json&)>& is_report) {
   if (!is_stream(path)) {
-    OutputFile(path, true);  // what is not committed leaves nothing behind
+    { const OutputFile probe(path, true); }  // what is not committed leaves nothing behind
     return older_report(path, is_report);
   }
   if (::access(path.c_str(), W_OK) != 0) throw IoError(errno_message("write", path));
@@ -86,7 +86,7 @@ void require_drawing(const std::string& path, std::string_view beginning) {
     if (::access(path.c_str(), W_OK) != 0) throw IoError(errno_message("write", path));
     return;
   }
-  OutputFile(path, true);  // what is not committed leaves nothing behind
+  { const OutputFile probe(path, true); }  // what is not committed leaves nothing behind
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0 || st.st_size == 0) return;
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

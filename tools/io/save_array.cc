@@ -97,7 +97,7 @@ PathAndMember target_of(const std::string& spec) {
 }
 
 std::string member_name(const std::string& array) {
-  const std::string name = array.ends_with(".npy") ? array.substr(0, array.size() - 4) : array;
+  std::string name = array.ends_with(".npy") ? array.substr(0, array.size() - 4) : array;
   require_utf8(name, "the member's name");
   if (name.size() + 4 > 0xffff) throw ArgumentError("the member's name is longer than 65531 bytes");
   bool outside = name.starts_with('/') || name.find('\\') != std::string::npos || name.find('\0') != std::string::npos;
@@ -151,8 +151,8 @@ ArrayWriter::ArrayWriter(const std::string& spec, ArraySpec array, bool overwrit
   start(arrays, !where.member.empty(), {}, overwrite);
 }
 
-ArrayWriter::ArrayWriter(const std::string& path, std::vector<ArraySpec> arrays, const SafetensorsMetadata& metadata,
-                         bool overwrite)
+ArrayWriter::ArrayWriter(const std::string& path, const std::vector<ArraySpec>& arrays,
+                         const SafetensorsMetadata& metadata, bool overwrite)
     : path_(path) {
   start(arrays, true, metadata, overwrite);
 }

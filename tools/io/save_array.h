@@ -65,7 +65,7 @@ class ArrayWriter final : public ArraySink {
   ArrayWriter(const std::string& spec, ArraySpec array, bool overwrite);
   /// Several, each with its name; an .npz has no place for metadata, which is left out. Errors: the same; of one array
   /// with its name in front.
-  ArrayWriter(const std::string& path, std::vector<ArraySpec> arrays, const SafetensorsMetadata& metadata,
+  ArrayWriter(const std::string& path, const std::vector<ArraySpec>& arrays, const SafetensorsMetadata& metadata,
               bool overwrite);
 
   const std::string& path() const noexcept { return path_; }

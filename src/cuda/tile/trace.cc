@@ -230,13 +230,13 @@ void transpose_patches(const UnalignedChainArgs& c, const TilePlace& place, cons
     if (c.run_rows == 0 && place.d - c.tile.halo + at.d >= window.last) continue;
     const std::int32_t step = item / c.threads, thread = item % c.threads;
     for (int j = 0; j < kPatchRows; ++j) {
-      const std::int64_t first = starts[static_cast<std::size_t>(at.d + j)] + at.s;
+      const std::int64_t first = starts[static_cast<std::size_t>(at.d) + static_cast<std::size_t>(j)] + at.s;
       for (int w = 0; w <= kPatchBytes / 4; ++w)
         t.take((step * kPatchRows + j) * 4 + w, thread, (first + 4 * w) & ~std::int64_t{3}, 4);
     }
     for (int i = 0; i < kPatchBytes; ++i)
       for (int j = 0; j < kPatchRows; ++j) {
-        const std::int64_t from = starts[static_cast<std::size_t>(at.d + j)] + at.s + i;
+        const std::int64_t from = starts[static_cast<std::size_t>(at.d) + static_cast<std::size_t>(j)] + at.s + i;
         const std::int64_t to = c.src_room + transposed_line(c, at.s + i) + at.d + j;
         if (t.source_of(from) < 0) continue;
         if (j == 0) t.put(kTransposed + step * kPatchBytes + i, thread, to, 4, t.source_of(from), t.loader_of(from));
