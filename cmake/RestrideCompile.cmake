@@ -8,6 +8,17 @@ function(restride_compile_options target)
     $<$<AND:$<BOOL:${RESTRIDE_DEV}>,$<COMPILE_LANGUAGE:C,CXX>>:-Werror>)
 endfunction()
 
+# restride_grouped(TARGET [SOURCE...]): with RESTRIDE_GROUPED its sources are compiled some at a time, so that the headers
+# they share are read and their templates made once. The sources named here stay by themselves: they use the same names
+# for different things. CMake leaves those with options of their own by themselves, too.
+function(restride_grouped target)
+  if(RESTRIDE_GROUPED)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)  # taken for a header's
+    set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+endfunction()
+
 # restride_find(NAME DEBIAN_PACKAGE PURPOSE): find_package that names the remedy.
 macro(restride_find name debian_package purpose)
   find_package(${name} QUIET)

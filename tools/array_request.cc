@@ -12,18 +12,18 @@ namespace restride::tools {
 namespace {
 
 /// A mode of both sides; strides in elements.
-struct Pair {
+struct ModePair {
   std::int64_t extent, dst, src;
 };
 
 /// In the order of the destination, what is contiguous on both sides as one.
-std::vector<Pair> merged(const Layout& dst, const Layout& src) {
-  std::vector<Pair> modes, out;
+std::vector<ModePair> merged(const Layout& dst, const Layout& src) {
+  std::vector<ModePair> modes, out;
   for (std::size_t i = 0; i < dst.modes.size(); ++i)
     if (dst.modes[i].extent != 1)
       modes.push_back({dst.modes[i].extent, dst.modes[i].stride_bytes, src.modes[i].stride_bytes});
-  std::sort(modes.begin(), modes.end(), [](const Pair& a, const Pair& b) { return a.dst < b.dst; });
-  for (const Pair& m : modes) {
+  std::sort(modes.begin(), modes.end(), [](const ModePair& a, const ModePair& b) { return a.dst < b.dst; });
+  for (const ModePair& m : modes) {
     const bool goes_on =
         !out.empty() && m.dst == out.back().dst * out.back().extent && m.src == out.back().src * out.back().extent;
     if (goes_on)
@@ -48,11 +48,11 @@ void pack(CopyRequest& request, const std::string& dtype, int bits, std::int64_t
     dst.modes = src.modes = request.result.modes;
   } else {
     if (request.reshape) throw cut;
-    std::vector<Pair> modes = merged(request.dst, request.src);
+    std::vector<ModePair> modes = merged(request.dst, request.src);
     if (modes.empty() || modes[0].dst != 1 || modes[0].src != 1 || modes[0].extent % group != 0) throw cut;
     modes[0] = {modes[0].extent / group, group, group};
     std::reverse(modes.begin(), modes.end());
-    for (const Pair& m : modes) {
+    for (const ModePair& m : modes) {
       if (m.dst % group != 0 || m.src % group != 0) throw cut;
       dst.modes.push_back({m.extent, m.dst / group * bytes});
       src.modes.push_back({m.extent, m.src / group * bytes});

@@ -34,7 +34,7 @@
 namespace restride::tools {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kCopyExamples = R"(
 Files:
   x.npy                 NumPy, versions 1 to 3, both memory orders, both byte orders
   x.npz:NAME            a member, stored or deflated; written ones are stored
@@ -262,7 +262,7 @@ void run_copy(CopyArguments& a) {
 void add_copy_command(CLI::App& app) {
   auto a = std::make_shared<CopyArguments>();
   CLI::App* sub = app.add_subcommand("copy", "Copy arrays from file to file into another layout or dtype");
-  sub->footer(kExamples);
+  sub->footer(kCopyExamples);
   sub->add_option("IN", a->in, "File or folder to read; - for standard input")->required()->type_name("");
   sub->add_option("OUT", a->out, "File to write; its ending names the format, '/' a folder; - for standard output")
       ->required()

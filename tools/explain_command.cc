@@ -40,7 +40,7 @@
 namespace restride::tools {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kExplainExamples = R"(
 What it takes:
   'LAYOUT -> (AXES)'    permuted into a contiguous tensor:  'f32 (64,512,512,3) -> (0,3,1,2)'
   'LAYOUT -> DTYPE'     converted into a contiguous tensor: 'f32 (64,512) -> f16'
@@ -324,7 +324,7 @@ void run_explain(ExplainArguments& a) {
 void add_explain_command(CLI::App& app) {
   auto a = std::make_shared<ExplainArguments>();
   CLI::App* sub = app.add_subcommand("explain", "Show how a copy would be done, and why so");
-  sub->footer(kExamples);
+  sub->footer(kExplainExamples);
   sub->add_option("WHAT", a->what, "'LAYOUT -> ...', a layout or a file")->required()->type_name("");
   add_view_options(*sub, a->view);
   add_input_options(*sub, a->input);

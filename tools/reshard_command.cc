@@ -34,7 +34,7 @@ using distributed::PairParts;
 using distributed::Part;
 using Shape = std::vector<std::int64_t>;
 
-constexpr const char* kExamples = R"(
+constexpr const char* kReshardExamples = R"(
 IN and OUT name a rank's file: {rank} stands for its number and, where a rank has several boxes, {region} for the box's
 number among them. Files are .npy, .npz:NAME, .safetensors:NAME; each holds what its rank has, in the order of the axes.
 
@@ -251,7 +251,7 @@ class Reshard {
 void add_reshard_command(CLI::App& app) {
   auto a = std::make_shared<ReshardArguments>();
   CLI::App* sub = app.add_subcommand("reshard", "Turn files of one distribution into files of another");
-  sub->footer(kExamples);
+  sub->footer(kReshardExamples);
   sub->add_option("IN", a->in, "Files to read, with {rank}")->required()->type_name("");
   sub->add_option("OUT", a->out, "Files to write, with {rank}")->required()->type_name("");
   sub->add_option("--from", a->from, "The distribution of the IN files")->required()->type_name("DIST");

@@ -28,7 +28,7 @@ void take_apart(Json& value) noexcept {
   }
 }
 
-namespace detail {
+namespace json {
 
 class ReportBuilder final : public base::JsonEvents {  // NOLINT(bugprone-exception-escape): null throws nothing
  public:
@@ -63,12 +63,12 @@ class ReportBuilder final : public base::JsonEvents {  // NOLINT(bugprone-except
   std::string key_;
 };
 
-}  // namespace detail
+}  // namespace json
 
 /// An older report, to be added to. Errors: ParseError, as base::read_json.
 inline nlohmann::ordered_json parse_report(std::string_view text) {
   constexpr base::JsonLimits kLimits{base::kMostTextBytes, 16};
-  detail::ReportBuilder builder;
+  json::ReportBuilder builder;
   base::read_json(text, kLimits, builder);
   return builder.take();
 }
