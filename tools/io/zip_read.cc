@@ -92,7 +92,8 @@ class Inflater {
     }
     z_.next_out = out_.data(), z_.avail_out = static_cast<uInt>(out_.size());
     status_ = inflate(&z_, Z_NO_FLUSH);
-    if (status_ != Z_OK && status_ != Z_STREAM_END) refuse(what_ + ": its compressed data are damaged or end too early");
+    if (status_ != Z_OK && status_ != Z_STREAM_END)
+      refuse(what_ + ": its compressed data are damaged or end too early");
     return Bytes(out_).first(out_.size() - z_.avail_out);
   }
 
@@ -155,11 +156,11 @@ std::uint64_t zip_member_data(const ByteSource& source, const ZipMember& member)
   if (data > source.size() || member.packed_bytes > source.size() - data)
     refuse(fmt::format("{} needs {} bytes at {}, but the file has {}", what, member.packed_bytes, data, source.size()));
   if (data > member.directory_offset || member.packed_bytes > member.directory_offset - data)
-    refuse(fmt::format("{} has {} bytes at {}, but the archive's directory begins at {}", what, member.packed_bytes, data,
-                     member.directory_offset));
+    refuse(fmt::format("{} has {} bytes at {}, but the archive's directory begins at {}", what, member.packed_bytes,
+                       data, member.directory_offset));
   if (member.deflated && member.bytes / kMaxDeflateRatio > member.packed_bytes)
     refuse(fmt::format("{} claims to unpack {} bytes into {}, which deflate cannot", what, member.packed_bytes,
-                     member.bytes));
+                       member.bytes));
   return data;
 }
 
