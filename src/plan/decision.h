@@ -61,35 +61,35 @@ std::string family_list(Wanted wanted) {
 inline std::string family_list() { return family_list(may_be_forced); }
 
 // X(enumerator, name): every parameter a family may choose, on any device. Sizes carry their unit.
-#define RESTRIDE_PARAMS(X)                                                                                            \
-  X(kRowMode, "row_mode")             /* canonical mode that is fast in dst inside the tile; -1: none is cut */       \
-  X(kColMode, "col_mode")             /* the same in src */                                                           \
-  X(kTileRows, "tile_rows")           /* units of row_mode a tile holds */                                            \
-  X(kTileCols, "tile_cols")           /* units of col_mode a tile holds */                                            \
-  X(kRecordBytes, "record_bytes")     /* CPU: units are runs of this many bytes; absent: canonical units */           \
-  X(kBandCols, "band_cols")           /* CPU: columns walked across before the next rows */                           \
-  X(kRunBytes, "run_bytes")           /* CPU: dense bytes of dst that a packed tile or a buffered block aims for */   \
-  X(kReadBytes, "read_bytes")         /* CPU: the same of src */                                                      \
-  X(kSrcSet, "src_set")               /* bit mask: modes inside a tile for the source's sake */                       \
-  X(kDstSet, "dst_set")               /* bit mask: modes inside a tile for the destination's sake */                  \
-  X(kVectorBytes, "vector_bytes")     /* bytes one load or store moves */                                             \
-  X(kStages, "stages")                /* tiles in flight per block or thread */                                       \
-  X(kOrder, "order")                  /* tiles (CPU: rows) follow 0: dst's rows, 1: outer modes near dst, 2: src's */ \
-  X(kStream, "stream")                /* CPU: 1 when stores bypass the caches */                                      \
-  X(kNear, "near")                    /* CPU: 1 where src is prefetched into the first cache, a few KiB ahead */      \
-  X(kLoop, "loop")                    /* CPU rows/units, run/pieces: cpu::RowLoop (src/cpu/rows/args.h) */            \
-  X(kSink, "sink")                    /* CPU tile: columns leave by cpu::Sink (src/cpu/tile/args.h) */                \
-  X(kSource, "source")                /* CPU tile: rows are 0: staged, 1: read in place */                            \
-  X(kLate, "late")                    /* CPU tile/units: 1 where every other column leaves one line late */           \
-  X(kSideBySide, "side_by_side")      /* CPU tile: 1 where rows are prefetched a line of eight at a time */           \
-  X(kOddAhead, "odd_ahead")           /* CPU tile: 1 where odd rows are prefetched a tile further ahead */            \
-  X(kTriples, "triples")              /* CPU tile/records: 1 where records of three parts stay in registers */        \
-  X(kWay, "way")                      /* CPU packed: cpu::PackedWay (src/cpu/packed/args.h); 0: tile by tile */       \
-  X(kKind, "kind")                    /* CUDA: how words are made: RowsKind, PackedKind (the families' maps) */       \
-  X(kThreads, "threads")              /* CUDA: threads a block */                                                     \
-  X(kBlocks, "blocks")                /* CUDA: blocks launched */                                                     \
-  X(kIndexBits, "index_bits")         /* CUDA: 32 where every offset provably fits, else 64 */                        \
-  X(kBoundaryBytes, "boundary_bytes") /* CUDA: tile edges keep to such addresses of dst; 0: rows lie on words */      \
+#define RESTRIDE_PARAMS(X)                                                                                             \
+  X(kRowMode, "row_mode")             /* canonical mode that is fast in dst inside the tile; -1: none is cut */        \
+  X(kColMode, "col_mode")             /* the same in src */                                                            \
+  X(kTileRows, "tile_rows")           /* units of row_mode a tile holds */                                             \
+  X(kTileCols, "tile_cols")           /* units of col_mode a tile holds */                                             \
+  X(kRecordBytes, "record_bytes")     /* CPU: units are runs of this many bytes; absent: canonical units */            \
+  X(kBandCols, "band_cols")           /* CPU: columns walked across before the next rows */                            \
+  X(kRunBytes, "run_bytes")           /* CPU: dense bytes of dst that a packed tile or a buffered block aims for */    \
+  X(kReadBytes, "read_bytes")         /* CPU: the same of src */                                                       \
+  X(kSrcSet, "src_set")               /* bit mask: modes inside a tile for the source's sake */                        \
+  X(kDstSet, "dst_set")               /* bit mask: modes inside a tile for the destination's sake */                   \
+  X(kVectorBytes, "vector_bytes")     /* bytes one load or store moves */                                              \
+  X(kStages, "stages")                /* tiles in flight per block or thread */                                        \
+  X(kOrder, "order")                  /* tiles (CPU: rows) follow 0: dst's rows, 1: outer modes near dst, 2: src's */  \
+  X(kStream, "stream")                /* CPU: 1 when stores bypass the caches */                                       \
+  X(kNear, "near")                    /* CPU: 1 where src is prefetched into the first cache, a few KiB ahead */       \
+  X(kLoop, "loop")                    /* CPU rows/units, run/pieces: cpu::RowLoop (src/cpu/rows/args.h) */             \
+  X(kSink, "sink")                    /* CPU tile: columns leave by cpu::Sink (src/cpu/tile/args.h) */                 \
+  X(kSource, "source")                /* CPU tile: rows are 0: staged, 1: read in place */                             \
+  X(kLate, "late")                    /* CPU tile/units: 1 where every other column leaves one line late */            \
+  X(kSideBySide, "side_by_side")      /* CPU tile: 1 where rows are prefetched a line of eight at a time */            \
+  X(kOddAhead, "odd_ahead")           /* CPU tile: 1 where odd rows are prefetched a tile further ahead */             \
+  X(kTriples, "triples")              /* CPU tile/records: columns are made by cpu::RecordWay (src/cpu/tile/args.h) */ \
+  X(kWay, "way")                      /* CPU packed: cpu::PackedWay (src/cpu/packed/args.h); 0: tile by tile */        \
+  X(kKind, "kind")                    /* CUDA: how words are made: RowsKind, PackedKind (the families' maps) */        \
+  X(kThreads, "threads")              /* CUDA: threads a block */                                                      \
+  X(kBlocks, "blocks")                /* CUDA: blocks launched */                                                      \
+  X(kIndexBits, "index_bits")         /* CUDA: 32 where every offset provably fits, else 64 */                         \
+  X(kBoundaryBytes, "boundary_bytes") /* CUDA: tile edges keep to such addresses of dst; 0: rows lie on words */       \
   X(kBlockUnits, "block_units")       /* units one task moves; tile: rows of one */
 
 enum class ParamId : std::uint8_t {

@@ -319,6 +319,28 @@ TEST(PlanCpu, SaysWhichRecordsStayInRegisters) {
   EXPECT_EQ(triples("u8 (100,100,5)", "u8 (100,100,5):(5,500,1)", 1), 0) << "five parts";
 }
 
+TEST(PlanCpu, MergesRecordsOnZen4PastTheCaches) {
+  const auto chosen = [](std::string_view dst, std::string_view src, const CpuMachine& m, ParamId id) {
+    return decide(dst, src, "tile/records", m).chosen.get(id);
+  };
+  const auto way = [&](std::string_view dst, std::string_view src, const CpuMachine& m) {
+    return chosen(dst, src, m, ParamId::kTriples);
+  };
+  constexpr std::string_view dst = "u8 (3072,3072,9)", src = "u8 (3072,3072,9):(9,27648,1)";
+  EXPECT_EQ(way(dst, src, kZen4Machine), 2);
+  EXPECT_EQ(chosen(dst, src, kZen4Machine, ParamId::kSource), 1) << "rows start in four sets";
+  EXPECT_EQ(chosen(dst, src, kZen4Machine, ParamId::kTileCols) % 6, 0) << "whole blocks";
+  EXPECT_EQ(way(dst, src, kAmdMachine), 0) << "not measured";
+  EXPECT_EQ(way("u8 (100,100,9)", "u8 (100,100,9):(9,900,1)", kZen4Machine), 0) << "stays in the caches";
+  EXPECT_EQ(way("u8 (4096,4096,3)", "u8 (4096,4096,3):(3,12288,1)", kZen4Machine), 1);
+  EXPECT_EQ(way("u8 (4096,4096,5)", "u8 (4096,4096,5):(5,20480,1)", kZen4Machine), 2);
+  EXPECT_EQ(chosen("u8 (4096,4096,5)", "u8 (4096,4096,5):(5,20480,1)", kZen4Machine, ParamId::kSource), 0)
+      << "rows start in one set";
+  CpuMachine no_bytes = kZen4Machine;
+  no_bytes.least_shuffled_unit = 2;
+  EXPECT_EQ(way(dst, src, no_bytes), 0) << "no permute of bytes";
+}
+
 TEST(PlanCpu, SaysWhichLoopWalksRows) {
   const auto loop = [](std::string_view dst, std::string_view src, const CpuMachine& m) {
     return decide(dst, src, "rows/units", m).chosen.get(ParamId::kLoop);

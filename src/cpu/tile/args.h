@@ -18,6 +18,13 @@ enum class Sink : std::uint8_t {
 /// Where tile/units and tile/records read rows: the values of the parameter `source`.
 enum class Source : std::uint8_t { kStaged, kInPlace };
 
+/// How tile/records makes columns: the values of the parameter `triples`.
+enum class RecordWay : std::uint8_t {
+  kBuffered,  ///< in a buffer
+  kTriples,   ///< of three parts, in registers (triples-inl.h)
+  kMerged,    ///< of 5 to 32 bytes, in registers (merged-inl.h)
+};
+
 struct TileArgs : CommonArgs {
   KernelCode<TileArgs> kernel = nullptr;
   Nest nest;              ///< modes outside both sets

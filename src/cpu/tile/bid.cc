@@ -13,6 +13,7 @@
 #include "src/cpu/tile/kernel.h"
 #include "src/cpu/tile/matrices.h"
 #include "src/cpu/tile/prepare.h"
+#include "src/cpu/tile/records.h"
 #include "src/cpu/tile/sets.h"
 
 namespace restride::cpu {
@@ -101,32 +102,43 @@ double ragged_ns(const Canonical& c, const TileSets& sets, const CpuMachine& m) 
   return static_cast<double>(c.units) / static_cast<double>(sets.rows.points) * m.tile_ragged_column_ns;
 }
 
+/// Of records that are merged: of a column of a tile, and of a row of src in a band. (Zen 4, one thread, 12 bytes:
+/// columns of 384 bytes 0.54 of a copy, of 768 0.59; 9 bytes: bands of 4 KiB 0.52, of 2 KiB 0.48.)
+constexpr std::int64_t kMergedColumnBytes = 576;
+constexpr std::int64_t kMergedBandBytes = 4096;
+
 /// A tile of records: whole lines of a column, and pieces of rows that are a few records at least. Longer runs of
 /// src are read faster, as long as they fit the first cache beside the prefetched lines.
-void record_tile_shape(const Canonical& c, const TileSets& sets, bool by_lines, Candidate* k) {
+void record_tile_shape(const Canonical& c, const TileSets& sets, bool by_lines, bool merged, Candidate* k) {
   const std::int64_t record = c.dst_unit;
   std::int64_t rows = kLineBytes / std::gcd(record, kLineBytes);
   const auto least = [&] {
     if (by_lines) return kSizes.record_line_column_bytes;
+    if (merged) return kMergedColumnBytes;
     return rows < kLineBytes ? kSizes.record_column_bytes : kSizes.record_least_column_bytes;
   };
   while (rows * record < least()) rows *= 2;
   rows = std::min(rows, sets.rows.points);
-  constexpr std::int64_t kStep = kSizes.record_cols;
-  const std::int64_t most = std::max(kSizes.record_row_bytes / c.src_unit / kStep * kStep, kStep);
+  const std::int64_t step = merged ? merged_shape(record).cols() : kSizes.record_cols;
+  // Of records that are merged whole blocks of kMaxRecordBlockCols fit a tile's row, too: see prepare.
+  const std::int64_t most =
+      std::max(kSizes.record_row_bytes / c.src_unit / kMaxRecordBlockCols * kMaxRecordBlockCols / step * step, step);
   const std::int64_t pieces = ceil_div(sets.cols.points, most);
-  const std::int64_t cols = std::min(sets.cols.points, ceil_div(ceil_div(sets.cols.points, pieces), kStep) * kStep);
-  push_shape(c, sets, {rows, cols, kSizes.record_band_bytes / c.src_unit}, k);
+  const std::int64_t even = ceil_div(ceil_div(sets.cols.points, pieces), step) * step;
+  const std::int64_t cols = std::min(sets.cols.points, merged ? most : even);
+  push_shape(c, sets, {rows, cols, (merged ? kMergedBandBytes : kSizes.record_band_bytes) / c.src_unit}, k);
 }
 
-/// True where the rows of a first tile spread over the sets of the first cache, if src starts a page.
-bool rows_spread(const Canonical& c, const TileSets& sets, std::int64_t tile_rows) {
+/// True where the rows of a first tile spread over the sets of the first cache, if src starts a page: at most `most` of
+/// them start in one.
+bool rows_spread(const Canonical& c, const TileSets& sets, std::int64_t tile_rows,
+                 std::int64_t most = kSizes.tile_spread_lines) {
   constexpr std::int64_t kSets = 64;
   const std::int64_t rows = std::min({tile_rows, sets.rows.points, kMaxTileRows});
   std::int64_t offsets[kMaxTileRows];
   std::uint8_t lines[kSets] = {};
   const auto crowds = [&](std::int64_t offset) {
-    return ++lines[static_cast<std::uint64_t>(offset) / kLineBytes % kSets] > kSizes.tile_spread_lines;
+    return ++lines[static_cast<std::uint64_t>(offset) / kLineBytes % kSets] > most;
   };
   offsets[0] = 0;
   crowds(0);
@@ -208,6 +220,25 @@ bool has_three_parts(const Canonical& r, const CpuMachine& m) {
   return (record == 12 || record == 24 || record == 48) && m.permutes(2);
 }
 
+/// Rows of records that are merged are read in place even if few sets of the first cache hold them. (Zen 4, one thread:
+/// rows in 2 sets, 13 and 17 bytes 0.54 of a copy in place, 0.50 staged; in 4, 7 and 9 bytes 0.53 and 0.54, staged 0.48
+/// and 0.47; in one, 5 bytes 0.33 and 0.47, 12 bytes 0.48 and 0.54.)
+bool merged_in_place(const Canonical& r, const TileSets& sets, std::int64_t tile_rows) {
+  const std::int64_t places = merged_shape(r.dst_unit).read_bytes() == kLineBytes ? 2 : 4;
+  return rows_spread(r, sets, tile_rows, std::max<std::int64_t>(kSizes.tile_spread_lines, tile_rows / places));
+}
+
+/// True of records that permutes merge (merged-inl.h). Measured on Zen 4 alone: past the caches, where rows are read in
+/// place or all columns start as far into their lines. Three parts are faster by Triples, but for parts of 4 bytes
+/// whose columns start so.
+bool merges(const Canonical& r, const TileSets& sets, const CpuMachine& m) {
+  const std::int64_t record = r.dst_unit;
+  if (!m.permutes(1) || m.tile_least_in_place_bytes >= record || !can_merge(record, r.src_unit)) return false;
+  const bool alike = columns_start_at(r, sets, m.line_bytes);
+  if (has_three_parts(r, m)) return record == 12 && alike;
+  return alike || merged_in_place(r, sets, kMaxTileRows);
+}
+
 void bid_records(const Canonical& c, const Canonical& r, const TileSets& sets, const CpuMachine& m, Bid* k) {
   k->applies = true;
   k->params.push_back({ParamId::kRecordBytes, r.dst_unit});
@@ -215,12 +246,16 @@ void bid_records(const Canonical& c, const Canonical& r, const TileSets& sets, c
   // Records that are lines of dst leave as they are read.
   const bool lines_of_dst = r.dst_unit == kLineBytes && sink_of(r, sets, m) == Sink::kLines;
   const bool by_lines = lines_of_dst && !near && r.dst_unit >= m.tile_least_in_place_bytes;
-  record_tile_shape(r, sets, by_lines, k);
+  const bool streamed = streams(c, m, Writes::kColumns);
+  const bool merged = !near && streamed && merges(r, sets, m);
+  record_tile_shape(r, sets, by_lines, merged, k);
   push_stream_and_near(k, c, m, Writes::kColumns);
-  const bool spread =
-      (near || (triples && !streams(c, m, Writes::kColumns))) && rows_spread(r, sets, k->get(ParamId::kTileRows));
-  const bool in_place = by_lines || (spread && (triples || lines_of_dst));
-  k->params.push_back({ParamId::kTriples, triples ? 1 : 0});
+  const std::int64_t tile_rows = k->get(ParamId::kTileRows);
+  const bool spread = (near || (triples && !streamed)) && rows_spread(r, sets, tile_rows);
+  const bool in_place =
+      by_lines || (spread && (triples || lines_of_dst)) || (merged && merged_in_place(r, sets, tile_rows));
+  const RecordWay way = merged ? RecordWay::kMerged : triples ? RecordWay::kTriples : RecordWay::kBuffered;
+  k->params.push_back({ParamId::kTriples, static_cast<std::int64_t>(way)});
   k->params.push_back({ParamId::kSource, static_cast<std::int64_t>(in_place ? Source::kInPlace : Source::kStaged)});
   push_prefetch(r, sets, m, near, spread, k);
   k->read_lines =

@@ -112,7 +112,9 @@ TileArgs prepare_tile_records(const Canonical& c, const plan::Candidate& k, int 
     refuse(k, c);
   TileArgs a;
   set_common(records.copy, k, &a);
-  a.kernel = record_kernel(a.dst_unit, a.src_unit, records.reversed, choice(c, k, ParamId::kTriples, 1) != 0);
+  const auto way =
+      static_cast<RecordWay>(choice(c, k, ParamId::kTriples, static_cast<std::int64_t>(RecordWay::kMerged)));
+  a.kernel = record_kernel(a.dst_unit, a.src_unit, records.reversed, way);
   a.record = records.shape();
   a.src_shift += records.src_shift();
   a.source = static_cast<Source>(choice(c, k, ParamId::kSource, static_cast<std::int64_t>(Source::kInPlace)));

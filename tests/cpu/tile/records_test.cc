@@ -1,6 +1,7 @@
 #include "src/cpu/tile/records.h"
 
 #include <sstream>
+#include <vector>
 
 #include "tests/cpu/family.h"
 
@@ -57,6 +58,32 @@ TEST(TileRecords, CarriesRaggedEndsOverTilesBandsAndChunks) {
     expect_transpose(43, 5 * rows + 7, bytes, bytes, false, small);
     expect_transpose(43, 5 * rows, bytes, bytes + 2, false, small);
   }
+}
+
+/// All lengths of records that are merged.
+const std::vector<std::int64_t> kMerged = {3,  5,  6,  7,  9,  10, 11, 12, 13, 14, 15, 17, 18, 19,
+                                           20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
+
+TEST(TileRecords, MergesRecordsWhereverRowsAndColumnsLie) {
+  for (const std::int64_t bytes : kMerged)
+    for (const std::int64_t source : {0, 1}) {
+      const std::int64_t rows = 64;
+      const test::Edits edits = {
+          {ParamId::kStream, 1},      {ParamId::kNear, 0},      {ParamId::kTriples, 2},
+          {ParamId::kSource, source}, {ParamId::kOddAhead, 0},  {ParamId::kTileRows, rows},
+          {ParamId::kTileCols, 12},   {ParamId::kBandCols, 24}, {ParamId::kBlockUnits, 2 * rows}};
+      // Columns a whole number of lines apart; of ends inside lines; that end inside a block; of a single tile.
+      for (const std::int64_t points : {4 * rows, 5 * rows + 4, 3 * rows + 13, std::int64_t{37}}) {
+        expect_transpose(43, points, bytes, bytes, false, edits);
+        if (bytes <= 16) expect_transpose(24, points, bytes, bytes + bytes % 3, bytes % 2 != 0, edits);
+      }
+    }
+}
+
+TEST(TileRecords, MergesRecordsInTheCaches) {
+  for (const std::int64_t bytes : kMerged)
+    for (const std::int64_t points : {128, 101})
+      expect_transpose(43, points, bytes, bytes, false, {{ParamId::kStream, 0}, {ParamId::kTriples, 2}});
 }
 
 TEST(TileRecords, MakesLinesOfTriplesWhereverRowsAndColumnsLie) {
