@@ -190,7 +190,8 @@ std::vector<std::string> entries_of(std::string_view text) {
 
 std::vector<std::pair<std::string, std::int64_t>> sizes_of(const char* text) {
   std::vector<std::pair<std::string, std::int64_t>> out;
-  for (const std::string& entry : entries_of(text == nullptr ? "" : text)) {
+  const std::string_view given = text == nullptr ? "" : text;
+  for (const std::string& entry : entries_of(given)) {
     const std::size_t first = entry.find_first_not_of(" \t");
     const std::size_t equals = entry.find('=');
     std::int64_t value = 0;
@@ -200,7 +201,7 @@ std::vector<std::pair<std::string, std::int64_t>> sizes_of(const char* text) {
       const auto [at, error] = std::from_chars(entry.data() + equals + 1, end, value);
       return error == std::errc{} && at == end;
     }();
-    if (!good) throw restride::ParseError("sizes '" + std::string(text) + "': write name=number, as in s=4,t=2");
+    if (!good) throw restride::ParseError("sizes '" + std::string(given) + "': write name=number, as in s=4,t=2");
     out.emplace_back(entry.substr(first, equals - first), value);
   }
   return out;

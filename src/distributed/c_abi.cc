@@ -172,6 +172,7 @@ restride_status restride_comm_create_threads(restride_comm** comms, int32_t coun
     require(comms != nullptr, "comms is NULL");
     const auto world = std::make_shared<dist::Threads>(count);
     std::vector<std::unique_ptr<restride_comm>> made;
+    made.reserve(static_cast<std::size_t>(count));
     for (int32_t r = 0; r < count; ++r) made.emplace_back(new restride_comm{world, &world->comm(r)});
     for (int32_t r = 0; r < count; ++r) comms[r] = made[static_cast<std::size_t>(r)].release();
   });
@@ -231,6 +232,7 @@ restride_status restride_exchange_create(restride_exchange** exchange, const res
     require(exchange != nullptr && comm != nullptr, "exchange or comm is NULL");
     require(tensors >= 1 && dst != nullptr && src != nullptr, "tensors is below 1, or dst or src is NULL");
     std::vector<dist::Transfer> transfers;
+    transfers.reserve(static_cast<std::size_t>(tensors));
     for (int32_t i = 0; i < tensors; ++i)
       transfers.push_back({side_of(&src[i], fmt::format("src[{}]", i)), side_of(&dst[i], fmt::format("dst[{}]", i))});
     *exchange = new restride_exchange{dist::plan(transfers, *comm->comm, options_of(options))};

@@ -86,6 +86,7 @@ std::vector<bool> overlapping(const std::vector<Cell>& cells) {
   std::size_t axis = 0, most = 0;
   for (std::size_t a = 0; a < cells[0].lo.size(); ++a) {
     std::vector<std::int64_t> starts;
+    starts.reserve(cells.size());
     for (const Cell& c : cells) starts.push_back(c.lo[a]);
     std::sort(starts.begin(), starts.end());
     const auto unlike = static_cast<std::size_t>(std::unique(starts.begin(), starts.end()) - starts.begin());

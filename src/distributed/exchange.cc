@@ -188,6 +188,7 @@ void Exchange::Impl::visit_sends(int rank, const Visit& visit) const {
     }
     std::vector<AxisMeeting> meetings(given.size());
     std::vector<const AxisMeeting*> axes;
+    axes.reserve(meetings.size());
     for (const AxisMeeting& m : meetings) axes.push_back(&m);
     for (const Target& t : targets) {
       if (!gives_to(t.rank)) continue;
@@ -249,6 +250,7 @@ void Exchange::Impl::visit_receives(int rank, const Visit& visit) const {
     }
     std::vector<AxisMeeting> meetings(taken.size());
     std::vector<const AxisMeeting*> axes;
+    axes.reserve(meetings.size());
     for (const AxisMeeting& m : meetings) axes.push_back(&m);
     for (std::size_t k = 0; k < cells.size(); ++k) {
       const Cell& c = cells[k];
