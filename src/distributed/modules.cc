@@ -1,5 +1,7 @@
 #include "src/distributed/modules.h"
 
+#include <fmt/format.h>
+
 #include <dlfcn.h>
 #include <link.h>
 
@@ -50,13 +52,14 @@ void* module_function(const std::string& name, const char* symbol, const std::st
     folders.insert(folders.begin(), set);
   std::string tried;
   for (const std::string& folder : folders) {
-    void* module = dlopen((folder + '/' + file).c_str(), RTLD_NOW | RTLD_LOCAL);  // stays for the process's life
+    const std::string path = fmt::format("{}/{}", folder, file);
+    void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays for the process's life
     if (module == nullptr) {
-      tried += "; " + std::string(dlerror());
+      tried.append("; ").append(dlerror());
       continue;
     }
     if (void* function = dlsym(module, symbol)) return function;
-    tried += "; " + folder + '/' + file + " is no module of restride";
+    tried.append("; ").append(path).append(" is no module of restride");
   }
   throw UnsupportedError(why + ", and " + file + " is not found" + tried + ". " + remedy + ", or set RESTRIDE_MODULES");
 }

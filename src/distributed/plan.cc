@@ -143,7 +143,7 @@ restride::Options link_options(GpuLink& link, const ExchangeOptions& options) {
 
 }  // namespace
 
-void agree(Comm& comm, Fingerprint mine, std::exception_ptr failed, std::string_view what, Deadline deadline,
+void agree(Comm& comm, Fingerprint mine, const std::exception_ptr& failed, std::string_view what, Deadline deadline,
            std::span<const Message> sends, std::span<Message> receives) {
   if (failed) mine.status = static_cast<std::uint16_t>(ErrorCode::kInternal);
   std::vector<Fingerprint> all(static_cast<std::size_t>(comm.size()));
@@ -160,7 +160,8 @@ Plan::Impl::~Impl() {
     comm.abort(fmt::format("rank {} destroyed a plan between start and wait", comm.rank()));
   if (workspace.empty() || comm.unusable().empty()) return;
   static std::mutex mutex;  // an engine may still read and write what was on its way: kept until the process ends
-  static auto* kept_workspaces = new std::deque<std::vector<std::byte>>;
+  // Without memory the process ends: what may still be written must not be given back.
+  static auto* kept_workspaces = new std::deque<std::vector<std::byte>>;  // NOLINT(bugprone-unhandled-exception-at-new)
   const std::lock_guard lock(mutex);
   kept_workspaces->push_back(std::move(workspace));
 }

@@ -19,7 +19,7 @@ namespace restride::distributed {
 
 /// All ranks' fingerprints. `failed`: why this rank cannot take part; it is thrown here, once the others know.
 /// `sends` and `receives`: small messages that come with them.
-void agree(Comm& comm, Fingerprint mine, std::exception_ptr failed, std::string_view what, Deadline deadline,
+void agree(Comm& comm, Fingerprint mine, const std::exception_ptr& failed, std::string_view what, Deadline deadline,
            std::span<const Message> sends = {}, std::span<Message> receives = {});
 
 /// Every rank's layouts of every source or target, by rank and tensor, where ranks reach each other's memory.

@@ -33,8 +33,8 @@ class PlanStore {
 
  private:
   struct Promise {
-    std::int64_t dst = 0, src = 0;  ///< bytes; 0: none
-    auto operator<=>(const Promise&) const = default;
+    std::int64_t dst = 0, src = 0;                     ///< bytes; 0: none
+    auto operator<=>(const Promise&) const = default;  // NOLINT(modernize-use-nullptr): takes <=> for 0
   };
   Promise promise_for(std::int64_t dst_address, std::int64_t src_address) const;
 

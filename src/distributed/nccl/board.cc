@@ -50,7 +50,7 @@ void* map_of(const Hello& first, std::size_t bytes) {
   void* out = nullptr;
   if (fstat(file, &about) == 0 && about.st_size == static_cast<off_t>(bytes)) out = map(file, bytes);
   close(file);
-  if (out != nullptr && std::memcmp(out, &first.header, sizeof first.header) != 0) {
+  if (out != nullptr && std::memcmp(out, first.header.number, sizeof first.header.number) != 0) {
     munmap(out, bytes);
     out = nullptr;
   }
