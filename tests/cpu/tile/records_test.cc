@@ -60,7 +60,7 @@ TEST(TileRecords, CarriesRaggedEndsOverTilesBandsAndChunks) {
   }
 }
 
-/// All lengths of records that are merged.
+/// Lengths of records; those below 5 bytes are asked for in vain, and go as they do else.
 const std::vector<std::int64_t> kMerged = {3,  5,  6,  7,  9,  10, 11, 12, 13, 14, 15, 17, 18, 19,
                                            20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
 
