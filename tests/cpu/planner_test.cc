@@ -311,7 +311,7 @@ TEST(PlanCpu, SaysWhichRecordsStayInRegisters) {
   const auto triples = [](std::string_view dst, std::string_view src, std::int64_t least_shuffled_unit) {
     CpuMachine m;
     m.least_shuffled_unit = least_shuffled_unit;
-    return decide(dst, src, "tile/records", m).chosen.get(ParamId::kTriples);
+    return decide(dst, src, "tile/records", m).chosen.get(ParamId::kRecordWay);
   };
   EXPECT_EQ(triples("u8 (100,100,3)", "u8 (100,100,3):(3,300,1)", 1), 1);
   EXPECT_EQ(triples("u8 (100,100,3)", "u8 (100,100,3):(3,300,1)", 2), 0) << "no permute of bytes";
@@ -324,7 +324,7 @@ TEST(PlanCpu, MergesRecordsOnZen4PastTheCaches) {
     return decide(dst, src, "tile/records", m).chosen.get(id);
   };
   const auto way = [&](std::string_view dst, std::string_view src, const CpuMachine& m) {
-    return chosen(dst, src, m, ParamId::kTriples);
+    return chosen(dst, src, m, ParamId::kRecordWay);
   };
   constexpr std::string_view dst = "u8 (3072,3072,9)", src = "u8 (3072,3072,9):(9,27648,1)";
   EXPECT_EQ(way(dst, src, kZen4Machine), 2);

@@ -50,9 +50,9 @@ std::shared_ptr<const Plan::Impl> as_for_large(const Plan::Impl& plan, Rng& rng)
   const bool other_flags = pick(rng, 0, 3) == 0;
   for (plan::Param& p : decision.chosen.params) {
     for (const plan::ParamId flag : {plan::ParamId::kSource, plan::ParamId::kLate, plan::ParamId::kSideBySide,
-                                     plan::ParamId::kOddAhead, plan::ParamId::kTriples})
+                                     plan::ParamId::kOddAhead, plan::ParamId::kRecordWay})
       if (p.id == flag && other_flags) p.value = pick(rng, 0, 1);
-    if (p.id == plan::ParamId::kTriples && pick(rng, 0, 1) == 0) p.value = pick(rng, 0, 2);
+    if (p.id == plan::ParamId::kRecordWay && pick(rng, 0, 1) == 0) p.value = pick(rng, 0, 2);
     if (p.id == plan::ParamId::kLoop && pick(rng, 0, 3) == 0) p.value = pick(rng, 0, 4);
     if (p.id == plan::ParamId::kOrder && pick(rng, 0, 3) == 0) p.value = 2 * pick(rng, 0, 1);
     if (p.id == plan::ParamId::kRunBytes && pick(rng, 0, 1) == 0) p.value = std::int64_t{32} << pick(rng, 0, 5);

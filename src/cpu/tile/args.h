@@ -18,7 +18,7 @@ enum class Sink : std::uint8_t {
 /// Where tile/units and tile/records read rows: the values of the parameter `source`.
 enum class Source : std::uint8_t { kStaged, kInPlace };
 
-/// How tile/records makes columns: the values of the parameter `triples`.
+/// How tile/records makes columns: the values of the parameter `record_way`.
 enum class RecordWay : std::uint8_t {
   kBuffered,  ///< in a buffer
   kTriples,   ///< of three parts, in registers (triples-inl.h)

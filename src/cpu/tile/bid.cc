@@ -255,7 +255,7 @@ void bid_records(const Canonical& c, const Canonical& r, const TileSets& sets, c
   const bool in_place =
       by_lines || (spread && (triples || lines_of_dst)) || (merged && merged_in_place(r, sets, tile_rows));
   const RecordWay way = merged ? RecordWay::kMerged : triples ? RecordWay::kTriples : RecordWay::kBuffered;
-  k->params.push_back({ParamId::kTriples, static_cast<std::int64_t>(way)});
+  k->params.push_back({ParamId::kRecordWay, static_cast<std::int64_t>(way)});
   k->params.push_back({ParamId::kSource, static_cast<std::int64_t>(in_place ? Source::kInPlace : Source::kStaged)});
   push_prefetch(r, sets, m, near, spread, k);
   k->read_lines =

@@ -113,7 +113,7 @@ TileArgs prepare_tile_records(const Canonical& c, const plan::Candidate& k, int 
   TileArgs a;
   set_common(records.copy, k, &a);
   const auto way =
-      static_cast<RecordWay>(choice(c, k, ParamId::kTriples, static_cast<std::int64_t>(RecordWay::kMerged)));
+      static_cast<RecordWay>(choice(c, k, ParamId::kRecordWay, static_cast<std::int64_t>(RecordWay::kMerged)));
   a.kernel = record_kernel(a.dst_unit, a.src_unit, records.reversed, way);
   a.record = records.shape();
   a.src_shift += records.src_shift();

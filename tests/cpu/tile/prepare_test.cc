@@ -44,8 +44,8 @@ TEST(PrepareTile, RefusesFlagsThatSayNothingHere) {
   const std::string wide = made("f32 (2000,2000)", "f32 (2000,2000):(1,2000)", "tile/units").serialize();
   EXPECT_THROW(Plan::deserialize(with(wide, "late", 1)), ParseError) << "columns of words leave by pairs of lines";
   const std::string pixels = made("u8 (200,300,3)", "u8 (200,300,3):(3,600,1)", "tile/records").serialize();
-  for (const int triples : {0, 1, 2}) EXPECT_NO_THROW(Plan::deserialize(with(pixels, "triples", triples)));
-  EXPECT_THROW(Plan::deserialize(with(pixels, "triples", 3)), ParseError);
+  for (const int way : {0, 1, 2}) EXPECT_NO_THROW(Plan::deserialize(with(pixels, "record_way", way)));
+  EXPECT_THROW(Plan::deserialize(with(pixels, "record_way", 3)), ParseError);
 }
 
 TEST(PrepareTile, RefusesTilesThatCutABlockOfColumns) {

@@ -69,7 +69,7 @@ TEST(TileRecords, MergesRecordsWhereverRowsAndColumnsLie) {
     for (const std::int64_t source : {0, 1}) {
       const std::int64_t rows = 64;
       const test::Edits edits = {
-          {ParamId::kStream, 1},      {ParamId::kNear, 0},      {ParamId::kTriples, 2},
+          {ParamId::kStream, 1},      {ParamId::kNear, 0},      {ParamId::kRecordWay, 2},
           {ParamId::kSource, source}, {ParamId::kOddAhead, 0},  {ParamId::kTileRows, rows},
           {ParamId::kTileCols, 12},   {ParamId::kBandCols, 24}, {ParamId::kBlockUnits, 2 * rows}};
       // Columns a whole number of lines apart; of ends inside lines; that end inside a block; of a single tile.
@@ -83,7 +83,7 @@ TEST(TileRecords, MergesRecordsWhereverRowsAndColumnsLie) {
 TEST(TileRecords, MergesRecordsInTheCaches) {
   for (const std::int64_t bytes : kMerged)
     for (const std::int64_t points : {128, 101})
-      expect_transpose(43, points, bytes, bytes, false, {{ParamId::kStream, 0}, {ParamId::kTriples, 2}});
+      expect_transpose(43, points, bytes, bytes, false, {{ParamId::kStream, 0}, {ParamId::kRecordWay, 2}});
 }
 
 TEST(TileRecords, MakesLinesOfTriplesWhereverRowsAndColumnsLie) {
