@@ -17,17 +17,17 @@ namespace {
 using base::JsonValue;
 using plan::Candidate;
 
-constexpr int kFormat = 2;                        // 1 named families, not kernels
-constexpr base::JsonLimits kLimits{1 << 20, 16};  // the longest plans have some KiB and two levels
+constexpr int kPlanFormat = 2;                        // 1 named families, not kernels
+constexpr base::JsonLimits kPlanLimits{1 << 20, 16};  // the longest plans have some KiB and two levels
 
 ParseError fail(const std::string& what) {
   return ParseError(fmt::format("plan: {}; use the text that Plan::serialize made", what));
 }
 
 /// The object that the text is.
-JsonValue parsed(std::string_view text) {
+JsonValue parsed_object(std::string_view text) {
   try {
-    JsonValue in = base::parse_json(text, kLimits);
+    JsonValue in = base::parse_json(text, kPlanLimits);
     if (in.object() == nullptr) throw ParseError("no JSON object");
     return in;
   } catch (const ParseError& e) {
@@ -138,16 +138,16 @@ std::string Plan::serialize() const {
   return fmt::format(
       R"({{"restride_plan":{},"dst":"{}","src":"{}","dst_align":{},"src_align":{},"device":"{}","threads":{},)"
       R"("kernel":"{}","params":{{{}}}{},"costs":{}{}}})",
-      kFormat, to_string(p.dst), to_string(p.src), p.dst_align, p.src_align, name(p.decision.device), p.threads,
+      kPlanFormat, to_string(p.dst), to_string(p.src), p.dst_align, p.src_align, name(p.decision.device), p.threads,
       p.decision.chosen.kernel.text, params, p.reshape ? R"(,"reshape":true)" : "",
       base::json_quoted(p.costs_of.empty() ? p.decision.costs : p.costs_of),
       p.cuda_device == kModelDevice ? R"(,"model":true)" : "");
 }
 
 Plan Plan::deserialize(std::string_view text) {
-  const JsonValue in = parsed(text);
-  if (const std::int64_t format = integer(in, "restride_plan"); format != kFormat)
-    throw ParseError(fmt::format("plan: it is of format {}, this version reads {}; plan again", format, kFormat));
+  const JsonValue in = parsed_object(text);
+  if (const std::int64_t format = integer(in, "restride_plan"); format != kPlanFormat)
+    throw ParseError(fmt::format("plan: it is of format {}, this version reads {}; plan again", format, kPlanFormat));
   const Layout dst = parse_layout(string(in, "dst"));
   const Layout src = parse_layout(string(in, "src"));
   const std::string kernel = string(in, "kernel");

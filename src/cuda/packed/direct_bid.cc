@@ -54,7 +54,7 @@ Footprint footprint(const Canonical& c, std::int64_t dst_bytes) {
 }
 
 constexpr std::int64_t kWarpBytes = 512, kBlockBytes = kDirectThreads * 16;
-constexpr double kLine = 128, kSector = kSectorBytes;
+constexpr double kLine = 128, kReadSector = kSectorBytes;
 /// Units, and those of a last block, are numbered by 31 bits.
 constexpr std::int64_t kMostUnits = (std::int64_t{1} << 31) - 1024;
 
@@ -77,7 +77,8 @@ void packed::bid_direct(const Request& request, Candidate& bid) {
   // The first cache takes about a cycle for each line that a warp's loads look up, memory some 50 for as many bytes.
   if (footprint(c, kWarpBytes).pieces(kLine, c.src_unit) * (16.0 / c.dst_unit) > machine.costs->direct_most_lines)
     return refuse_far();
-  if (footprint(c, kBlockBytes).pieces(kSector, c.src_unit) * kSector > machine.costs->direct_most_read * kBlockBytes)
+  if (footprint(c, kBlockBytes).pieces(kReadSector, c.src_unit) * kReadSector >
+      machine.costs->direct_most_read * kBlockBytes)
     return refuse_far();
   const std::int64_t words = c.dst_bytes() / 16 + 2;  // where dst starts off a word
   bid.params = {{ParamId::kVectorBytes, 16},

@@ -9,8 +9,6 @@
 namespace restride::cuda {
 namespace {
 
-constexpr int kWord = 16;
-
 /// A warp's records and planes. The narrower side's words change hands; `ratio` words of the wider one are one of them.
 struct Warp {
   const RecordsArgs& a;

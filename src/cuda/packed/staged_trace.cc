@@ -9,8 +9,6 @@
 namespace restride::cuda {
 namespace {
 
-constexpr int kWord = 16;
-
 /// A tile's way out of shared memory.
 class StagedWords {
  public:

@@ -6,8 +6,6 @@
 namespace restride::cuda {
 namespace {
 
-constexpr int kWord = 16;
-
 template <int kRank>
 void trace_direct_rank(const DirectArgs& a, plan::Trace& t) {
   const int unit = t.dst_unit, units = kWord / unit;

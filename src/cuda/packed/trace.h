@@ -7,6 +7,8 @@
 
 namespace restride::cuda {
 
+inline constexpr int kWord = 16;  ///< bytes that a thread moves at once, at most
+
 void trace_kernel(const PackedArgs& a, const CudaArgs& args, plan::Trace& t);
 void trace_kernel(const RecordsArgs& a, const CudaArgs& args, plan::Trace& t);
 void trace_kernel(const DirectArgs& a, const CudaArgs& args, plan::Trace& t);

@@ -61,11 +61,11 @@ std::int64_t threads_of(std::int64_t lanes_of_row) {
 }
 
 /// A block's share of an item of the walk.
-struct Block {
+struct RowsBlock {
   std::int64_t threads = 0, step_rows = 0, steps = 1, chunks = 0;
 };
-Block block_of(const Canonical& c, const Rows& r) {
-  Block b;
+RowsBlock block_of(const Canonical& c, const Rows& r) {
+  RowsBlock b;
   const std::int64_t units = lane_units(c, r), lanes = r.units / units;
   b.threads = threads_of(lanes);
   b.step_rows = b.threads / lanes;
@@ -111,7 +111,7 @@ void bid_short(const Request& request, std::span<Candidate> bids) {
   if (r.units > kSizes.short_most_units) return refuse(bid, "rows are not short");
   std::int64_t items = 0;
   if (!outer_walk(c, r.mask, nullptr, &items)) return refuse(bid, "too many outer modes");
-  const Block b = block_of(c, r);
+  const RowsBlock b = block_of(c, r);
   if (too_many(b.chunks, items)) return refuse(bid, "too many blocks");
   bid.params = {{ParamId::kDstSet, static_cast<std::int64_t>(r.mask)},
                 {ParamId::kVectorBytes, c.dst_unit},
@@ -131,7 +131,7 @@ void bid_short(const Request& request, std::span<Candidate> bids) {
 
 void prepare_short(const Canonical& c, const Candidate&, CudaArgs& out) {
   const Rows r = rows_of(c);
-  const Block b = block_of(c, r);
+  const RowsBlock b = block_of(c, r);
   auto& a = out.args.emplace<ShortRowsArgs>();
   std::int64_t items = 0;
   outer_walk(c, r.mask, &a.outer, &items);

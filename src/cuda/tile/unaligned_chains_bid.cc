@@ -145,7 +145,7 @@ Parts dst_parts(std::int64_t along, int unit) {
 }
 
 /// A side's chain, or its first modes.
-struct Rows {
+struct SideChain {
   Link link;
   bool words = false;  ///< they are whole words and start on words
   Parts parts = {};
@@ -161,7 +161,8 @@ struct Best {
 /// The tiles of two chains.
 class Tiles {
  public:
-  Tiles(const Canonical& c, const CudaMachine& machine, const Rows& d, const Rows& s, UnalignedChainArgs& room)
+  Tiles(const Canonical& c, const CudaMachine& machine, const SideChain& d, const SideChain& s,
+        UnalignedChainArgs& room)
       : c_(c),
         machine_(machine),
         costs_(*machine.costs),
@@ -333,7 +334,7 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
   const bool named = request.forces("tile/unaligned_chains");
   if (!named && c.dst_bytes() < request.machine.sm_count * kSizes.tile_small_share)
     return refuse("too small for such tiles to pay");
-  detail::FixedVector<Rows, kMaxChain> to, from;
+  detail::FixedVector<SideChain, kMaxChain> to, from;
   for (std::size_t i = 1; i <= longest_d.modes.size(); ++i) {
     const Link d = first_of(c, longest_d, i);
     if (d.extent * c.dst_unit >= kSector) to.push_back({d, on_words(c, d, c.dst_align, &CopyMode::dst_stride)});
@@ -343,17 +344,17 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
     if (s.extent * c.src_unit >= kSector) from.push_back({s, on_words(c, s, c.src_align, &CopyMode::src_stride)});
   }
   const auto for_each_pair = [&](auto visit) {
-    for (Rows& d : to)
-      for (Rows& s : from) {
+    for (SideChain& d : to)
+      for (SideChain& s : from) {
         if ((d.link.mask & s.link.mask) != 0) break;
         visit(d, s);
       }
   };
   bool words = false;
-  for_each_pair([&](const Rows& d, const Rows& s) { words |= d.words && s.words; });
+  for_each_pair([&](const SideChain& d, const SideChain& s) { words |= d.words && s.words; });
   if (words && !named) return refuse("rows of both sides lie on words");
 
-  for_each_pair([&](Rows& d, Rows& s) {
+  for_each_pair([&](SideChain& d, SideChain& s) {
     if (s.parts.empty()) s.parts = src_parts(s.link.extent, c.src_unit);
     if (!d.parts.empty()) return;
     d.skew = most_skew(choice_of(c, d.link, {}));
@@ -362,7 +363,7 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
   Best found;
   UnalignedChainArgs room;
   for (const bool middling : {true, false}) {
-    for_each_pair([&](const Rows& d, const Rows& s) {
+    for_each_pair([&](const SideChain& d, const SideChain& s) {
       if (d.link.extent >= (std::int64_t{1} << 28) / c.dst_unit) return;
       Tiles tiles(c, request.machine, d, s, room);
       if (middling) return tiles.try_middling(found);
