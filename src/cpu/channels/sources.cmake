@@ -1,1 +1,2 @@
-restride_sources(O2 cpu/channels/find.cc cpu/channels/bid.cc cpu/channels/prepare.cc cpu/channels/kernel.cc)
+restride_sources(O2 cpu/channels/find.cc cpu/channels/bid.cc cpu/channels/prepare.cc)
+restride_kernel_sources(O2 cpu/channels/kernel.cc)

@@ -1,2 +1,2 @@
-restride_sources(O2 cpu/packed/sets.cc cpu/packed/bid.cc cpu/packed/prepare.cc cpu/packed/inside.cc
-  cpu/packed/kernel.cc)
+restride_sources(O2 cpu/packed/sets.cc cpu/packed/bid.cc cpu/packed/prepare.cc cpu/packed/inside.cc)
+restride_kernel_sources(O2 cpu/packed/kernel.cc)

@@ -1,1 +1,2 @@
-restride_sources(O2 cpu/run/bid.cc cpu/run/prepare.cc cpu/run/kernel.cc)
+restride_sources(O2 cpu/run/bid.cc cpu/run/prepare.cc)
+restride_kernel_sources(O2 cpu/run/kernel.cc)
