@@ -7,14 +7,9 @@
 #include "tools/draw/panels.h"
 
 namespace restride::draw {
-namespace {
-
-constexpr double kLeft = 74, kTop = 62, kRow = 17, kWide = 30, kCell = 13;
-constexpr std::int64_t kLine = 64, kMostAcross = 16;
-
-}  // namespace
-
 std::vector<Drawing> ahead_drawings(const plan::Trace& t, std::size_t most_rows) {
+  constexpr double kLeft = 74, kTop = 62, kRow = 17, kWide = 30, kCell = 13;
+  constexpr std::int64_t kLine = 64, kMostAcross = 16;
   if (t.ahead.empty()) return {};
   std::map<std::int64_t, std::size_t> turn;  // of each line, when it is asked for first
   for (std::size_t i = 0; i < t.ahead.size(); ++i) turn.try_emplace(t.ahead[i], i);

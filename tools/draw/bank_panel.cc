@@ -11,8 +11,6 @@
 namespace restride::draw {
 namespace {
 
-constexpr int kBanks = 32;
-constexpr double kLeft = 74, kTop = 66, kRow = 15, kWide = 20, kCell = 14;
 constexpr std::size_t kMostRows = 18;
 
 std::int64_t one_bytes(const Instruction& i) {
@@ -22,6 +20,7 @@ std::int64_t one_bytes(const Instruction& i) {
 }
 
 Drawing banks_drawing(const plan::Trace& t, const Instruction& i, const BankFigures& all, bool store) {
+  constexpr double kLeft = 74, kTop = 66, kRow = 15, kWide = 20, kCell = 14;
   const BankFigures one = banks_of(i);
   const bool engine = i.warp < 0;  // no lane waits for it
   const std::vector<std::int32_t> clash = engine ? std::vector<std::int32_t>{} : clashing(i);

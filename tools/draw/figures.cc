@@ -10,12 +10,7 @@
 namespace restride::draw {
 namespace {
 
-constexpr int kBanks = 32, kBankBytes = 4, kWarp = 32;
-
-std::int64_t floor_to(std::int64_t value, std::int64_t step) {
-  const std::int64_t q = value / step;
-  return (q - (value % step < 0 ? 1 : 0)) * step;
-}
+constexpr int kBankBytes = 4, kWarp = 32;
 
 /// Grains of `bytes` that the accesses touch.
 std::int64_t touched(const std::vector<plan::Access>& accesses, std::int64_t grain) {

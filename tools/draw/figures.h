@@ -36,6 +36,8 @@ struct BankFigures {
   std::int64_t worst = 1;  ///< of an instruction, in cycles for one
 };
 
+inline constexpr int kBanks = 32;  ///< of shared memory
+
 /// One instruction of a warp.
 struct Instruction {
   plan::Space space = plan::Space::kSrc;
@@ -54,6 +56,12 @@ struct Figures {
 };
 
 Figures figures_of(const plan::Trace& t, const Grain& grain);
+
+/// The last multiple of `step` that is not above `value`.
+inline std::int64_t floor_to(std::int64_t value, std::int64_t step) {
+  const std::int64_t q = value / step;
+  return (q - (value % step < 0 ? 1 : 0)) * step;
+}
 
 /// Cycles of the banks for one instruction, and those without a conflict: lanes of more than 4 bytes are served in as
 /// many cycles as their bytes take.

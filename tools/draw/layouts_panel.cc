@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::int64_t kMostCells = 8;  // of a mode
 constexpr std::int64_t kGridCells = 4;  // in text
-constexpr double kHigh = 17, kTop = 62, kLeft = 30, kLeast = 34;
 
 /// The two modes that are drawn: fast ones of both sides, in the tensor's order.
 struct Axes {
@@ -70,19 +69,20 @@ struct Corner {
   }
 };
 
-struct Part {
+struct Side {
   Markup m;
   double width = 0, height = 0;
 };
 
-Part side(const Layout& l, const Axes& axes, const char* name) {
+Side side(const Layout& l, const Axes& axes, const char* name) {
+  constexpr double kHigh = 17, kTop = 62, kLeft = 30, kLeast = 34;
   const Corner corner(l, axes, kMostCells);
   const auto [rows, columns, per] = std::tuple(corner.rows, corner.columns, corner.per);
   const auto extent = [&](int m) { return corner.extent(m); };
   const auto place = [&](std::int64_t r, std::int64_t c) { return corner.place(r, c); };
   const std::size_t digits = corner.digits();
   const double wide = std::max(kLeast, 6.4 * static_cast<double>(digits) + 8);
-  Part out;
+  Side out;
   out.width = kLeft + static_cast<double>(columns) * wide + 12;
   out.m.leaf("text", {{"class", "head"}, {"x", 0}, {"y", 14}}, name);
   out.m.leaf("text", {{"class", "code"}, {"x", 34}, {"y", 14}}, to_string(l));
@@ -157,7 +157,7 @@ Drawing layouts_drawing(const Layout& dst, const Layout& src) {
     return out;
   }
   const auto [of_src, of_dst] = axes_of_both(dst, src);
-  const Part from = side(src, of_src, "src"), to = side(dst, of_dst, "dst");
+  const Side from = side(src, of_src, "src"), to = side(dst, of_dst, "dst");
   Markup m;
   m.open("g").raw(from.m.str()).close();
   m.open("g", {{"transform", fmt::format("translate(0 {})", number(from.height + 14))}}).raw(to.m.str()).close();

@@ -13,15 +13,11 @@
 namespace restride::draw {
 namespace {
 
-constexpr double kLeft = 74, kTop = 62, kRow = 17, kCell = 13;
+constexpr double kCell = 13;  // high
+
 /// A row's bytes for the width of the drawing: more where memory is touched in long runs, and no more than that one
 /// thread's are still to be seen.
 constexpr double scale_of(std::int64_t window) { return window <= 64 ? 8 : window <= 128 ? 5 : 2.5; }
-
-std::int64_t floor_to(std::int64_t value, std::int64_t step) {
-  const std::int64_t q = value / step;
-  return (q - (value % step < 0 ? 1 : 0)) * step;
-}
 
 /// Bytes that one thread accesses, or that one run of src makes up.
 struct Cell {
@@ -140,6 +136,7 @@ std::string side_words(plan::Space space, const Grain& grain) {
 
 Drawing memory_drawing(const plan::Trace& t, const Figures& f, const Grain& grain, plan::Space space,
                        std::size_t most_rows) {
+  constexpr double kLeft = 74, kTop = 62, kRow = 17;
   const bool is_src = space == plan::Space::kSrc, stage = space == plan::Space::kStage;
   const SideFigures& side = is_src ? f.src : f.dst;
   const std::vector<Cell> cells = cells_of(t, f, grain, space);

@@ -16,7 +16,6 @@ namespace restride::draw {
 namespace {
 
 constexpr std::int64_t kMostPieces = 36;
-constexpr double kLeft = 74, kTop = 60, kWide = 480, kHigh = 300;
 
 /// Indices of the unit at byte `at` of dst: strides of dst ascend and do not reach over each other.
 std::vector<std::int64_t> indices(const layout::Canonical& c, std::int64_t at) {
@@ -44,6 +43,7 @@ std::string pieces(std::string_view piece_is, bool several) {
 
 Drawing order_drawing(const layout::Canonical& c, std::int64_t piece,
                       const std::function<plan::Trace(std::int64_t)>& trace) {
+  constexpr double kLeft = 74, kTop = 60, kWide = 480, kHigh = 300;
   const plan::Trace first = trace(piece);
   Drawing out{"order", "", kLeft + kWide + 20, 0, {}};
   // Along x what lies side by side in dst, along y what lies side by side in src; a copy of one mode has no y.
