@@ -251,8 +251,11 @@ def python_text(text):
 def python_pages(root):
     compiled = c_docstrings(root)
     pages = {"reference/python.md": module_page(root, "restride", ["_copies.py", "_core.pyi", "_bench.py", "_info.py"], compiled)}
-    for path in sorted((root / "python/restride").glob("[a-z]*.py")):
-        pages[f"reference/python-{path.stem}.md"] = module_page(root, f"restride.{path.stem}", [path.name], compiled)
+    package = root / "python/restride"
+    for path in sorted([*package.glob("[a-z]*.py"), *package.glob("[a-z]*/")]):
+        files = sorted(path.glob("*.py")) if path.is_dir() else [path]  # __init__.py, which lists the names, is first
+        sources = [str(file.relative_to(package)) for file in files]
+        pages[f"reference/python-{path.stem}.md"] = module_page(root, f"restride.{path.stem}", sources, compiled)
     return pages
 
 
