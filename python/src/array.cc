@@ -1,164 +1,11 @@
 #include "python/src/array.h"
 
-#include <cstring>
-#include <vector>
-
+#include "python/src/array_type.h"
 #include "python/src/numpy_array.h"
+#include "python/src/torch_tensor.h"
 
 namespace restride::python {
 namespace {
-
-enum class Route { kNone, kNumpy, kExchange, kDlpack, kBuffer, kInterface };
-
-struct TypeInfo {
-  PyTypeObject* type;
-  Route route;
-  const DLPackExchangeAPI* api;
-  bool torch;  ///< a torch.Tensor, whose flags say more than DLPack carries
-  bool jax;    ///< an array of JAX: immutable, which its capsules do not say
-};
-
-PyObject* as_object(PyTypeObject* type) { return reinterpret_cast<PyObject*>(type); }
-
-bool is_subclass(PyTypeObject* type, PyObject* of) {
-  const int yes = PyObject_IsSubclass(as_object(type), of);
-  if (yes < 0) throw Raised{};
-  return yes != 0;
-}
-
-/// The C exchange API of a type, of a version that is known here; nullptr where there is none.
-const DLPackExchangeAPI* exchange_api(PyTypeObject* type) {
-  const Ref capsule = attribute_or_none(as_object(type), "__dlpack_c_exchange_api__");
-  if (!capsule || PyCapsule_IsValid(capsule.get(), "dlpack_exchange_api") == 0) return nullptr;
-  auto* header = static_cast<DLPackExchangeAPIHeader*>(PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api"));
-  while (header != nullptr && header->version.major > DLPACK_MAJOR_VERSION) header = header->prev_api;
-  if (header == nullptr || header->version.major != DLPACK_MAJOR_VERSION) return nullptr;
-  return reinterpret_cast<const DLPackExchangeAPI*>(header);
-}
-
-TypeInfo classify(PyObject* x) {
-  PyTypeObject* type = Py_TYPE(x);
-  TypeInfo info{type, Route::kNone, nullptr, false, false};
-  if (PyObject* numpy = imported("numpy")) {
-    const Ref ndarray = own(PyObject_GetAttrString(numpy, "ndarray"));
-    if (is_subclass(type, ndarray.get())) {
-      if (attribute_or_none(as_object(type), "_defaultmask"))
-        raise(PyExc_TypeError,
-              "a masked array, whose mask a copy would lose; give x.data, or x.filled(value), which makes a new array");
-      info.route = numpy_layout_is_known() ? Route::kNumpy : Route::kInterface;
-      return info;
-    }
-  }
-  if (PyObject* torch = imported("torch")) {
-    const Ref tensor = attribute_or_none(torch, "Tensor");  // not there while torch is being imported
-    if (tensor && is_subclass(type, tensor.get())) {
-      info.torch = true;
-      // A subclass may be no memory at all (fake, functional, distributed tensors).
-      const Ref parameter = own(PyObject_GetAttrString(own(PyObject_GetAttrString(torch, "nn")).get(), "Parameter"));
-      if (as_object(type) != tensor.get() && as_object(type) != parameter.get()) {
-        const Ref mine = own(PyObject_GetAttrString(as_object(type), "__torch_dispatch__"));
-        const Ref plain = own(PyObject_GetAttrString(tensor.get(), "__torch_dispatch__"));
-        const Ref off =
-            attribute_or_none(own(PyObject_GetAttrString(torch, "_C")).get(), "_disabled_torch_dispatch_impl");
-        if (mine.get() != plain.get() && mine.get() != off.get())
-          raise(PyExc_TypeError, "a " + type_name(x) +
-                                     ", which handles operators itself and may have no memory of its own; give a plain "
-                                     "torch.Tensor, or call restride.torch's operators, which dispatch");
-      }
-    }
-  }
-  info.api = exchange_api(type);
-  if (info.api != nullptr) {
-    info.route = Route::kExchange;
-  } else if (attribute_or_none(as_object(type), "__dlpack__")) {
-    info.route = Route::kDlpack;
-  } else if (PyObject_CheckBuffer(x) != 0) {
-    info.route = Route::kBuffer;
-  } else {
-    info.route = Route::kInterface;
-  }
-  const std::string name = type_name(x);
-  info.jax = info.route != Route::kInterface && (name.rfind("jax.", 0) == 0 || name.rfind("jaxlib.", 0) == 0);
-  return info;
-}
-
-/// The route of a type, remembered for the types that come first.
-TypeInfo info_of(PyObject* x) {
-  static std::vector<TypeInfo> known;  // under the GIL
-  PyTypeObject* type = Py_TYPE(x);
-  for (const TypeInfo& k : known)
-    if (k.type == type) return k;
-  const TypeInfo info = classify(x);
-  if (known.size() < 16) {
-    Py_INCREF(as_object(type));
-    known.push_back(info);
-  }
-  return info;
-}
-
-/// A name of an attribute, made once.
-PyObject* interned(PyObject** name, const char* text) {
-  if (*name == nullptr) *name = own(PyUnicode_InternFromString(text)).release();
-  return *name;
-}
-
-bool is_true(Ref value) {
-  const int truth = PyObject_IsTrue(value.get());
-  if (truth < 0) throw Raised{};
-  return truth != 0;
-}
-
-/// A method of torch.Tensor that takes nothing and says yes or no. Its C function is called directly: finding the
-/// method by its name and Python's way of calling it take longer than the answer. A subclass's __torch_function__ is
-/// still asked.
-class TensorQuestion {
- public:
-  explicit TensorQuestion(const char* name) : name_(name) {}
-  bool operator()(PyObject* tensor) {
-    if (!method_) find(tensor);
-    return is_true(own(function_ != nullptr ? function_(tensor, nullptr)
-                                            : PyObject_CallFunctionObjArgs(method_.get(), tensor, nullptr)));
-  }
-
- private:
-  void find(PyObject* tensor) {
-    const Ref type = own(PyObject_GetAttrString(imported("torch"), "Tensor"));
-    Ref method = own(PyObject_GetAttrString(type.get(), name_));
-    const Ref bound = own(PyObject_CallMethod(method.get(), "__get__", "O", tensor));
-    if (PyCFunction_CheckExact(bound.get()) && PyCFunction_GetFlags(bound.get()) == METH_NOARGS)
-      function_ = PyCFunction_GetFunction(bound.get());
-    method_ = std::move(method);
-  }
-
-  const char* name_;
-  Ref method_;
-  PyCFunction function_ = nullptr;
-};
-
-/// What a DLTensor cannot say of a torch.Tensor.
-void check_torch(PyObject* x, const char* who, Array::Access access, const Kind& kind) {
-  static PyObject* requires_grad = nullptr;
-  static auto &is_conj = *new TensorQuestion("is_conj"), &is_neg = *new TensorQuestion("is_neg");  // outlive Python
-  if (is_true(own(PyObject_GetAttr(x, interned(&requires_grad, "requires_grad"))))) {
-    PyObject* torch = imported("torch");
-    const bool recording = is_true(own(PyObject_CallMethod(torch, "is_grad_enabled", nullptr)));
-    if (recording)
-      raise(PyExc_TypeError,
-            std::string(who) + (access == Array::Access::kWrite
-                                    ? " requires grad, and autograd would not see that it is written; write inside "
-                                      "torch.no_grad(), or to dst.detach()"
-                                    : " requires grad, and the copy would be cut off from it; give x.detach(), or use "
-                                      "restride.torch's operators, which have gradients"));
-  }
-  const DTypeKind k = restride::kind(kind.element.dtype);
-  if (kind.element.dtype != DType::kBytes && k == DTypeKind::kComplex && is_conj(x))
-    raise(PyExc_TypeError, std::string(who) +
-                               " has the conjugate bit set, and its memory holds other values; give "
-                               "x.resolve_conj()");
-  if ((k == DTypeKind::kComplex || k == DTypeKind::kFloat) && is_neg(x))
-    raise(PyExc_TypeError,
-          std::string(who) + " has the negative bit set, and its memory holds other values; give x.resolve_neg()");
-}
 
 bool is_instance(PyObject* x, const char* module, const char* type) {
   PyObject* found = imported(module);
@@ -207,31 +54,7 @@ std::string taken_message() {
   return str(value);
 }
 
-Ref handle_of(PyObject* stream) {
-  for (const char* name : {"cuda_stream", "ptr", "handle"})  // torch, CuPy, Numba and cuda.core
-    if (Ref handle = attribute_or_none(stream, name)) return handle;
-  if (const Ref protocol = attribute_or_none(stream, "__cuda_stream__")) {
-    const Ref pair = own(PyObject_CallNoArgs(protocol.get()));
-    return own(PySequence_GetItem(pair.get(), 1));
-  }
-  return borrow(stream);
-}
-
-void* pointer_of(PyObject* handle, const char* what) {
-  if (const Ref value = attribute_or_none(handle, "value"))  // ctypes.c_void_p
-    return value.get() == Py_None ? nullptr : reinterpret_cast<void*>(integer_of(value.get(), what));
-  return reinterpret_cast<void*>(integer_of(handle, what));
-}
-
 }  // namespace
-
-Stream stream_of(PyObject* stream) {
-  if (stream == nullptr || stream == Py_None) return {};
-  Stream out;
-  out.known = out.ordered_by_caller = true;
-  out.handle = pointer_of(handle_of(stream).get(), "stream");
-  return out;
-}
 
 std::string name_of(DLDevice d) {
   const std::string id = d.device_id >= 0 ? ":" + std::to_string(d.device_id) : "";
@@ -248,22 +71,22 @@ std::string name_of(DLDevice d) {
 }
 
 Array::Array(PyObject* x, const char* who, Access access, const Stream& stream) : who_(who), object_(x) {
-  TypeInfo info;
+  ArrayType type;
   try {
-    info = info_of(x);
+    type = array_type_of(x);
   } catch (const Raised&) {
     if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw;
     raise(PyExc_TypeError, std::string(who) + " is " + taken_message());
   }
-  if (info.jax && access == Access::kWrite)
+  if (type.jax && access == Access::kWrite)
     raise(PyExc_ValueError, std::string(who) +
                                 " is a JAX array, and JAX arrays are immutable; use the result of contiguous, "
                                 "permute_copy or rearrange, which is a new array, or a function of restride.jax");
   try {
-    switch (info.route) {
+    switch (type.route) {
       case Route::kNumpy: open_numpy(x, access); break;
       case Route::kExchange:
-        api_ = info.api;
+        api_ = type.api;
         open_exchange(x, access, stream);
         break;
       case Route::kDlpack: open_dlpack(x, access, stream); break;
@@ -282,7 +105,7 @@ Array::Array(PyObject* x, const char* who, Access access, const Stream& stream) 
         }
       }
     }
-    if (info.torch) check_torch(x, who, access, kind_);
+    if (type.torch) check_torch_tensor(x, who, access == Access::kWrite, kind_);
     if (!on_cuda() && device_.device_type != kDLCPU && device_.device_type != kDLCUDAHost)
       raise(PyExc_BufferError, std::string(who) + " is on " + name_of(device_) +
                                    "; restride copies in the memory of CPUs and of NVIDIA GPUs: bring it there first");

@@ -9,22 +9,9 @@
 #include "python/src/dlpack.h"
 #include "python/src/dtype.h"
 #include "python/src/py.h"
+#include "python/src/stream.h"
 
 namespace restride::python {
-
-/// A CUDA stream by its handle. Unknown: nobody named one.
-struct Stream {
-  bool known = false;
-  void* handle = nullptr;
-  /// What a producer is told (__dlpack__'s `stream`): -1 where the caller orders things itself.
-  bool ordered_by_caller = false;
-  /// The exchange API whose current stream it is, of which device; no other array of both is asked again.
-  const void* api = nullptr;
-  int device = -1;
-};
-
-/// `stream=` of a call: None, a handle, or an object of torch, CuPy, Numba or cuda.core. Errors: TypeError.
-Stream stream_of(PyObject* stream);
 
 class Array {
  public:

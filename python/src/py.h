@@ -77,6 +77,12 @@ std::string str(PyObject* x);
 std::string type_name(PyObject* x);
 long long integer_of(PyObject* x, const char* what);
 
+inline bool is_true(const Ref& value) {
+  const int truth = PyObject_IsTrue(value.get());
+  if (truth < 0) throw Raised{};
+  return truth != 0;
+}
+
 /// sys.modules[name], borrowed, or nullptr where the program has not imported it. Never imports.
 PyObject* imported(const char* name);
 
