@@ -7,7 +7,7 @@ Random weights, shapes of real programs; --scale makes batches smaller. A time i
 GPU, one run on a CPU. A turn is torch, restride and torch again, the other way round every other time, until --seconds are
 over, five times at least. A ratio is torch's time over ours, the median of the turns'; `itself` is torch's over its own,
 by which the machine's noise shows. Nothing in a program knows of restride.
---trace writes which copies the programs make on the CPU, without restride; tests/test_drop_in.py replays those of
+--trace writes which copies the programs make on the CPU, without restride; tests/test_same_bits.py replays those of
 tests/program_copies.json.
 """
 import argparse
