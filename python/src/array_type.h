@@ -1,4 +1,4 @@
-// How arrays of a type show their memory: a type is asked once.
+// How arrays of a type show their memory. Answers are remembered.
 #pragma once
 
 #include "python/src/dlpack.h"
@@ -6,7 +6,15 @@
 
 namespace restride::python {
 
-enum class Route { kNone, kNumpy, kExchange, kDlpack, kBuffer, kInterface };
+/// The way by which an array's memory is found, the fastest one that its type has.
+enum class Route {
+  kNone,
+  kNumpy,      ///< the fields of NumPy's own struct
+  kExchange,   ///< DLPack's C functions, __dlpack_c_exchange_api__
+  kDlpack,     ///< __dlpack__
+  kBuffer,     ///< Python's buffer protocol
+  kInterface,  ///< __array_interface__ or __cuda_array_interface__
+};
 
 struct ArrayType {
   PyTypeObject* type = nullptr;
