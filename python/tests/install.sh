@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE=1
 wheels=$build/python/wheels venv=$build/python/venv
 rm -rf "$wheels" "$venv"
 $python -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps --no-index -w "$wheels" \
-  -C "cmake.define.RESTRIDE_PREBUILT=$build" .
+  --config-settings "cmake.define.RESTRIDE_PREBUILT=$build" .  # -C is newer than Debian 12
 $python -m venv --without-pip "$venv"
 site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 $python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$site/of_the_checkout.pth"
