@@ -81,6 +81,13 @@ struct CpuMachine {
   double tile_ragged_column_ns = 20;      ///< a column that ends inside a line
   double tile_line_ns = 0.3;              ///< a line of dst, beside its shuffles
   double tile_record_line_ns = 1;         ///< the same, of records
+  /// tile/matrices where the copy leaves the caches: what its lines take, by ordinary stores, and what more for every
+  /// KiB of a matrix; 0: it does not bid. (Zen 4, batches of 128 MiB, one thread, before -> now: 7 x 9 f32 0.57 -> 0.82
+  /// of a copy, 12 x 31 0.61 -> 0.82, 24 x 24 0.59 -> 0.72; of 31 x 65 bytes 0.50 -> 0.83. Two threads and huge pages
+  /// gain as much.)
+  double tile_matrix_lines = 0;
+  double tile_matrix_kib_lines = 0;
+  double tile_matrix_instruction_ns = 0.29;  ///< an instruction of its blocks, as far as lines do not hide it
 
   // packed
   double packed_cycle_ns = 0;  ///< a cycle of packed/ways.h, as far as memory does not hide it; 0: flat prices
@@ -88,6 +95,7 @@ struct CpuMachine {
   double packed_least_byte_ns = 0.06;
   double packed_start_ns = 60;             ///< of a call
   double packed_table_units = 0.5;         ///< of unit_ns, an entry of the table takes
+  double packed_relaid_ns = 5000;          ///< a tile of planes that is laid out anew
   double packed_streamed_table_units = 2;  ///< the same, where shuffles are looked for in it
   /// How much longer lines take where neither side of a tile is one run, so that pages change with every run. The next
   /// tile often goes on in the same pages of dst, so long runs of src help. (Zen 5, a register of 23 qubits, 512 bytes
@@ -97,6 +105,13 @@ struct CpuMachine {
   double packed_short_run_bytes = 512;
   double packed_many_runs = 1.6;  ///< what lines take, where so many runs push each other out of the fill buffers:
   std::int64_t packed_many_runs_from = 16;  ///< runs of dst under way at a time
+  /// A line and its source more where a plane's columns start inside vectors: stores that are split between two lines
+  /// hold up those past the caches that go on beside them. Less where they start at halves of lines. (Zen 4, batches of
+  /// matrices of 100 bytes to 9 KB, one thread; so are the other three.)
+  double packed_split_line_ns = 0;
+  double packed_split_half = 0.7;
+  double packed_large_plane_line_ns = 0;  ///< the same for planes over a page, of more than ...
+  std::int64_t packed_large_plane_units = 2000;
 
   // buffered
   double buffered_dst_run_ns = 15;       ///< the ends of a run in dst
@@ -106,9 +121,12 @@ struct CpuMachine {
   double buffered_pages = 1.3;           ///< else: pages change with every run
   double buffered_meeting_pages = 2;     ///< where more than buffered_ways runs meet in the same sets of the caches
   std::int64_t buffered_ways = 16;       ///< places of a set
+  double buffered_split_line_ns = 0;     ///< a line more where columns do not start at halves of lines ...
+  double buffered_short_line_ns = 0;     ///< ... and more where those are shorter than a line
 
   // channels. The ends of a run of points past the caches, in starts of rows; runs of whole lines are written whole,
   // else both ends' lines, with what is beside them, go through the caches.
+  double channels_join_lines = 1;  ///< what lines take past the caches
   double channels_join_whole_rows = 2;
   double channels_join_ragged_rows = 12;
   double channels_split_whole_rows = 10;  ///< of each plane
@@ -212,7 +230,7 @@ struct Sizes {
   std::int64_t packed_most_gaps = 8;         ///< bytes of src that are read along for one that is wanted
   double packed_pairs_small = 8;             ///< windows' pairs a vector, of units of 1 and 2 bytes, that still pay
   double packed_pairs = 4;                   ///< the same of wider units
-  double packed_shapes = 4;                  ///< of tiles, where two modes are cut unevenly; two of them have a table
+  double packed_shapes = 4;                  ///< of tiles, where two modes are cut unevenly; two of them are kept
 
   // buffered: bytes of runs that are tried, by factors of two
   std::int64_t buffered_longest_run_bytes = 4096;
@@ -240,6 +258,13 @@ inline constexpr CpuMachine kZen4Machine = [] {
   m.tile_side_by_side = true;
   m.tile_late = false;
   m.tile_byte_rows = 128;
+  m.tile_matrix_lines = 1.1;
+  m.tile_matrix_kib_lines = 0.19;
+  m.packed_split_line_ns = 3;
+  m.packed_large_plane_line_ns = 2;
+  m.buffered_split_line_ns = 2.3;
+  m.buffered_short_line_ns = 1;
+  m.channels_join_lines = 1.4;
   return m;
 }();
 
@@ -290,6 +315,9 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"tile_ragged_column_ns", &CpuMachine::tile_ragged_column_ns},
     {"tile_line_ns", &CpuMachine::tile_line_ns},
     {"tile_record_line_ns", &CpuMachine::tile_record_line_ns},
+    {"tile_matrix_lines", &CpuMachine::tile_matrix_lines},
+    {"tile_matrix_kib_lines", &CpuMachine::tile_matrix_kib_lines},
+    {"tile_matrix_instruction_ns", &CpuMachine::tile_matrix_instruction_ns},
     {"packed_cycle_ns", &CpuMachine::packed_cycle_ns},
     {"packed_least_byte_ns", &CpuMachine::packed_least_byte_ns},
     {"packed_start_ns", &CpuMachine::packed_start_ns},
@@ -300,6 +328,10 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"packed_short_run_bytes", &CpuMachine::packed_short_run_bytes},
     {"packed_many_runs", &CpuMachine::packed_many_runs},
     {"packed_many_runs_from", nullptr, &CpuMachine::packed_many_runs_from},
+    {"packed_split_line_ns", &CpuMachine::packed_split_line_ns},
+    {"packed_split_half", &CpuMachine::packed_split_half},
+    {"packed_large_plane_line_ns", &CpuMachine::packed_large_plane_line_ns},
+    {"packed_large_plane_units", nullptr, &CpuMachine::packed_large_plane_units},
     {"buffered_dst_run_ns", &CpuMachine::buffered_dst_run_ns},
     {"buffered_src_run_ns", &CpuMachine::buffered_src_run_ns},
     {"buffered_start_ns", &CpuMachine::buffered_start_ns},
@@ -307,6 +339,9 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"buffered_pages", &CpuMachine::buffered_pages},
     {"buffered_meeting_pages", &CpuMachine::buffered_meeting_pages},
     {"buffered_ways", nullptr, &CpuMachine::buffered_ways},
+    {"buffered_split_line_ns", &CpuMachine::buffered_split_line_ns},
+    {"buffered_short_line_ns", &CpuMachine::buffered_short_line_ns},
+    {"channels_join_lines", &CpuMachine::channels_join_lines},
     {"channels_join_whole_rows", &CpuMachine::channels_join_whole_rows},
     {"channels_join_ragged_rows", &CpuMachine::channels_join_ragged_rows},
     {"channels_split_whole_rows", &CpuMachine::channels_split_whole_rows},

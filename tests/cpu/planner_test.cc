@@ -341,6 +341,33 @@ TEST(PlanCpu, MergesRecordsOnZen4PastTheCaches) {
   EXPECT_EQ(way(dst, src, no_bytes), 0) << "no permute of bytes";
 }
 
+TEST(PlanCpu, MovesDenseSmallMatricesThroughTheCachesOnZen4) {
+  const auto kernel = [](std::string_view dst, std::string_view src, const CpuMachine& m) {
+    return decide(dst, src, "", m).chosen.kernel.text;
+  };
+  constexpr std::string_view dst = "f32 (129055,15,13)", src = "f32 (129055,15,13):(195,1,15)";
+  EXPECT_EQ(kernel(dst, src, kZen4Machine), "tile/matrices");
+  EXPECT_EQ(kernel(dst, src, kAmdMachine), "packed/staged") << "not measured";
+  EXPECT_EQ(kernel("f32 (262144,16,16)", "f32 (262144,16,16):(256,1,16)", kZen4Machine), "packed/staged")
+      << "columns are lines";
+  EXPECT_EQ(kernel("f32 (31285,65,33)", "f32 (31285,65,33):(2145,1,65)", kZen4Machine), "buffered/blocks")
+      << "matrices of 8 KiB";
+  EXPECT_EQ(kernel("f32 (129055,15,13)", "f32 (129055,15,13):(240,1,16)", kZen4Machine), "packed/staged")
+      << "gaps between columns of src";
+  EXPECT_EQ(kernel("f32 (300,600,31,12)", "f32 (300,600,31,12):(372,111600,1,31)", kZen4Machine), "packed/staged")
+      << "matrices change places";
+}
+
+// Its tiles for packed have four shapes in turn, so each of them is laid out anew: 0.02 of a plain copy with shuffles,
+// 0.2 without, 0.5 by blocks.
+TEST(PlanCpu, CountsPackedTilesThatAreLaidOutAnew) {
+  for (const CpuMachine& m : {kAmdMachine, kZen4Machine}) {
+    const Decision d = decide("f64 (89,16,23,6,6,7)", "f64 (89,16,23,6,6,7):(966,515844,6,85974,1,138)", "", m);
+    EXPECT_EQ(d.chosen.kernel.text, "buffered/blocks") << m.name;
+    EXPECT_GT(find(d, Family::kPacked)->predicted.time_ns, 1.2 * d.chosen.predicted.time_ns) << m.name;
+  }
+}
+
 TEST(PlanCpu, SaysWhichLoopWalksRows) {
   const auto loop = [](std::string_view dst, std::string_view src, const CpuMachine& m) {
     return decide(dst, src, "rows/units", m).chosen.get(ParamId::kLoop);

@@ -47,6 +47,15 @@ bool choose_sets(const Canonical& c, const CpuMachine& m, BufferedSets* out, Tar
   return least > 0;
 }
 
+/// ns past the caches for stores of columns that start inside halves of lines.
+double split_ns(const Canonical& c, const BufferedSets& s, const CpuMachine& m) {
+  const std::int64_t column = s.rows.points * c.dst_unit;
+  if (column % (kLineBytes / 2) == 0 || c.dst_unit >= kLeastVectorBytes) return 0;
+  if (c.dst_unit == 1 && column >= kLineBytes) return 0;
+  const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
+  return lines * (m.buffered_split_line_ns + (column < kLineBytes ? m.buffered_short_line_ns : 0));
+}
+
 }  // namespace
 
 void bid_buffered(const Question& q, Bid* bid) {
@@ -74,8 +83,9 @@ void bid_buffered(const Question& q, Bid* bid) {
                        : meeting > m.buffered_ways ? m.buffered_meeting_pages
                                                    : m.buffered_pages;
   const auto units = static_cast<double>(c.units);
+  const double split = k.get(ParamId::kStream) != 0 ? split_ns(c, sets, m) : 0;
   set_time(&k, stream_ns(k, m) * pages, units * run_ends_ns(sets, m) + m.buffered_start_ns,
-           units * shuffle_ns(c, sets));
+           units * shuffle_ns(c, sets) + split);
 }
 
 }  // namespace restride::cpu

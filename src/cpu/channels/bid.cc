@@ -42,7 +42,8 @@ void bid_one(const Canonical& c, const Channels& channels, const CpuMachine& m, 
   const double lines = units * static_cast<double>(unit) / static_cast<double>(m.line_bytes);
   const double cast_ns = c.cast ? m.channels_cast_unit_ns * units : 0;
   if (stream && m.permutes(unit))
-    set_time(k, stream_ns(*k, m), runs * run_ends_ns(c, channels, m), cast_ns);
+    set_time(k, (channels.together ? m.channels_join_lines : 1) * stream_ns(*k, m), runs * run_ends_ns(c, channels, m),
+             cast_ns);
   else if (extent > kMostAtOnce || channels.cell > extent)
     set_time(k, stream_ns(*k, m), 0, cast_ns + units * m.unit_ns);
   else if (stream)

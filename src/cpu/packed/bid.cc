@@ -55,6 +55,25 @@ double windows(const Canonical& c, const PackedSets& s, const Strides& strides) 
   return found / 2.0;
 }
 
+/// Modes of which the last tile has less than the others.
+int uneven_cuts(const Canonical& c, const PackedSets& s) {
+  int uneven = 0;
+  for (std::size_t i = 0; i < c.modes.size(); ++i) uneven += c.modes[i].extent % s.points[i] != 0 ? 1 : 0;
+  return uneven;
+}
+
+/// How often a tile is laid out anew, and its table made: once, as long as there are two shapes of tiles. Of more, each
+/// time that the second mode that is cut unevenly comes to its end and starts again.
+double times_laid_out(const Canonical& c, const PackedSets& s) {
+  double tiles = static_cast<double>(c.units) / static_cast<double>(s.units);
+  int uneven = 0;
+  for (std::size_t i = 0; i < c.modes.size(); ++i) {
+    tiles /= static_cast<double>(ceil_div(c.modes[i].extent, s.points[i]));
+    if (c.modes[i].extent % s.points[i] != 0 && ++uneven == 2) return std::max(kSizes.packed_shapes * tiles, 1.0);
+  }
+  return 1;
+}
+
 /// How a tile is permuted, and what a unit of it takes.
 struct Way {
   double unit_ns;
@@ -91,7 +110,7 @@ Way cheapest_way(const Canonical& c, const PackedSets& s, const CpuMachine& m, b
     if (ns < way.unit_ns) way = {ns, true};
   }
   const std::int64_t lanes = kLineBytes / unit;
-  if (stream && s.planes && m.permutes(unit) && s.dst_run_units >= lanes) {
+  if (stream && s.planes && m.permutes(unit) && s.dst_run_units >= lanes && uneven_cuts(c, s) <= 1) {
     const double pairs = std::max(windows(c, s, stage_strides(c, s)) / 2, 1.0);
     const bool alike = lanes % s.points[0] == 0 || s.points[0] % lanes == 0;
     const double ns = std::max(m.packed_cycle_ns * step_cycles(pairs, alike) / static_cast<double>(lanes),
@@ -101,11 +120,17 @@ Way cheapest_way(const Canonical& c, const PackedSets& s, const CpuMachine& m, b
   return way;
 }
 
-/// Modes of which the last tile has less than the others.
-int uneven_cuts(const Canonical& c, const PackedSets& s) {
-  int uneven = 0;
-  for (std::size_t i = 0; i < c.modes.size(); ++i) uneven += c.modes[i].extent % s.points[i] != 0 ? 1 : 0;
-  return uneven;
+/// ns past the caches for planes whose columns are stored in parts of two lines, and for large ones.
+double plane_stores_ns(const Canonical& c, const PackedSets& s, const CpuMachine& m) {
+  if (!s.planes) return 0;
+  const std::int64_t column = s.points[0] * c.dst_unit;
+  double line_ns = 0;
+  if (column % plane_vector_bytes(c.dst_unit, s.points[0]) != 0)
+    line_ns += m.packed_split_line_ns * (column % (kLineBytes / 2) == 0 ? m.packed_split_half : 1);
+  const std::int64_t units = s.points[0] * s.points[s.src_run.front()];
+  if (column % kLineBytes != 0 && units > m.packed_large_plane_units && units * c.dst_unit > kPageBytes)
+    line_ns += m.packed_large_plane_line_ns;
+  return line_ns * static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
 }
 
 /// Makes `bid` the one with runs that aim for `run` bytes in dst and `read` in src, which make these sets.
@@ -126,13 +151,12 @@ void offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std:
   k.written_lines = lines_for_runs(c.dst_bytes(), sets.dst_run_units * c.dst_unit, m.line_bytes);
   const double tiles = static_cast<double>(c.units) / static_cast<double>(sets.units);
   const Way way = cheapest_way(c, sets, m, k.get(ParamId::kStream) != 0);
-  // The table is made once; where planes are transposed there is none. Large copies look for shuffles in it as well.
+  // Large copies look for shuffles in the table as well; where planes are transposed there is none.
   const double table_ns =
       way.planes
-          ? 0
+          ? m.packed_relaid_ns
           : static_cast<double>(sets.units) *
                 (k.get(ParamId::kStream) != 0 ? m.packed_streamed_table_units : m.packed_table_units) * m.unit_ns;
-  const int uneven = uneven_cuts(c, sets);
   double pages = 1;
   if (std::max(sets.src_run_units, sets.dst_run_units) < sets.units)
     pages = m.packed_pages + m.packed_short_run_pages *
@@ -140,7 +164,8 @@ void offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std:
   if (way.planes && sets.units / sets.dst_run_units >= m.packed_many_runs_from)
     pages *= m.packed_many_runs;  // planes leave run by run
   const std::int64_t runs = sets.units / sets.src_run_units + sets.units / sets.dst_run_units;
-  const double tables_ns = table_ns * (uneven > 1 ? std::max(1.0, tiles / kSizes.packed_shapes) : 1.0);
+  const double times = times_laid_out(c, sets);
+  const double tables_ns = table_ns * (way.planes ? times - 1 : times);
   set_time(bid, stream_ns(k, m) * pages, m.packed_start_ns + tiles * m.row_ns * static_cast<double>(runs),
            static_cast<double>(c.units) * way.unit_ns + tables_ns);
 }
@@ -167,15 +192,19 @@ void bid_packed(const Question& q, Bid* bid) {
     return;
   }
   Bid& best = *bid;
+  PackedSets best_sets = sets;
   offer(c, m, sets, run, run, &best);
-  if (sets.units == sets.dst_run_units) return;
   const int uneven = uneven_cuts(c, sets);
-  for (std::int64_t read = 2 * run; read <= kPackedRunBytes; read *= 2) {
+  const bool one_run = sets.units == sets.dst_run_units;
+  for (std::int64_t read = 2 * run; !one_run && read <= kPackedRunBytes; read *= 2) {
     if (!packed_sets(c, run, read, max_units, kPackedModes, &sets) || uneven_cuts(c, sets) > uneven) break;
     Bid longer;
     offer(c, m, sets, run, read, &longer);
-    if (longer.predicted.time_ns < best.predicted.time_ns) best = longer;
+    if (longer.predicted.time_ns >= best.predicted.time_ns) continue;
+    best = longer;
+    best_sets = sets;
   }
+  if (best.get(ParamId::kStream) != 0) best.predicted.time_ns += plane_stores_ns(c, best_sets, m);
 }
 
 }  // namespace restride::cpu

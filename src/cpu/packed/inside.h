@@ -34,6 +34,12 @@ class TileRuns {
     return points;
   }
   bool is_for(const Points& points) const noexcept { return laid_out_ && points == points_; }
+  /// True of tiles of one or two shapes: at most one mode is cut unevenly. Those of more are laid out again and again.
+  static bool few_shapes(const Packed& p) noexcept {
+    int uneven = 0;
+    for (int i = 0; i < p.rank; ++i) uneven += p.modes[i].extent % p.modes[i].block != 0 ? 1 : 0;
+    return uneven <= 1;
+  }
 
   void lay_out(const PackedArgs& a, const Points& points) noexcept;
   /// Byte offsets into the stage of all units, in dst's order.

@@ -49,7 +49,7 @@ class TileTable : public TileRuns {
                      (planes_ == 1 && !grouped_ ? one_plane_cycles(units() * static_cast<std::int64_t>(kUnit)) : 0)
                : picking;
     if constexpr (kPermutes<kUnit>) {
-      if (free ? a.stream : a.way == PackedWay::kShuffles) {  // so large a copy makes up for working them out
+      if (free ? a.stream && few_shapes(p) : a.way == PackedWay::kShuffles) {  // so large a copy makes up for the work
         place_units(p, table_);
         shuffle_ = shuffles_.build(table_, dst_runs(), dst_run()) &&
                    (!free || shuffles_.cycles() <= std::min(by_planes_cycles, picking));

@@ -277,6 +277,14 @@ double small_waste(const Canonical& c, const TileSets& sets) {
   return padded(sets.rows.points) * padded(sets.cols.points);
 }
 
+/// Loads of 16 bytes, shuffles and stores of a block, by its lines: the vectors are as long as columns allow.
+double block_instructions(const Canonical& c, const TileSets& sets) {
+  const std::int64_t column = std::min<std::int64_t>(sets.rows.points * c.dst_unit, kLineBytes);
+  const double loads = static_cast<double>(kLineBytes) / kLeastVectorBytes;
+  const double vectors = static_cast<double>(kLineBytes) / std::bit_floor(static_cast<std::uint64_t>(column));
+  return loads + vectors * (1 + std::log2(static_cast<double>(kLeastVectorBytes) / c.dst_unit));
+}
+
 /// Columns of a task. Matrices are a task each; where they are few and large, each is cut into bands, so that threads
 /// share even one.
 std::int64_t matrix_band_cols(const Canonical& c, const TileSets& sets) {
@@ -288,12 +296,32 @@ std::int64_t matrix_band_cols(const Canonical& c, const TileSets& sets) {
   return sets.cols.points / band < 2 ? sets.cols.points : band;
 }
 
+/// True of matrices that are dense and follow each other, on both sides.
+bool one_behind_the_other(const Canonical& c, const TileSets& sets) {
+  const std::int64_t bytes = sets.rows.points * sets.cols.points * c.dst_unit;
+  for (std::size_t i = 0; i < c.modes.size(); ++i) {
+    const layout::CopyMode& mode = c.modes[i];
+    if (sets.rows.has(i)   ? mode.src_stride != sets.cols.points * c.dst_unit
+        : sets.cols.has(i) ? mode.dst_stride != sets.rows.points * c.dst_unit || mode.src_stride != c.src_unit
+                           : mode.dst_stride != bytes || mode.src_stride != bytes)
+      return false;
+  }
+  return true;
+}
+
 void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m, Bid* k) {
   k->applies = true;
   k->params.push_back({ParamId::kBandCols, matrix_band_cols(c, sets)});
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
-  const double matrices = static_cast<double>(c.units) / static_cast<double>(sets.rows.points * sets.cols.points);
-  set_time(k, 0, matrices * m.row_ns, lines * small_waste(c, sets) * m.shuffle_line_ns);
+  const std::int64_t units = sets.rows.points * sets.cols.points;
+  const double matrices = static_cast<double>(c.units) / static_cast<double>(units);
+  const double shuffled = lines * small_waste(c, sets) * m.shuffle_line_ns;
+  if (!streams(c, m, Writes::kColumns)) return set_time(k, 0, matrices * m.row_ns, shuffled);
+  const double kib = static_cast<double>(units * c.dst_unit) / 1024;
+  const double stream = stream_ns(*k, m);
+  const double moved = lines * small_waste(c, sets) * block_instructions(c, sets) * m.tile_matrix_instruction_ns;
+  set_time(k, stream * (m.tile_matrix_lines + m.tile_matrix_kib_lines * kib), matrices * m.row_ns,
+           std::max(moved - stream, 0.0));
 }
 
 void bid_record_matrices(const Canonical& r, const TileSets& sets, const CpuMachine& m, Bid* k) {
@@ -370,7 +398,8 @@ void bid_tile(const Question& q, Bid* bids) {
     units.reason = "src repeats a unit along rows of dst, which rows/units fills";
   else
     bid_units(c, sets, m, &units);
-  if (small || (plain && q.wants("tile/matrices")))
+  const bool in_turn = plain && m.tile_matrix_lines > 0 && one_behind_the_other(c, sets);
+  if (small || in_turn || (plain && q.wants("tile/matrices")))
     bid_matrices(c, sets, m, &matrices);
   else
     matrices.reason =
