@@ -121,8 +121,8 @@ struct CpuMachine {
   double buffered_pages = 1.3;           ///< else: pages change with every run
   double buffered_meeting_pages = 2;     ///< where more than buffered_ways runs meet in the same sets of the caches
   std::int64_t buffered_ways = 16;       ///< places of a set
-  double buffered_split_line_ns = 0;     ///< a line more where columns do not start at halves of lines ...
-  double buffered_short_line_ns = 0;     ///< ... and more where those are shorter than a line
+  double buffered_split_line_ns = 0;     ///< a line more where columns do not start at vectors of half a line ...
+  double buffered_short_line_ns = 0;     ///< ... and for each column in a line, where they are shorter
 
   // channels. The ends of a run of points past the caches, in starts of rows; runs of whole lines are written whole,
   // else both ends' lines, with what is beside them, go through the caches.
@@ -262,7 +262,7 @@ inline constexpr CpuMachine kZen4Machine = [] {
   m.tile_matrix_kib_lines = 0.19;
   m.packed_split_line_ns = 3;
   m.packed_large_plane_line_ns = 2;
-  m.buffered_split_line_ns = 2.3;
+  m.buffered_split_line_ns = 1.5;
   m.buffered_short_line_ns = 1;
   m.channels_join_lines = 1.4;
   return m;

@@ -47,13 +47,15 @@ bool choose_sets(const Canonical& c, const CpuMachine& m, BufferedSets* out, Tar
   return least > 0;
 }
 
-/// ns past the caches for stores of columns that start inside halves of lines.
+/// ns past the caches for stores of columns that start inside vectors, and for the ends of short ones.
 double split_ns(const Canonical& c, const BufferedSets& s, const CpuMachine& m) {
   const std::int64_t column = s.rows.points * c.dst_unit;
-  if (column % (kLineBytes / 2) == 0 || c.dst_unit >= kLeastVectorBytes) return 0;
+  const std::int64_t vector = column < 2 * kLeastVectorBytes ? kLeastVectorBytes : 2 * kLeastVectorBytes;
+  if (column % vector == 0 || c.dst_unit >= kLeastVectorBytes) return 0;
   if (c.dst_unit == 1 && column >= kLineBytes) return 0;
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
-  return lines * (m.buffered_split_line_ns + (column < kLineBytes ? m.buffered_short_line_ns : 0));
+  const double shortness = column < kLineBytes ? static_cast<double>(kLineBytes) / static_cast<double>(column) : 0;
+  return lines * (m.buffered_split_line_ns + m.buffered_short_line_ns * shortness);
 }
 
 }  // namespace

