@@ -50,6 +50,7 @@ struct BufferedArgs : CommonArgs {
   KernelCode<BufferedArgs> kernel = nullptr;
   /// Bytes from the base of src that may be read along behind a row; less than any offset where none may.
   std::int64_t src_end = INT64_MIN / 2;
+  std::int64_t write_bytes = 512;  ///< of a block that leave at a time
   BufferedBlock block;
   Nest nest;  ///< outside the block
 };

@@ -73,6 +73,7 @@ void bid_buffered(const Question& q, Bid* bid) {
   k.applies = true;
   k.params.push_back({ParamId::kRunBytes, targets.dst_bytes});
   k.params.push_back({ParamId::kReadBytes, targets.src_bytes});
+  k.params.push_back({ParamId::kWriteBytes, std::clamp<std::int64_t>(m.buffered_write_bytes, 1, kBufferedBytes)});
   push_stream_and_near(&k, c, m);
   // Pages change with every run, unless a block is one run on either side. Runs that meet in the caches, of
   // some 16 places each, push each other out before their time.

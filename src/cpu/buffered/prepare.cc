@@ -104,13 +104,16 @@ BufferedArgs prepare_buffered(const Canonical& c, const plan::Candidate& k, int)
   BufferedSets sets;
   const std::int64_t dst_bytes = k.get(plan::ParamId::kRunBytes);
   const std::int64_t src_bytes = k.get(plan::ParamId::kReadBytes);
-  const bool sane = dst_bytes >= 1 && dst_bytes <= kBufferedBytes && src_bytes >= 1 && src_bytes <= kBufferedBytes &&
+  const std::int64_t write_bytes = k.get(plan::ParamId::kWriteBytes, BufferedArgs().write_bytes);
+  const bool sane = write_bytes >= 1 && write_bytes <= kBufferedBytes && dst_bytes >= 1 &&
+                    dst_bytes <= kBufferedBytes && src_bytes >= 1 && src_bytes <= kBufferedBytes &&
                     buffered_sets(c, dst_bytes, src_bytes, &sets);
   if (!sane) refuse(k, c);
   BufferedArgs a;
   set_common(c, k, &a);
   a.kernel = buffered_kernel();
   a.src_end = dense_end(c);
+  a.write_bytes = write_bytes;
   fill_block(c, sets, &a);
   a.tasks = a.nest.points();
   return a;

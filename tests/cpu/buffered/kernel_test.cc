@@ -49,6 +49,13 @@ TEST(Buffered, PermutesManyShortModes) {
       }
 }
 
+TEST(Buffered, LeavesByAnyNumberOfBytes) {
+  for (const std::int64_t bytes : {1, 500, 3072, 128 << 10})
+    for (const std::string d : kDTypes)
+      expect_exact("buffered/blocks", d + " (3,53,47)", d + " (3,53,47):(2491,1,53)",
+                   {{ParamId::kStream, 1}, {ParamId::kRunBytes, 300}, {ParamId::kWriteBytes, bytes}}, 13, 2);
+}
+
 TEST(Buffered, WalksLongModesInStepsThatDoNotDivideThem) {
   const Edits edits = {{ParamId::kStream, 1}, {ParamId::kRunBytes, 64}, {ParamId::kReadBytes, 64}};
   expect_exact("buffered/blocks", "f32 (2,331,337)", "f32 (2,331,337):(111547,1,331)", edits, 13, 2);
