@@ -1,5 +1,8 @@
 // The bid of the family buffered.
 #include "src/cpu/bid.h"
+
+#include <algorithm>
+
 #include "src/base/checked.h"
 #include "src/cpu/buffered/prepare.h"
 #include "src/cpu/buffered/sets.h"
