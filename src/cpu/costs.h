@@ -81,13 +81,12 @@ struct CpuMachine {
   double tile_ragged_column_ns = 20;      ///< a column that ends inside a line
   double tile_line_ns = 0.3;              ///< a line of dst, beside its shuffles
   double tile_record_line_ns = 1;         ///< the same, of records
-  /// tile/matrices where the copy leaves the caches: what its lines take, by ordinary stores, and what more for every
-  /// KiB of a matrix; 0: it does not bid. (Zen 4, batches of 128 MiB, one thread, before -> now: 7 x 9 f32 0.57 -> 0.82
-  /// of a copy, 12 x 31 0.61 -> 0.82, 24 x 24 0.59 -> 0.72; of 31 x 65 bytes 0.50 -> 0.83. Two threads and huge pages
-  /// gain as much.)
+  /// tile/matrices past the caches, by ordinary stores: what lines take, and how much more for each KiB of a matrix; 0:
+  /// it does not bid. (Zen 4, batches of 128 MiB, one thread, before -> now: 7 x 9 f32 0.57 -> 0.82 of a copy, 12 x 31
+  /// 0.61 -> 0.82, 24 x 24 0.59 -> 0.72; of 31 x 65 bytes 0.50 -> 0.83. Two threads and huge pages gain as much.)
   double tile_matrix_lines = 0;
   double tile_matrix_kib_lines = 0;
-  double tile_matrix_instruction_ns = 0.29;  ///< an instruction of its blocks, as far as lines do not hide it
+  double tile_matrix_instruction_ns = 0.29;  ///< of its blocks, as far as memory does not hide them
 
   // packed
   double packed_cycle_ns = 0;  ///< a cycle of packed/ways.h, as far as memory does not hide it; 0: flat prices
@@ -105,12 +104,13 @@ struct CpuMachine {
   double packed_short_run_bytes = 512;
   double packed_many_runs = 1.6;  ///< what lines take, where so many runs push each other out of the fill buffers:
   std::int64_t packed_many_runs_from = 16;  ///< runs of dst under way at a time
-  /// A line and its source more where a plane's columns start inside vectors: stores that are split between two lines
-  /// hold up those past the caches that go on beside them. Less where they start at halves of lines. (Zen 4, batches of
-  /// matrices of 100 bytes to 9 KB, one thread; so are the other three.)
+  /// What a line takes more where a plane's columns start inside vectors: their stores are split between two lines,
+  /// which holds up stores past the caches. Columns that start at halves of lines take packed_split_half of it. (Zen 4,
+  /// batches of matrices of 100 bytes to 9 KB, one thread. The next three numbers and buffered_split_line_ns are from
+  /// there, too.)
   double packed_split_line_ns = 0;
   double packed_split_half = 0.7;
-  double packed_large_plane_line_ns = 0;  ///< the same for planes over a page, of more than ...
+  double packed_large_plane_line_ns = 0;  ///< what a line takes more in planes over a page, of more than ...
   std::int64_t packed_large_plane_units = 2000;
 
   // buffered
@@ -121,11 +121,11 @@ struct CpuMachine {
   double buffered_pages = 1.3;           ///< else: pages change with every run
   double buffered_meeting_pages = 2;     ///< where more than buffered_ways runs meet in the same sets of the caches
   std::int64_t buffered_ways = 16;       ///< places of a set
-  /// Of a block that leave at a time, while the next one is put together. (Xeon, one thread, 13 layouts, 512 -> 3072:
-  /// 0.89 times as fast; Zen 4 1.10.)
+  /// Bytes of a block that leave at a time, while the next one is put together. (Xeon, one thread, 13 layouts, 512 ->
+  /// 3072: 0.89 times as fast; Zen 4 1.10.)
   std::int64_t buffered_write_bytes = 512;
-  double buffered_split_line_ns = 0;  ///< a line more where columns do not start at vectors of half a line ...
-  double buffered_short_line_ns = 0;  ///< ... and for each column in a line, where they are shorter
+  double buffered_split_line_ns = 0;  ///< what a line takes more where columns start inside half a line ...
+  double buffered_short_line_ns = 0;  ///< ... and more for each column that fits a line
 
   // channels. The ends of a run of points past the caches, in starts of rows; runs of whole lines are written whole,
   // else both ends' lines, with what is beside them, go through the caches.
@@ -326,6 +326,7 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"packed_least_byte_ns", &CpuMachine::packed_least_byte_ns},
     {"packed_start_ns", &CpuMachine::packed_start_ns},
     {"packed_table_units", &CpuMachine::packed_table_units},
+    {"packed_relaid_ns", &CpuMachine::packed_relaid_ns},
     {"packed_streamed_table_units", &CpuMachine::packed_streamed_table_units},
     {"packed_pages", &CpuMachine::packed_pages},
     {"packed_short_run_pages", &CpuMachine::packed_short_run_pages},

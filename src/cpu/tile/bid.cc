@@ -277,7 +277,7 @@ double small_waste(const Canonical& c, const TileSets& sets) {
   return padded(sets.rows.points) * padded(sets.cols.points);
 }
 
-/// Loads of 16 bytes, shuffles and stores of a block, by its lines: the vectors are as long as columns allow.
+/// Instructions for a line of a block: loads of 16 bytes, shuffles and stores of vectors as long as columns allow.
 double block_instructions(const Canonical& c, const TileSets& sets) {
   const std::int64_t column = std::min<std::int64_t>(sets.rows.points * c.dst_unit, kLineBytes);
   const double loads = static_cast<double>(kLineBytes) / kLeastVectorBytes;
@@ -315,11 +315,12 @@ void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m,
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
   const std::int64_t units = sets.rows.points * sets.cols.points;
   const double matrices = static_cast<double>(c.units) / static_cast<double>(units);
-  const double shuffled = lines * small_waste(c, sets) * m.shuffle_line_ns;
-  if (!streams(c, m, Writes::kColumns)) return set_time(k, 0, matrices * m.row_ns, shuffled);
+  const double blocks = lines * small_waste(c, sets);
+  if (m.tile_matrix_lines == 0 || !streams(c, m, Writes::kColumns))
+    return set_time(k, 0, matrices * m.row_ns, blocks * m.shuffle_line_ns);
   const double kib = static_cast<double>(units * c.dst_unit) / 1024;
   const double stream = stream_ns(*k, m);
-  const double moved = lines * small_waste(c, sets) * block_instructions(c, sets) * m.tile_matrix_instruction_ns;
+  const double moved = blocks * block_instructions(c, sets) * m.tile_matrix_instruction_ns;
   set_time(k, stream * (m.tile_matrix_lines + m.tile_matrix_kib_lines * kib), matrices * m.row_ns,
            std::max(moved - stream, 0.0));
 }
@@ -403,7 +404,8 @@ void bid_tile(const Question& q, Bid* bids) {
     bid_matrices(c, sets, m, &matrices);
   else
     matrices.reason =
-        plain ? "the copy leaves the caches" : "rows or columns of several modes, below 16 bytes, or converted";
+        plain ? "the copy leaves the caches, and matrices have gaps, change places or were not measured here"
+              : "rows or columns of several modes, below 16 bytes, or converted";
 }
 
 }  // namespace restride::cpu
