@@ -220,12 +220,25 @@ void trace_kernel(const ChainArgs& c, const CudaArgs&, plan::Trace& t) {
 
 namespace {
 
-/// Patches of bytes on their way from rows of src to rows of dst, which lie behind them: a lane takes its patch's
-/// words, transposes them, and puts the words of dst.
+/// A unit that a lane took from a row of src, and puts into a row of dst when all lanes have theirs.
+struct Transposed {
+  std::int64_t to, src;
+  std::int32_t thread, loader, step;
+};
+
+/// Puts what lanes have taken by words of 4 bytes.
+void put_transposed(const std::vector<Transposed>& transposed, std::int32_t unit, plan::Trace& t) {
+  for (const Transposed& u : transposed)
+    if (u.to % 4 == 0) t.put(kTransposed + u.step, u.thread, u.to, 4, u.src, u.loader);
+  for (const Transposed& u : transposed) t.remember(u.to, unit, u.src, u.loader);
+}
+
+/// Patches of bytes on their way from rows of src to rows of dst in the same place: a lane takes its patches' words,
+/// transposes them, and puts the words of dst.
 void transpose_patches(const UnalignedChainArgs& c, const TilePlace& place, const UnalignedWindow& window,
                        const std::vector<std::int64_t>& starts, plan::Trace& t) {
-  const std::int32_t items = unaligned_rows(c) / kPatchRows * static_cast<std::int32_t>(c.patches.divisor);
-  for (std::int32_t item = 0; item < items; ++item) {
+  std::vector<Transposed> transposed;
+  for (std::int32_t item = 0; item < unaligned_patches(c); ++item) {
     const PatchPlace at = patch_place(c, item);
     if (c.run_rows == 0 && place.d - c.tile.halo + at.d >= window.last) continue;
     const std::int32_t step = item / c.threads, thread = item % c.threads;
@@ -237,12 +250,12 @@ void transpose_patches(const UnalignedChainArgs& c, const TilePlace& place, cons
     for (int i = 0; i < kPatchBytes; ++i)
       for (int j = 0; j < kPatchRows; ++j) {
         const std::int64_t from = starts[static_cast<std::size_t>(at.d) + static_cast<std::size_t>(j)] + at.s + i;
-        const std::int64_t to = c.src_room + transposed_line(c, at.s + i) + at.d + j;
-        if (t.source_of(from) < 0) continue;
-        if (j == 0) t.put(kTransposed + step * kPatchBytes + i, thread, to, 4, t.source_of(from), t.loader_of(from));
-        t.remember(to, 1, t.source_of(from), t.loader_of(from));
+        const std::int64_t to = transposed_line(c, at.s + i) + at.d + j;
+        if (t.source_of(from) >= 0)
+          transposed.push_back({to, t.source_of(from), thread, t.loader_of(from), step * kPatchBytes + i});
       }
   }
+  put_transposed(transposed, 1, t);
 }
 
 }  // namespace
@@ -253,9 +266,11 @@ void trace_kernel(const UnalignedChainArgs& c, const CudaArgs&, plan::Trace& t) 
   set_pieces(t, a.tiles, a.tiles, c.threads);
   if (unit == 1)
     t.stage_is = fmt::format(
-        "A lane takes 12 bytes of each of 4 rows of src, transposes them in registers, and writes them into rows of "
-        "dst behind those of src. {} bytes are left free after every {} of these rows, so that lanes with different "
-        "patches write into different banks. Rows of dst then leave as words that lie side by side. ",
+        "A lane takes 12 bytes of each of 4 rows of src, transposes them in registers, and, when all lanes have "
+        "theirs, "
+        "writes them into rows of dst in the same memory. {} bytes are left free after every {} of these rows, so that "
+        "lanes with different patches write into different banks. Rows of dst then leave as words that lie side by "
+        "side. ",
         kPatchLanes * kPatchRows, kPatchBytes);
   else if (c.line_pad > 0)
     t.stage_is = fmt::format(
@@ -291,7 +306,7 @@ void trace_kernel(const UnalignedChainArgs& c, const CudaArgs&, plan::Trace& t) 
   }
   if (unit == 1) transpose_patches(c, h.place, window, starts, t);
   const auto place_of = [&](std::int32_t s, std::int64_t ahead) {
-    return unit == 1 ? c.src_room + transposed_line(c, s) + ahead
+    return unit == 1 ? transposed_line(c, s) + ahead
                      : starts[static_cast<std::size_t>(ahead / unit)] + std::int64_t{s} * unit;
   };
   // `bytes` at `to`, which lie `ahead` bytes behind the halo's start in row `s` of dst.
@@ -377,10 +392,6 @@ void trace_kernel(const PixelTileArgs& p, const CudaArgs&, plan::Trace& t) {
                          low + tile_row_base(a, at.row, patch.d) + off);
     }
   // A lane's patch of pixels, taken from rows of src and, when all have taken theirs, put where rows of dst are.
-  struct Transposed {
-    std::int64_t to, src;
-    std::int32_t thread, loader, step;
-  };
   std::vector<Transposed> transposed;
   const int groups = (rows + pixel_group(pixel) - 1) / pixel_group(pixel), warps = kTileThreads / 32;
   for (std::int32_t group = 0; group < groups; ++group)
@@ -400,11 +411,7 @@ void trace_kernel(const PixelTileArgs& p, const CudaArgs&, plan::Trace& t) {
           }
       }
     }
-  for (std::size_t i = 0; i < transposed.size(); ++i) {
-    const Transposed& u = transposed[i];
-    if (u.to % 4 == 0) t.put(kTransposed + u.step, u.thread, u.to, 4, u.src, u.loader);
-  }
-  for (const Transposed& u : transposed) t.remember(u.to, unit, u.src, u.loader);
+  put_transposed(transposed, unit, t);
   const auto store = [&](std::int32_t step, std::int32_t thread, std::int32_t s, std::int64_t row, std::int64_t byte,
                          std::int64_t bytes) {
     const std::int64_t line = pixel_line(s, pixel) + (a.halo - h.place.d) * pixel + byte;

@@ -83,7 +83,7 @@ __device__ inline void fill_rows(const UnalignedChainArgs& c, const Here& h) {
     const int first = h.place.d * kUnit - skew, ahead = a.halo * kUnit - skew;
     std::uint32_t at = 0;
     if constexpr (kUnit == 1) {
-      at = h.rooms + c.src_room + transposed_line(c, s) + ahead;
+      at = h.rooms + transposed_line(c, s) + ahead;
     } else {
       constexpr int kCopies = start_copies(kUnit);
       const int unit = ahead / kUnit, copy = unit % kCopies;
@@ -145,30 +145,40 @@ __device__ inline void load_three(std::uint32_t at, std::uint32_t (&out)[3]) {
   }
 }
 
-/// Patches of bytes from rows of src to rows of dst.
+/// Patches of bytes from rows of src to rows of dst in their place.
 template <bool joined>
 __device__ inline void transpose_patches(const UnalignedChainArgs& c, const Here& h) {
-  const int items = unaligned_rows(c) / kPatchRows * static_cast<int>(c.patches.divisor);
-  const std::uint32_t room = h.rooms + c.src_room;
-#pragma unroll 1
-  for (int item = threadIdx.x; item < items; item += blockDim.x) {
+  const int items = unaligned_patches(c);
+  const auto beyond = [&](const PatchPlace& at) { return !joined && h.place.d - c.tile.halo + at.d >= h.window.last; };
+  std::uint32_t patches[kMostPatches][3][kPatchRows];
+#pragma unroll
+  for (int i = 0; i < kMostPatches; ++i) {
+    const int item = static_cast<int>(threadIdx.x + i * blockDim.x);
     const PatchPlace at = patch_place(c, item);
-    if (!joined && h.place.d - c.tile.halo + at.d >= h.window.last) break;
+    if (item >= items || beyond(at)) break;
     const uint2 starts = load_shared<8>(h.starts + at.d * 2);
     std::uint32_t in[kPatchRows][3];
 #pragma unroll
     for (int j = 0; j < kPatchRows; ++j)
       load_three(add_half(h.rooms + at.s, j < 2 ? starts.x : starts.y, j % 2 != 0), in[j]);
-    std::uint32_t row = room + transposed_line(c, at.s) + at.d;
 #pragma unroll
     for (int w = 0; w < 3; ++w) {
       const std::uint32_t column[4] = {in[0][w], in[1][w], in[2][w], in[3][w]};
-      std::uint32_t transposed[4];
-      transpose_words<1>(column, transposed);
-#pragma unroll
-      for (int i = 0; i < 4; ++i, row += c.dst_pitch)
-        asm volatile("st.shared.u32 [%0], %1;" ::"r"(row), "r"(transposed[i]) : "memory");
+      transpose_words<1>(column, patches[i][w]);
     }
+  }
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < kMostPatches; ++i) {
+    const int item = static_cast<int>(threadIdx.x + i * blockDim.x);
+    const PatchPlace at = patch_place(c, item);
+    if (item >= items || beyond(at)) break;
+    std::uint32_t row = h.rooms + transposed_line(c, at.s) + at.d;
+#pragma unroll
+    for (int w = 0; w < 3; ++w)
+#pragma unroll
+      for (int j = 0; j < 4; ++j, row += c.dst_pitch)
+        asm volatile("st.shared.u32 [%0], %1;" ::"r"(row), "r"(patches[i][w][j]) : "memory");
   }
 }
 
@@ -228,7 +238,7 @@ __device__ inline void store_ends(const UnalignedChainArgs& c, const Here& h, bo
     const int ahead = byte + (a.halo - h.place.d) * kUnit;
     std::uint32_t at = h.rooms;
     if constexpr (kUnit == 1)
-      at += c.src_room + transposed_line(c, s) + ahead;
+      at += transposed_line(c, s) + ahead;
     else
       at += load_shared<2>(h.starts + ahead / kUnit * 2) + s * kUnit;
     store<kUnit>(begin + byte, load_shared<kUnit>(at));
@@ -239,7 +249,7 @@ __device__ inline void store_ends(const UnalignedChainArgs& c, const Here& h, bo
 template <int kUnit>
 __device__ inline std::uint32_t found_at(const UnalignedChainArgs& c, const Here& h, int s, int d) {
   if constexpr (kUnit == 1) {
-    return h.rooms + c.src_room + transposed_line(c, s) + d;
+    return h.rooms + transposed_line(c, s) + d;
   } else {
     const int copy = d % start_copies(kUnit);
     return h.starts + (copy * start_entries(c) + d - copy) * 2;
@@ -276,7 +286,7 @@ __device__ inline void store_runs(const UnalignedChainArgs& c, const Here& h) {
     const int s = run_row(c, run, at.s);
     std::uint32_t from = h.rooms;
     if constexpr (kUnit == 1)
-      from += c.src_room + transposed_line(c, s) + at.d;
+      from += transposed_line(c, s) + at.d;
     else
       from += load_shared<2>(h.starts + at.d * 2) + s * kUnit;
     store<kUnit>(to + byte, load_shared<kUnit>(from));
@@ -284,7 +294,7 @@ __device__ inline void store_runs(const UnalignedChainArgs& c, const Here& h) {
 }
 
 template <int kUnit, bool joined>
-__global__ void __launch_bounds__(kMostUnalignedThreads, resident_blocks(kMostUnalignedThreads, 3))
+__global__ void __launch_bounds__(kMostUnalignedThreads, resident_blocks(kMostUnalignedThreads, 5))
     tile_unaligned_chains_kernel(const __grid_constant__ UnalignedChainArgs c, char* dst, const char* src) {
   extern __shared__ __align__(128) char shared[];
   const TileArgs& a = c.tile;

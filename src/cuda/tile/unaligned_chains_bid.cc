@@ -179,9 +179,8 @@ class Tiles {
                           : costs_.anywhere_8;
     unused_ = unit_ == 1 ? costs_.anywhere_bytes : costs_.anywhere_unused;
     // A tile has no more bytes inside than shared memory has room for, and a multiprocessor's tiles no more than all.
-    const int copies = unit_ == 1 ? 2 : 1;
-    least_lost_ = copies * (costs_.anywhere_tile / static_cast<double>(kMostShared) +
-                            costs_.anywhere_resident / static_cast<double>(machine.shared_per_sm_bytes));
+    least_lost_ = costs_.anywhere_tile / static_cast<double>(kMostShared) +
+                  costs_.anywhere_resident / static_cast<double>(machine.shared_per_sm_bytes);
   }
 
   /// Tiles of whole runs, where short rows of dst follow each other.
@@ -247,9 +246,9 @@ class Tiles {
 
   /// Tiles that a multiprocessor holds at once, each of so many bytes of shared memory.
   double resident(std::int64_t shared_bytes) const {
-    constexpr std::int64_t kRegisters = 65536 / 40;
+    const std::int64_t threads = 65536 / (unit_ == 1 ? 48 : 40);  // by the registers that each takes
     return static_cast<double>(std::min({machine_.shared_per_sm_bytes / (shared_bytes + kReservedShared),
-                                         machine_.threads_per_sm / k_.threads, kRegisters / k_.threads}));
+                                         machine_.threads_per_sm / k_.threads, threads / k_.threads}));
   }
 
   /// The share of a tile that is inside.
@@ -281,12 +280,16 @@ class Tiles {
     double lost = lost_with(used);
     if (behind(lost, best)) return;
     k_.tile_d = d.units;
-    // Shared memory has room for all that a tile reads at least; of bytes, which are transposed with their halo, twice.
-    const std::int64_t halo = unit_ == 1 && most_skew(k_) != 0 ? kSector : 0;
-    const std::int64_t read = std::min(k_.tile_d, k_.d.extent) * k_.tile_s * unit_;
-    const std::int64_t least_shared = unit_ == 1 ? 2 * read : read;
+    // Shared memory has room for all that a tile reads at least, and lanes hold all patches of bytes, the halo's too.
+    const std::int64_t least_shared = std::min(k_.tile_d, k_.d.extent) * k_.tile_s * unit_;
     if (least_shared > kMostShared) return;
-    k_.threads = read + halo * k_.tile_s < kSizes.anywhere_small_tile_bytes ? 128 : 256;
+    k_.threads = least_shared < kSizes.anywhere_small_tile_bytes ? 128 : 256;
+    if (unit_ == 1) {
+      const std::int64_t rows = k_.tile_d + (most_skew(k_) != 0 ? kSector : 0);
+      const std::int64_t patches = rows / kPatchRows * ceil_div(k_.tile_s, std::int64_t{kPatchBytes});
+      k_.threads = patches <= kMostPatches * 128 ? 128 : 256;
+      if (patches > kMostPatches * k_.threads) return;
+    }
     const double bytes = used * static_cast<double>(k_.tile_d * k_.tile_s * unit_);
     lost += costs_.anywhere_tile / bytes;
     if (time_with(lost, resident(least_shared), bytes) >= best.time) return;

@@ -6,8 +6,9 @@
 // line, where src's chain is whole in the tile; elsewhere an index is a line. Lines lie in shared memory congruent to
 // their addresses modulo 16, and a table says where each index's row begins.
 //
-// Bytes change sides in registers: a lane takes 12 of each of 4 rows of src and writes them as words into rows of dst,
-// in a room of their own, from which they leave. Wider units are collected from the rows of src one by one.
+// Bytes change sides in registers: a lane takes 12 of each of 4 rows of src and, once all lanes have theirs, writes
+// them as words into rows of dst, which take the place of src's rows. From there they leave. Wider units are collected
+// from the rows of src one by one.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@ namespace restride::cuda {
 inline constexpr int kPatchRows = 4;    ///< rows of src in a lane's patch
 inline constexpr int kPatchBytes = 12;  ///< of each
 inline constexpr int kPatchLanes = 4;   ///< lanes side by side along rows of dst
-inline constexpr int kMostUnalignedThreads = 384;
+inline constexpr int kMostPatches = 2;  ///< that a lane holds
+inline constexpr int kMostUnalignedThreads = 256;
 
 /// What a tile has of dst.
 enum class UnalignedKind : std::uint8_t {
@@ -40,7 +42,7 @@ struct UnalignedChainArgs {
   base::FastDiv patches;       ///< patches along a row of src
   std::int32_t lines = 0;      ///< that a tile reads at most
   std::int32_t src_room = 0;   ///< bytes of shared memory for them
-  std::int32_t dst_room = 0;   ///< and for rows of dst
+  std::int32_t dst_room = 0;   ///< and for rows of dst, in the same place
   std::int32_t dst_pitch = 0;  ///< there, from row to row
   base::FastDiv store_words;   ///< words of a row of dst in a tile
   std::int32_t threads = 256;
@@ -139,17 +141,20 @@ RESTRIDE_HD constexpr std::int32_t start_entries(const UnalignedChainArgs& c) {
   return (unaligned_rows(c) + 7) / 8 * 8 + 8;
 }
 
+/// Patches of a tile, no more than kMostPatches for each of its threads.
+RESTRIDE_HD constexpr std::int32_t unaligned_patches(const UnalignedChainArgs& c) {
+  return unaligned_rows(c) / kPatchRows * static_cast<std::int32_t>(c.patches.divisor);
+}
+
 /// Where the tables lie in shared memory: where each row of src starts there; lines and rows of dst, 16 bytes each.
-/// Lines lie where rows of dst do later, if there is room.
 struct UnalignedTables {
   std::int32_t starts = 0, lines = 0, rows = 0, end = 0;
 };
 RESTRIDE_HD constexpr UnalignedTables unaligned_tables(const UnalignedChainArgs& c, int unit) {
   UnalignedTables t;
-  t.starts = c.src_room + c.dst_room;
-  const std::int32_t behind = t.starts + start_copies(unit) * start_entries(c) * 2;
-  t.lines = c.lines * 16 <= c.dst_room ? c.src_room : behind;
-  t.rows = t.lines == behind ? behind + c.lines * 16 : behind;
+  t.starts = c.src_room > c.dst_room ? c.src_room : c.dst_room;
+  t.lines = t.starts + start_copies(unit) * start_entries(c) * 2;
+  t.rows = t.lines + c.lines * 16;
   t.end = t.rows + c.tile.tile_s * 16;
   return t;
 }

@@ -73,9 +73,9 @@ struct Tile {
 
   /// Patches from rows of src to rows of dst.
   void transpose() {
-    const std::int32_t items =
-        cuda::unaligned_rows(c) / cuda::kPatchRows * static_cast<std::int32_t>(c.patches.divisor);
+    const std::int32_t items = cuda::unaligned_patches(c);
     ASSERT_EQ(cuda::unaligned_rows(c) % (cuda::kPatchRows * cuda::kPatchLanes), 0);
+    ASSERT_LE(items, cuda::kMostPatches * c.threads) << "lanes hold all of a tile at once";
     for (std::int32_t item = 0; item < items; ++item) {
       const cuda::PatchPlace at = cuda::patch_place(c, item);
       for (int j = 0; j < cuda::kPatchRows; ++j)
