@@ -1,51 +1,85 @@
-// What a call costs beside its kernel, on the CPU: many pairs by one plan (Plan::run_many), a cached copy, a copy of a
-// slice that moves. Prints JSON; the least of many turns, because other work only adds to them.
+// What a call costs beside its kernel, and copies of the sizes that people pack and unpack, on the CPU: many pairs by
+// one plan (Plan::run_many), a cached copy, a copy of a slice that moves; halos of a grid, a box of it, planes of it,
+// against plain loops. Each against its reference in turns, all in the caches that they fit; the least mean of the
+// turns, because other work only adds to them. Prints a table; the outputs are compared before anything is timed.
+//
+//     build/dev/bin/bench_calls [--json FILE]
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <functional>
 #include <random>
+#include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include <restride/restride.hpp>
+
+#include "tools/bench/machine.h"
 
 using namespace restride;
 
 namespace {
 
+using Work = std::function<void(int)>;
+
 double now_ns() {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// The least mean time of `calls` calls, over `turns` turns of all in turn.
-template <class... Works>
-std::vector<double> least_ns(int turns, int calls, const Works&... works) {
-  std::vector<double> least(sizeof...(works), 1e18);
-  for (int turn = 0; turn < turns; ++turn) {
-    std::size_t i = 0;
-    const auto time = [&](const auto& work) {
-      work(0);
-      const double begin = now_ns();
-      for (int call = 0; call < calls; ++call) work(call);
-      least[i] = std::min(least[i], (now_ns() - begin) / calls);
-      ++i;
-    };
-    (time(works), ...);
+/// A row of the table: ours and what it is held against.
+struct Row {
+  std::string name, reference;
+  double ns = 1e18, reference_ns = 1e18;
+};
+
+/// `calls` calls of both in turns, for some tenths of a second; a call is told its number.
+Row timed(const std::string& name, const Work& ours, const std::string& reference, const Work& theirs, int calls) {
+  Row row{name, reference};
+  const auto mean_ns = [calls](const Work& work) {
+    work(0);
+    const double begin = now_ns();
+    for (int call = 0; call < calls; ++call) work(call);
+    return (now_ns() - begin) / calls;
+  };
+  const double end = now_ns() + 6e8;
+  for (int turn = 0; turn < 10 || now_ns() < end; ++turn) {
+    row.ns = std::min(row.ns, mean_ns(ours));
+    row.reference_ns = std::min(row.reference_ns, mean_ns(theirs));
   }
-  return least;
+  return row;
 }
 
-Options threads(int n) {
+Options on_threads(int n) {
   Options options;
   options.device = DeviceKind::kCpu;
   options.threads = n;
   return options;
 }
 
+[[noreturn]] void wrong(const std::string& name) {
+  std::fprintf(stderr, "bench_calls: wrong bytes in: %s\n", name.c_str());
+  std::exit(1);
+}
+
+std::vector<std::uint8_t> random_bytes(std::size_t n) {
+  std::mt19937_64 random(std::random_device{}());
+  std::vector<std::uint8_t> bytes(n);
+  for (std::uint8_t& b : bytes) b = static_cast<std::uint8_t>(random());
+  return bytes;
+}
+
 /// 1,000 pairs of 4 KiB in any order against one copy of their bytes.
-void many(int n) {
+Row many(int threads) {
   constexpr std::size_t kPairs = 1000, kBytes = 4096;
-  std::vector<char> from(kPairs * kBytes, 1), to(kPairs * kBytes);
+  const std::vector<std::uint8_t> from = random_bytes(kPairs * kBytes);
+  std::vector<std::uint8_t> to(from.size());
   std::vector<void*> dst;
   std::vector<const void*> src;
   for (std::size_t i = 0; i < kPairs; ++i) {
@@ -56,53 +90,131 @@ void many(int n) {
   std::shuffle(dst.begin(), dst.end(), random);
   std::shuffle(src.begin(), src.end(), random);
   const Layout piece = contiguous(DType::kF32, {1024}), all = contiguous(DType::kF32, {1024 * 1000});
-  const Plan one(piece, piece, threads(n)), whole(all, all, threads(n));
-  const auto ns = least_ns(
-      600, 1, [&](int) { one.run_many(dst, src); }, [&](int) { whole.run(to.data(), from.data()); },
-      [&](int) { std::memcpy(to.data(), from.data(), from.size()); });
-  std::printf(
-      " \"run_many of 1000 pairs of 4 KiB, %d thread%s\": {\"ns\": %.0f, \"one_copy_ns\": %.0f, \"memcpy_ns\": %.0f, "
-      "\"ratio_to_one_copy\": %.3f},\n",
-      n, n == 1 ? "" : "s", ns[0], ns[1], ns[2], ns[1] / ns[0]);
+  const Plan one(piece, piece, on_threads(threads)), whole(all, all, on_threads(threads));
+  const std::string name =
+      "run_many of 1000 pairs of 4 KiB, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+  one.run_many(dst, src);
+  for (std::size_t i = 0; i < kPairs; ++i)
+    if (std::memcmp(dst[i], src[i], kBytes) != 0) wrong(name);
+  return timed(
+      name, [&](int) { one.run_many(dst, src); }, "one copy of their bytes",
+      [&](int) { whole.run(to.data(), from.data()); }, 1);
 }
 
-void cached_copy() {
-  std::vector<float> from(256, 1), to(256);
+Row cached_copy() {
+  const std::vector<std::uint8_t> from = random_bytes(1024);
+  std::vector<std::uint8_t> to(from.size());
   const Layout dst = contiguous(DType::kF32, {16, 16}), src = permute(dst, {1, 0});
-  const Plan plan(dst, src, threads(1));
-  const Options options = threads(1);
-  const auto ns = least_ns(
-      60, 20000, [&](int) { plan.run(to.data(), from.data()); },
+  const Plan plan(dst, src, on_threads(1));
+  const Options options = on_threads(1);
+  return timed(
+      "a cached copy of 16 x 16 f32, transposed",
       [&](int) {
-        copy({to.data(), dst}, ConstTensor{from.data(), src}, options);
-      });
-  std::printf(" \"16 x 16 f32 transposed\": {\"plan_ns\": %.1f, \"cached_copy_ns\": %.1f, \"above_ns\": %.1f},\n",
-              ns[0], ns[1], ns[1] - ns[0]);
+        copy({to.data(), dst}, {from.data(), src}, options);
+      },
+      "its plan", [&](int) { plan.run(to.data(), from.data()); }, 20000);
 }
 
 /// A cache that grows by a token: 8 heads of 64 elements f16 into (8, 4096, 64) at every token.
-void moving_slice() {
-  std::vector<char> cache(8 * 4096 * 64 * 2), token(8 * 64 * 2, 1);
+Row moving_slice() {
+  std::vector<std::uint8_t> cache(8 * 4096 * 64 * 2);
+  const std::vector<std::uint8_t> token = random_bytes(8 * 64 * 2);
   const Layout all = contiguous(DType::kF16, {8, 4096, 64}), one = contiguous(DType::kF16, {8, 1, 64});
-  const Options options = threads(1);
+  const Options options = on_threads(1);
   std::vector<Layout> slices;
   for (std::int64_t t = 0; t < 4096; ++t) slices.push_back(slice(all, 1, t, t + 1));
   const Plan plan(slices[0], one, options);
-  const auto ns = least_ns(
-      60, 4096,
+  return timed(
+      "a copy of 8 x 64 f16 to a slice that moves",
       [&](int t) {
-        copy({cache.data(), slices[static_cast<std::size_t>(t)]}, ConstTensor{token.data(), one}, options);
+        copy({cache.data(), slices[static_cast<std::size_t>(t)]}, {token.data(), one}, options);
       },
-      [&](int t) { plan.run(cache.data() + t * 128, token.data()); });
-  std::printf(" \"a slice of 8 x 64 f16 that moves\": {\"copy_ns\": %.1f, \"plan_ns\": %.1f}}\n", ns[0], ns[1]);
+      "its plan", [&](int t) { plan.run(cache.data() + t * 128, token.data()); }, 4096);
+}
+
+/// Runs of one size at one pitch, or at two, on the side of the grid.
+struct Runs {
+  std::int64_t outer, inner, outer_pitch, pitch, bytes;
+};
+
+/// What programs write by hand. kBytes: of a run where it is short, so that a compiler makes moves of it; else 0.
+template <std::int64_t kBytes>
+void plain_loop(const Runs& r, std::uint8_t* to, const std::uint8_t* from, bool pack) {
+  const std::int64_t bytes = kBytes != 0 ? kBytes : r.bytes;
+  std::int64_t packed = 0;
+  for (std::int64_t i = 0; i < r.outer; ++i)
+    for (std::int64_t j = 0; j < r.inner; ++j, packed += bytes) {
+      const std::int64_t at = i * r.outer_pitch + j * r.pitch;
+      if (pack)
+        std::memcpy(to + packed, from + at, static_cast<std::size_t>(bytes));
+      else
+        std::memcpy(to + at, from + packed, static_cast<std::size_t>(bytes));
+    }
+}
+
+/// A part of a grid of f64 packed, or unpacked, against the plain loop.
+Row part(const std::string& what, const Layout& inside, const Runs& runs, bool pack, const Options& options) {
+  const std::string name = what + (pack ? ", packed" : ", unpacked");
+  Shape shape;
+  for (const Mode& m : inside.modes) shape.push_back(m.extent);
+  const Layout packed = contiguous(DType::kF64, shape);
+  const auto reach =
+      static_cast<std::size_t>((runs.outer - 1) * runs.outer_pitch + (runs.inner - 1) * runs.pitch + runs.bytes);
+  const std::size_t bytes = static_cast<std::size_t>(packed.bytes());
+  const std::vector<std::uint8_t> from = random_bytes(pack ? reach : bytes);
+  std::vector<std::uint8_t> ours(pack ? bytes : reach), theirs(ours.size());
+  const auto loop = runs.bytes == 8    ? plain_loop<8>
+                    : runs.bytes == 16 ? plain_loop<16>
+                    : runs.bytes == 24 ? plain_loop<24>
+                    : runs.bytes == 32 ? plain_loop<32>
+                                       : plain_loop<0>;
+  const Plan plan(pack ? packed : inside, pack ? inside : packed, options);
+  plan.run(ours.data(), from.data());
+  loop(runs, theirs.data(), from.data(), pack);
+  if (ours != theirs) wrong(name);
+  return timed(
+      name, [&](int) { plan.run(ours.data(), from.data()); }, "a loop of memcpy",
+      [&](int) { loop(runs, theirs.data(), from.data(), pack); }, 4);
 }
 
 }  // namespace
 
-int main() {
-  std::printf("{\"command\": \"bench/calls.cc\",\n");
-  many(1);
-  many(2);
-  cached_copy();
-  moving_slice();
+int main(int argc, char** argv) {
+  std::vector<Row> rows = {many(1), many(2), cached_copy(), moving_slice()};
+  const Options one = on_threads(1);
+  for (const bool pack : {true, false}) {
+    for (const std::int64_t width : {1, 2, 3, 4}) {  // of a grid whose rows are a page
+      const Layout halo = slice(contiguous(DType::kF64, {64, 64, 512}), 2, 0, width);
+      const std::string runs = "64 x 64 runs of " + std::to_string(8 * width) + " bytes, a page apart";
+      rows.push_back(part(runs, halo, {1, 64 * 64, 0, 4096, 8 * width}, pack, one));
+    }
+    const Layout box = slice(slice(slice(contiguous(DType::kF64, {64, 64, 64}), 0, 0, 60), 1, 0, 60), 2, 0, 60);
+    rows.push_back(part("a box of 60 x 60 x 60 f64", box, {60, 60, 64 * 64 * 8, 64 * 8, 60 * 8}, pack, one));
+    const Layout planes = slice(contiguous(DType::kF64, {512, 16, 512}), 1, 0, 3);
+    const Runs runs{1, 512, 0, 16 * 4096, 3 * 4096};
+    rows.push_back(part("512 runs of 12 KB", planes, runs, pack, one));
+    Options soon = one;
+    soon.result = ResultUse::kSoon;
+    rows.push_back(part("512 runs of 12 KB that are read soon", planes, runs, pack, soon));
+  }
+  std::printf("%-58s %12s  %-24s %12s %7s\n", "", "ns", "beside", "ns", "ratio");
+  nlohmann::ordered_json calls = nlohmann::ordered_json::array();
+  for (const Row& r : rows) {
+    const double ratio = r.reference_ns / r.ns;
+    std::printf("%-58s %12.1f  %-24s %12.1f %7.3f\n", r.name.c_str(), r.ns, r.reference.c_str(), r.reference_ns, ratio);
+    calls.push_back({{"name", r.name},
+                     {"ns", std::round(r.ns * 10) / 10},
+                     {"beside", r.reference},
+                     {"beside_ns", std::round(r.reference_ns * 10) / 10},
+                     {"ratio", std::round(ratio * 1000) / 1000}});
+  }
+  if (argc != 3 || std::string(argv[1]) != "--json") return 0;
+  nlohmann::json machine = bench::describe_cpu();
+  machine.update(bench::describe_run());
+  std::ofstream out(argv[2]);
+  out << "{\"commit\": \"" << bench::commit()
+      << "\",\n \"command\": \"bench_calls --json\",\n \"machine\": " << machine.dump() << ",\n \"calls\": [";
+  for (std::size_t i = 0; i < calls.size(); ++i) out << (i == 0 ? "\n  " : ",\n  ") << calls[i].dump();
+  out << "\n ]}\n";
+  return out.good() ? 0 : 1;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Holds result files of `restride bench` and of scripts/gpu_test.sh against bench/targets.json and prints pass or short,
-row by row.
+"""Holds result files of `restride bench`, of bench_calls and of scripts/gpu_test.sh against bench/targets.json and prints
+pass or short, row by row.
 
 Usage: scripts/bench_targets.py RESULT.json [RESULT.json ...] [--worst N]
 
@@ -24,18 +24,21 @@ TARGETS = pathlib.Path(__file__).resolve().parent.parent / "bench" / "targets.js
 
 
 def load(paths):
-    """The cases of all runs, the later ones replacing the earlier, and the results of tests on GPUs."""
-    cases, gpu_tests = {}, []
+    """The cases of all runs, the later ones replacing the earlier, the results of tests on GPUs, and those of calls."""
+    cases, gpu_tests, calls = {}, [], []
     for path in paths:
         result = json.loads(pathlib.Path(path).read_text())
         if "sanitizers" in result:
             gpu_tests.append(result)
             continue
+        if "calls" in result:
+            calls.append(result)
+            continue
         for run in result_file.load(path)["runs"]:
             under = {key: run["options"][key] for key in CONDITIONS if run.get("options", {}).get(key)}
             for case in result_file.cases({"runs": [run]}):
                 cases[case["device"], case["threads"], str(under), case["name"]] = case | {"under": under}
-    return list(cases.values()), gpu_tests
+    return list(cases.values()), gpu_tests, calls
 
 
 def selected(row, cases):
@@ -160,19 +163,34 @@ def report_gpu_tests(result, wanted):
     return sum(verdict == "short" for _, (verdict, _) in rows)
 
 
+def report_calls(result, wanted, worst_count):
+    """Prints what single calls are held to; returns how many rows fall short."""
+    machine = result["machine"]
+    rows = []
+    for row in wanted:
+        check = check_fixed(row, result["calls"]) if "field" in row else check_ratio(row, result["calls"], worst_count)
+        if check[0] != "none":
+            rows.append((row["row"], check))
+    print(f"calls on {machine.get('gpu', machine['cpu'])}")
+    for name, (verdict, text) in rows:
+        print(f"  {verdict:<5} {name:<44} {text}")
+    return sum(verdict == "short" for _, (verdict, _) in rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", nargs="+", metavar="RESULT.json")
     parser.add_argument("--worst", type=int, default=4, metavar="N", help="cases named in a row that falls short")
     arguments = parser.parse_args()
     try:
-        cases, gpu_tests = load(arguments.results)
+        cases, gpu_tests, calls = load(arguments.results)
         targets = json.loads(TARGETS.read_text())
     except (OSError, ValueError, KeyError) as error:
         print(f"bench_targets: cannot read: {error}", file=sys.stderr)
         return 2
     short = report(cases, targets, arguments.worst) if cases else 0
     short += sum(report_gpu_tests(result, targets["gpu-test"]) for result in gpu_tests)
+    short += sum(report_calls(result, targets["calls"], arguments.worst) for result in calls)
     return 1 if short else 0
 
 

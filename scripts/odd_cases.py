@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes bench/cases/odd.json: permutations of three to six modes of odd extents, batches of odd matrices, long columns
-and pairs taken apart, of every element size. Seeded, so that the file is the same at every run.
+"""Writes bench/cases/odd.json: permutations of three to six modes of odd extents, batches of odd matrices, long and short
+columns, pairs taken apart, of every element size; a reversal of six modes, eight modes, a cube of complex numbers.
+Seeded, so that the file is the same at every run.
 
 Usage: scripts/odd_cases.py > bench/cases/odd.json
 """
@@ -52,6 +53,12 @@ def main():
               case("odd_batch_13x11x7", "odd batches", [50293, 13, 11, 7], [0, 3, 2, 1], 2),
               case("odd_columns_100", "odd columns", [1006633, 100], [1, 0], 1),
               case("odd_columns_101", "odd columns", [498333, 101], [1, 0], 2)]
+    cases += [case(f"odd_short_columns_{units}", "short columns", [units, SIDE_BYTES // size // units], [1, 0], size)
+              for units, size in ((311, 1), (277, 2), (243, 4), (203, 8))]
+    cases += [case("odd_reverse6", "odd permutations", [17, 19, 15, 17, 19, 15], [5, 4, 3, 2, 1, 0], 4),
+              case("odd_permute8", "eight modes", [9, 11, 7, 9, 11, 7, 9, 11], [3, 6, 0, 4, 7, 1, 5, 2], 2),
+              {"name": "odd_cube_229_c64", "class": "cubes", "shape": [229, 229, 229], "axes": [2, 1, 0], "src": "c64",
+               "dst": "c64"}]
     lines = ",\n  ".join(json.dumps(c) for c in cases)
     print('{"source": "Odd extents, made by scripts/odd_cases.py with a fixed seed.",\n "cases": [\n  ' + lines + "\n ]}")
 

@@ -9,6 +9,7 @@
 
 #include <restride/error.hpp>
 
+#include "src/base/log.h"
 #include "src/base/text_file.h"
 
 namespace restride::api {
@@ -44,6 +45,11 @@ struct Read {
       file.reset();
       error = "no memory";  // short enough to need none
     }
+    if (!error.empty())
+      base::log(
+          "machine file {} is not used: {}; plans go by the nearest known machine's numbers; write it anew with "
+          "'restride tune', or remove it",
+          path, error);
   }
 };
 

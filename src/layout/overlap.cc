@@ -158,12 +158,13 @@ void require_one_to_one(const Layout& dst) {
 
 Reach reach_of(const Layout& layout) noexcept {
   if (layout.elements() == 0) return {};
-  Reach reach{0, layout.element.size_bytes};
+  // Modular: a plan asks before its layouts are checked, and is refused where they reach further than 63 bits.
+  std::uint64_t before = 0, behind = static_cast<std::uint64_t>(layout.element.size_bytes);
   for (const Mode& m : layout.modes) {
-    const std::int64_t steps = (m.extent - 1) * m.stride_bytes;
-    (steps < 0 ? reach.before : reach.behind) += steps;
+    const auto steps = static_cast<std::uint64_t>(m.extent - 1) * static_cast<std::uint64_t>(m.stride_bytes);
+    (static_cast<std::int64_t>(steps) < 0 ? before : behind) += steps;
   }
-  return reach;
+  return {static_cast<std::int64_t>(before), static_cast<std::int64_t>(behind)};
 }
 
 bool apart(const void* dst, const Reach& dst_reach, const void* src, const Reach& src_reach) noexcept {

@@ -399,6 +399,45 @@ TEST(CAbi, RunsAPlanOnManyPairs) {
   restride_plan_destroy(plan);
 }
 
+TEST(CAbi, RefusesManyPairsBeforeAByteIsWritten) {
+  constexpr std::size_t kBytes = 2 * 6 * sizeof(float);  // a pair's, and as many behind
+  alignas(16) unsigned char in[2][kBytes], out[2][kBytes], poison[2][kBytes];
+  for (std::size_t i = 0; i < sizeof in; ++i) in[i / kBytes][i % kBytes] = static_cast<unsigned char>(i);
+  std::memset(poison, 0xee, sizeof poison);
+  const Ints extents{2, 3}, strides{4, 8};
+  restride_tensor d = f32_tensor(nullptr, extents), s = f32_tensor(nullptr, extents, &strides);
+  restride_plan *unaligned = nullptr, *plan = nullptr;
+  ASSERT_EQ(restride_plan_create(&unaligned, &d, &s, nullptr), RESTRIDE_OK) << restride_last_error();
+  d.align_bytes = 16;
+  s.align_bytes = 8;
+  ASSERT_EQ(restride_plan_create(&plan, &d, &s, nullptr), RESTRIDE_OK) << restride_last_error();
+  const char* const off[] = {
+      "[{}] is not a multiple of the 16 bytes that the plan was promised; make the plan with a smaller alignment",
+      "[{}] is not a multiple of the 8 bytes that the plan was promised; make the plan with a smaller alignment"};
+  for (const std::size_t pair : {0, 1})
+    for (const bool of_dst : {true, false})
+      for (const bool is_null : {true, false}) {
+        void* dst[] = {out[0], out[1]};
+        const void* src[] = {in[0], in[1]};
+        if (of_dst)
+          dst[pair] = is_null ? nullptr : out[pair] + 8;
+        else
+          src[pair] = is_null ? nullptr : in[pair] + 4;
+        std::string words = is_null ? "[{}] is null; give it memory" : off[of_dst ? 0 : 1];
+        words.replace(1, 2, std::to_string(pair)).insert(0, of_dst ? "dst" : "src");
+        std::memset(out, 0xee, sizeof out);
+        EXPECT_EQ(restride_plan_run_many(plan, dst, src, 2, nullptr), RESTRIDE_INVALID_ARGUMENT) << words;
+        EXPECT_EQ(restride_last_error(), words);
+        EXPECT_EQ(std::memcmp(out, poison, sizeof out), 0) << words;
+        // Without a promise the same pointers are as good as others.
+        EXPECT_EQ(restride_plan_run_many(unaligned, dst, src, 2, nullptr),
+                  is_null ? RESTRIDE_INVALID_ARGUMENT : RESTRIDE_OK);
+        EXPECT_EQ(std::memcmp(out, poison, sizeof out) == 0, is_null) << words;
+      }
+  restride_plan_destroy(plan);
+  restride_plan_destroy(unaligned);
+}
+
 TEST(CAbi, TakesOptionsOfProgramsOlderThanFreshDestinations) {
   float from[4] = {1, 2, 3, 4}, to[4] = {};
   const std::int64_t extents[] = {4};

@@ -114,6 +114,15 @@ TEST(MachinesDeathTest, AreThoseOfTheFileUnlessItIsBroken) {
   EXPECT_EXIT(explain_with(path, ""), testing::ExitedWithCode(0), "m.json is not used: ");
 }
 
+TEST(MachinesDeathTest, OfABrokenFileAreALineOfTheLog) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "m.json";
+  const Variable log("RESTRIDE_LOG", "1");
+  EXPECT_EXIT(explain_with(path, "{}"), testing::ExitedWithCode(0),
+              "restride: machine file .*m.json is not used: no 'restride_machine'");
+}
+
 TEST(Plan, RemembersWhoseNumbersChoseItsParameters) {
   const std::string text = test::made("f32 (32,64)", "f32 (32,64):(1,32)", "tile/units").serialize();
   const std::string here = "\"costs\":\"" + std::string(cpu::this_cpu().name) + '"';

@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include <restride/restride.h>
 #include <restride/restride.hpp>
 
 #include "src/api/measure.h"
+#include "src/cpu/team/helpers.h"
 #include "tests/support/allocations.h"
 #include "tests/support/plan_text.h"
 
@@ -61,6 +63,48 @@ TEST(OutOfMemory, IsAnExceptionOfMeasurements) {
   const std::string text = made.to_json();
   EXPECT_GT(failures_told([&] { return Measurements::from_json(text).size() == 0; }), 10u);
   EXPECT_GT(failures_told([&] { return made.to_json().empty(); }), 5u);
+}
+
+TEST(OutOfMemory, IsNoMatterOfAPlanThatRunsOnManyPairs) {
+  const struct {
+    const char* dst;
+    const char* src;
+    std::size_t pairs;
+  } table[] = {{"f32 (64,96)", "f32 (64,96):(1,64)", 100},     // several pairs a task
+               {"f32 (600,500)", "f32 (600,500):(1,600)", 2},  // several tasks a pair
+               {"f32 (5000)", "f32 (5000)", 100},
+               {"f16 (64,96)", "f32 (64,96):(1,64)", 100}};
+  for (const auto& row : table)
+    for (const int threads : {1, 2}) {
+      const Layout dst = parse_layout(row.dst), src = parse_layout(row.src);
+      Options options;
+      options.threads = threads;
+      const Plan plan(dst, src, options);
+      const std::vector<float> from(static_cast<std::size_t>(src.elements()), 1);
+      std::vector<std::vector<float>> memory(row.pairs, std::vector<float>(from.size()));
+      std::vector<void*> to;
+      to.reserve(row.pairs);
+      for (std::vector<float>& m : memory) to.push_back(m.data());
+      const std::vector<const void*> all_from(row.pairs, from.data());
+      const std::size_t before = test::live_bytes();
+      test::forget_peak();
+      int status = 0;
+      bool failed = false;
+      {
+        const test::NoMemoryFrom limit(1);
+        for (int i = 0; i < 10; ++i) status |= plan.run_many(to, all_from) | plan.run_many(to, all_from, options);
+        failed = limit.failed();
+      }
+      EXPECT_EQ(test::peak_bytes(), before) << row.dst << " on " << threads << " threads, helpers included";
+      EXPECT_FALSE(failed);
+      EXPECT_EQ(status, 0);
+      if (threads > 1) {
+        EXPECT_GT(cpu::helpers_started(), 0);
+      }
+      if (dst.element.dtype == DType::kF32) {
+        for (const std::vector<float>& m : memory) EXPECT_EQ(m, from);
+      }
+    }
 }
 
 }  // namespace

@@ -2,10 +2,12 @@
 import json
 import os
 import shlex
+import signal
 import stat
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -44,6 +46,89 @@ def test_the_result_says_what_pages_the_tensors_lie_in(restride, tmp_path, cases
 def test_huge_pages_are_no_matter_of_a_gpu(restride, cases):
     run = restride(*cases, "--huge-pages", "--device", "cuda", code=2)
     assert "leave it out" in run.err
+
+
+FRESH = "f32 (256,256) -> (1,0)"  # a destination of 256 KiB: less than 64 is not asked for in advance
+
+
+@pytest.mark.parametrize("args, options", [
+    (("--fresh",), {"fresh": True}), (("--load", "1"), {"load": 1}), (("--load", "0"), {}),
+    (("--fresh-destination", "off"), {}), (("--fresh-destination", "advise"), {"fresh_destination": "advise"}),
+    (("--fresh", "--fresh-destination", "prefault"), {"fresh": True, "fresh_destination": "prefault"}),
+    (("--load", "2", "--fresh", "--fresh-destination", "prefault"),
+     {"fresh": True, "fresh_destination": "prefault", "load": 2}),
+])
+def test_the_result_says_what_destinations_and_what_load_there_were(restride, tmp_path, args, options):
+    restride("bench", FRESH, "--reps", "1", "--threads", "1,2", *args, "--json", "out.json")
+    runs = json.loads((tmp_path / "out.json").read_text())["runs"]
+    assert [(run["threads"], run["options"]) for run in runs] == [(1, options), (2, options)]
+    for run in runs:
+        case, = run["cases"]
+        assert case["checked"] and case["ratio"] > 0 and "error" not in case
+        loaded = "load" in options
+        assert (case["ceiling_by"] == "one thread") == ("p95_ns" in case) == ("ceiling_p95_ns" in case) == loaded
+        assert ("copy_ns" in case) != loaded
+
+
+def test_runs_with_other_destinations_or_load_take_places_of_their_own(restride, tmp_path):
+    ways = [(), ("--fresh",), ("--fresh-destination", "advise"), ("--load", "1"), ("--load", "2")]
+    for args in [*ways, ("--fresh",)]:
+        restride("bench", FRESH, "--reps", "1", "--threads", "1", *args, "--json", "out.json")
+    runs = json.loads((tmp_path / "out.json").read_text())["runs"]
+    options = [{}, {"fresh": True}, {"fresh_destination": "advise"}, {"load": 1}, {"load": 2}]
+    assert [run["options"] for run in runs] == options
+
+
+def test_fresh_destinations_get_their_pages_in_every_call(tmp_path):
+    def faults(*args):
+        command = [RESTRIDE, "bench", FRESH, "--reps", "1", "--threads", "1", *args]
+        child = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        assert child.returncode == 0
+        return usage.ru_minflt
+
+    once = faults()
+    if once == 0:
+        pytest.skip("this kernel counts no page faults")
+    # The ceiling, the plan and copy() are called four times each at least, with as many pages less the two at the ends.
+    assert faults("--fresh") - once > 8 * ((256 << 10) // os.sysconf("SC_PAGESIZE") - 2)
+
+
+@pytest.mark.parametrize("how", ["done", "failed", "killed"])
+def test_busy_loops_end_with_the_command(restride, tmp_path, how):
+    if how != "killed":  # its output ends with the last process that has it: a loop that went on would hold it up
+        result = {"done": "out.json", "failed": "no/such.json"}[how]
+        restride("bench", FRESH, "--reps", "1", "--load", "2", "--json", result, code=int(how == "failed"))
+        return
+    child = subprocess.Popen([RESTRIDE, "bench", FRESH, "--threads", "1", "--reps", "100000", "--load", "2"],
+                             cwd=tmp_path, stdout=subprocess.PIPE)
+    children = f"/proc/{child.pid}/task/{child.pid}/children"
+    if not os.path.exists(children):
+        child.kill()
+        child.communicate()
+        pytest.skip("this kernel does not tell the children of a process")
+    loops = []
+    for _ in range(1000):
+        with open(children) as f:
+            loops = f.read().split()
+        if len(loops) == 2:
+            break
+        time.sleep(0.01)
+    child.kill()  # it can end nothing any more
+    try:
+        child.communicate(timeout=20)
+    except subprocess.TimeoutExpired:
+        for loop in loops:
+            os.kill(int(loop), signal.SIGKILL)
+        raise
+    assert child.returncode == -signal.SIGKILL and len(loops) == 2
+
+
+@pytest.mark.parametrize("args", [("--fresh",), ("--fresh-destination", "advise"), ("--load", "1")])
+def test_destinations_and_load_are_no_matter_of_a_gpu(restride, cases, args):
+    result = restride(*cases, *args, "--device", "cuda", code=2)
+    assert args[0] in result.err and "are about the CPU; leave them out" in result.err and result.out == ""
 
 
 def test_the_result_goes_through_links(restride, tmp_path, cases):
@@ -88,6 +173,10 @@ def test_standard_output_gets_the_table_and_then_the_result(tmp_path, cases):
     (["--threads", "1,1.5"], "'1.5' is no whole number"), (["--reps", "1.5"], "whole number"),
     (["--seed", "-1"], "'-1' is no whole number"), (["--seed", "99999999999999999999999"], "from 0 to 9223372036854775807"),
     (["--threads", "99999999999999999999"], "is no whole number"),
+    (["--load", "-1"], "--load: '-1' is no whole number from 0 to 4096"), (["--load", "1.5"], "'1.5' is no whole"),
+    (["--load", "4097"], "'4097' is no whole number from 0 to 4096"), (["--load"], "nothing stands behind --load"),
+    (["--fresh-destination", "huge"], "--fresh-destination: huge not in {off,advise,prefault}"),
+    (["--fresh-destination"], "nothing stands behind --fresh-destination"), (["--fresh=maybe"], "--fresh = maybe"),
 ])
 def test_names_and_sizes_that_do_not_exist_are_refused_before_measuring(restride, cases, args, words):
     result = restride(*cases, *args, code=2)

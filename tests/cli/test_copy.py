@@ -74,3 +74,25 @@ def test_threads_change_nothing_but_speed(restride, numbered, tmp_path):
     for threads in (1, 2):
         restride("copy", "in.npy", f"{threads}.npy", "--axes", "1,0", "--threads", threads)
         np.testing.assert_array_equal(np.load(tmp_path / f"{threads}.npy"), a.T)
+
+
+@pytest.mark.parametrize("how", ["off", "advise", "prefault"])
+@pytest.mark.parametrize("options, expected", [
+    (["--axes", "1,0"], lambda a: a.T), (["--dtype", "f64"], lambda a: a.astype("f8")),
+], ids=["transpose", "cast"])
+def test_pages_asked_for_in_advance_change_no_byte(restride, numbered, tmp_path, how, options, expected):
+    a = numbered((768, 1024), "i4")
+    np.save(tmp_path / "in.npy", a)
+    report = restride("copy", "in.npy", "out.npy", *options, "--fresh-destination", how, "--threads", 2,
+                      "--buffer-mib", 1, "--no-sync", "--json").json()
+    assert report["pieces"] > 1
+    assert (tmp_path / "out.npy").read_bytes()[-expected(a).nbytes:] == expected(a).tobytes()
+
+
+@pytest.mark.parametrize("args, words", [
+    (["--fresh-destination", "huge"], "--fresh-destination: huge not in {off,advise,prefault}"),
+    (["--fresh-destination"], "nothing stands behind --fresh-destination"),
+])
+def test_no_other_way_of_asking_for_pages_is_taken(restride, array, tmp_path, args, words):
+    result = restride("copy", "in.npy", "out.npy", *args, code=2)
+    assert words in result.err and result.out == "" and not (tmp_path / "out.npy").exists()

@@ -292,6 +292,7 @@ def test_explain_measures_beside_a_plain_copy_and_the_other_kernels(restride, tm
     assert "run" not in re.findall(r"^\w+", restride("explain", "f32 (64,48) -> (1,0)").out, re.M)
 
 
+@pytest.mark.skipif(bool(os.environ.get("RESTRIDE_SANITIZE")), reason="sanitizers need memory of their own")
 def test_explain_without_memory_names_a_remedy_that_it_has(restride):
     out = restride("explain", "f32 (400000000,4) -> (1,0)", "--device", "cpu", "--run", memory_bytes=2 << 30).out
     assert re.search(r"run        not timed: no \d+ MiB of memory .*; time a smaller layout\n$", out)

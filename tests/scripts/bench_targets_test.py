@@ -27,7 +27,7 @@ def printed(*runs):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "results.json"
         path.write_text(json.dumps({"runs": list(runs)}))
-        cases, _ = bench_targets.load([path])
+        cases, _, _ = bench_targets.load([path])
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         bench_targets.report(cases, json.loads(bench_targets.TARGETS.read_text()), 4)
@@ -75,6 +75,17 @@ class Rows(unittest.TestCase):
         wanted = {"names": ["*"], "field": "copy_ns"}
         self.assertEqual(bench_targets.check_fixed(wanted | {"minus": "median_ns", "at_most": 50}, one)[0], "pass")
         self.assertEqual(bench_targets.check_fixed(wanted | {"over": "median_ns", "at_most": 1.9}, one)[0], "short")
+
+    def test_calls_are_held_to_rows_of_their_own(self):
+        wanted = json.loads(bench_targets.TARGETS.read_text())["calls"]
+        calls = [{"name": "run_many of 1000 pairs of 4 KiB, 1 thread", "ns": 100, "beside_ns": 79, "ratio": 0.79},
+                 {"name": "a copy of 8 x 64 f16 to a slice that moves", "ns": 300, "beside_ns": 30, "ratio": 0.1}]
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            short = bench_targets.report_calls({"machine": {"cpu": "A"}, "calls": calls}, wanted, 4)
+        self.assertEqual(short, 1)
+        self.assertIn("calls on A\n  short many pairs", out.getvalue())
+        self.assertIn("pass  a copy to a slice", out.getvalue())
 
 
 if __name__ == "__main__":

@@ -62,10 +62,11 @@ void bid_channels(const Question& q, Bid* bids) {
     split.reason = join.reason = "no 2 to 8 interleaved channels lie in planes on the other side";
     return;
   }
-  split.reason = "interleaved channels are in dst";
-  join.reason = "interleaved channels are in src";
-  Bid& k = channels.together ? join : split;
-  bid_one(q.c, channels, q.machine, &k);
+  if (channels.together)
+    split.reason = "interleaved channels are in dst";
+  else
+    join.reason = "interleaved channels are in src";
+  bid_one(q.c, channels, q.machine, channels.together ? &join : &split);
 }
 
 }  // namespace restride::cpu

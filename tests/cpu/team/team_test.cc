@@ -289,6 +289,62 @@ TEST(Executor, OfManyThreadsIsAskedForNoMoreThanPlansMayHave) {
   EXPECT_EQ(cpu::threads_allowed(options), 7);
 }
 
+/// A pool of which one thread is there; the others are held up until it has done its task.
+struct HeldUp {
+  std::vector<std::uint32_t>& dst;
+  const std::vector<std::uint32_t>& wanted;
+  bool last_is_there;  ///< the thread of the last task, not of the first
+  int tasks = 0;
+  bool done_by_one = false;
+
+  static constexpr std::uint32_t kPoison = 0xeeeeeeeeu;
+  static void parallel(void* context, int tasks, void (*body)(void*, int), void* arg) {
+    auto& pool = *static_cast<HeldUp*>(context);
+    pool.tasks += tasks;
+    const int there = pool.last_is_there ? tasks - 1 : 0;
+    std::thread(body, arg, there).join();
+    pool.done_by_one = pool.dst == pool.wanted;
+    std::fill(pool.dst.begin(), pool.dst.end(), kPoison);  // what the others write is seen
+    std::vector<std::thread> others;
+    for (int i = 0; i < tasks; ++i)
+      if (i != there) others.emplace_back(body, arg, i);
+    for (std::thread& t : others) t.join();
+  }
+};
+
+TEST(Executor, WhoseOtherThreadsAreHeldUpCopiesWithoutThem) {
+  constexpr std::int64_t kPairs = 3, kSide = 512;
+  const Layout one = contiguous(DType::kU32, {kSide, kSide}), all = contiguous(DType::kU32, {kPairs, kSide, kSide});
+  const Layout one_src = permute(one, {1, 0}), all_src = permute(all, {0, 2, 1});
+  std::vector<std::uint32_t> src(kPairs * kSide * kSide), wanted, dst(src.size());
+  std::iota(src.begin(), src.end(), 0u);
+  for (std::int64_t p = 0; p < kPairs; ++p)
+    for (std::int64_t c = 0; c < kSide; ++c)
+      for (std::int64_t r = 0; r < kSide; ++r)
+        wanted.push_back(static_cast<std::uint32_t>((p * kSide + r) * kSide + c));
+  std::vector<void*> to;
+  std::vector<const void*> from;
+  for (std::int64_t p = 0; p < kPairs; ++p) {
+    to.push_back(dst.data() + p * kSide * kSide);
+    from.push_back(src.data() + p * kSide * kSide);
+  }
+  for (const int threads : {2, 3, 16})
+    for (const bool last_is_there : {false, true})
+      for (const char* way : {"copy", "run", "run_many"}) {
+        std::fill(dst.begin(), dst.end(), 0u);
+        HeldUp pool{dst, wanted, last_is_there};
+        const Executor executor{HeldUp::parallel, &pool, threads};
+        Options options;
+        options.executor = &executor;
+        if (way == std::string("copy")) copy({dst.data(), all}, {src.data(), all_src}, options);
+        if (way == std::string("run")) (void)Plan(all, all_src, options).run(dst.data(), src.data());
+        if (way == std::string("run_many")) (void)Plan(one, one_src, options).run_many(to, from);
+        EXPECT_GE(pool.tasks, 2) << way << " on " << threads;
+        EXPECT_TRUE(pool.done_by_one) << way << " on " << threads;
+        EXPECT_EQ(std::count(dst.begin(), dst.end(), HeldUp::kPoison), std::ssize(dst)) << way << " on " << threads;
+      }
+}
+
 TEST(Executor, WithoutAFunctionLeavesAllToTheCaller) {
   const Layout layout = contiguous(DType::kF64, {1 << 17});
   std::vector<double> src(1 << 17, 3), dst(1 << 17);
