@@ -20,8 +20,8 @@ struct Question {
 
 /// A bid under way: its time is predicted from lines as the machine's numbers were fitted to them. Runs lie anywhere,
 /// what a broadcast repeats counts each time, and lines of dst with gaps count twice, as they are read before they are
-/// written. Of what a copy touches, `plan_cpu` tells in the prediction. A kernel gets its bid with the lines that any
-/// kernel moves, as a refusal without a reason.
+/// written. plan_cpu fills in the traffic. A bid starts as a refusal without a reason, holding the lines that every
+/// kernel moves.
 struct Bid : Candidate {
   std::int64_t read_lines = 0;
   std::int64_t written_lines = 0;

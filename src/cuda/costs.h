@@ -40,7 +40,7 @@ namespace restride::cuda {
   X(tile_used_cast_bytes, 1.4) /* power of the share of tiles that is used: casts to bytes off words */               \
   X(tile_used_off_words, 0.65) /* the same: small units, or tiles without a skew, off words */                        \
   X(tile_used_skewed, 0.3)     /* the same: other units, skewed */                                                    \
-  X(tile_cube_wide, 0.05)      /* cubed share of tiles used of which half is reached: units of 8 bytes and more */    \
+  X(tile_cube_wide, 0.05)      /* cube of the used share at which speed is halved: units of 8 bytes and more */       \
   X(tile_cube, 0.02)           /* the same of other units */                                                          \
   X(tile_near, 0.9)            /* factor of near outer modes */                                                       \
   X(tile_shape_cut, 0.12)      /* lost to a tile's unused part along a mode, for the choice of its shape */           \
@@ -102,13 +102,13 @@ namespace restride::cuda {
   X(anywhere_2, 1.01)        /* halves */                                                                             \
   X(anywhere_4, 0.95)        /* units of 4 bytes */                                                                   \
   X(anywhere_8, 0.91)        /* of 8 */                                                                               \
-  X(anywhere_bytes, 0.7)     /* more by what tiles of bytes have beside what is inside: all of it is transposed */    \
+  X(anywhere_bytes, 0.7)     /* more for the unused part of a tile of bytes, which is transposed too */               \
   X(anywhere_unused, 0.05)   /* the same of other units */                                                            \
   X(anywhere_ends, 100)      /* bytes of a row of dst lost to its ends */                                             \
   X(anywhere_piece, 5.8)     /* bytes of a piece of src lost to its ends */                                           \
   X(anywhere_tile, 350)      /* bytes of a tile lost to finding it */                                                 \
   X(anywhere_resident, 11e3) /* bytes lost of what a multiprocessor's tiles hold */                                   \
-  X(anywhere_few, 0.6)       /* more where a multiprocessor has fewer blocks than six */                              \
+  X(anywhere_few, 0.6)       /* more where a multiprocessor has fewer blocks than six; not of bytes */                \
   X(anywhere_others, 1.2)    /* factor where others are measured faster than they say */                              \
   /* tile/pixels */                                                                                                   \
   X(pixel_tiles_full, 1.03)   /* share of a copy's speed */                                                           \
@@ -220,7 +220,7 @@ struct Sizes {
   int chains_most_doublings = 3;  ///< ... at most so many times
   // tile/unaligned_chains
   std::int64_t anywhere_joined_bytes = 1024;         ///< of rows of dst that join, which packed moves whole
-  std::int64_t anywhere_small_tile_bytes = 12000;    ///< of a tile that 128 threads are enough for
+  std::int64_t anywhere_small_tile_bytes = 12000;    ///< of a tile that 128 threads are enough for; not of bytes
   std::int64_t anywhere_most_row_bytes = 1024;       ///< of a row that is part of a run
   std::int64_t anywhere_most_runs = 8;               ///< of a tile
   std::int64_t anywhere_least_runs_bytes = 4 << 10;  ///< of a tile whose runs begin at other indices than its rows

@@ -157,8 +157,8 @@ __device__ inline void store(void* p, Bits<bytes> v) {
 /// to read it anyway, and does that better before the write than when it gives the sector up.
 __device__ inline void fetch_sector(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p) : "memory"); }
 
-/// The policy of what L2 gives up last: words of src, for neighbouring tiles share lines and sectors of them; what is
-/// written goes first.
+/// The policy of what L2 gives up last: words of src, for neighbouring tiles share lines and sectors of them. Stores
+/// have no policy.
 __device__ inline std::uint64_t kept_policy() {
   std::uint64_t policy = 0;
 #if __CUDA_ARCH__ >= 800
@@ -253,7 +253,8 @@ __device__ inline void store_shared(std::uint32_t at, const uint4& v) {
 /// A 16-byte word from global into shared memory, past the registers (sm_80); complete after `wait_copies`.
 /// `whole_lines`: the word's 128 bytes will all be wanted, so L2 fetches them at once; not for tiles of units of 1 byte
 /// whose rows start anywhere, for they have much halo.
-/// `kept`: L2 gives it up last. That pays where runs are shared among blocks, and loses where rows start anywhere.
+/// `kept`: L2 gives it up last. tile/pixels, packed/staged and /planes ask for that; tile/unaligned and
+/// /unaligned_chains lose by it, and packed/batches does not ask.
 template <bool whole_lines, bool kept = false>
 __device__ inline void copy_word(std::uint32_t to_shared, const void* from) {
 #if __CUDA_ARCH__ >= 800

@@ -13,8 +13,8 @@
 
 namespace restride::cuda {
 
-/// Bids for the kernels of a few rows that lie together and share what has to be derived for them; `bids` is one of
-/// each of these rows, in their order, and comes as refusals without a reason.
+/// Bids for the kernels of a few rows that lie together and share what has to be derived for them; `bids` has one entry
+/// per row, in order; each starts as a refusal without a reason.
 using Bidder = void(const Request& request, std::span<Candidate> bids);
 
 /// Fills the arguments of the kernel that `chosen` names. They follow from the canonical form and the parameters.

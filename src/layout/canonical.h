@@ -1,7 +1,7 @@
 // The canonical form: the one description of a copy that planning, maps and kernels see.
 //
 // Built once from (dst layout, src layout) by `canonicalize` in five steps (ARCHITECTURE.md, "Canonical form"):
-// refine shapes, drop extent-1 modes, make destination strides positive, sort and merge, set the unit.
+// drop extent-1 modes, refine shapes, make destination strides positive, sort and merge, set the unit.
 #pragma once
 
 #include <cstdint>

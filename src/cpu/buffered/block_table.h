@@ -1,5 +1,5 @@
-// The inside of a buffered block as tables of offsets, made once a call; what of it a block has that a mode's end cuts
-// short.
+// The inside of a buffered block as tables of offsets, made once a call, and the sizes of blocks that the end of a mode
+// cuts short.
 #pragma once
 
 #include <algorithm>

@@ -12,7 +12,7 @@ namespace restride::cpu {
 
 /// How the planes of a tile follow each other.
 struct PlaneOrder {
-  std::int64_t even = 1;       ///< so many lie evenly on both sides, then as many again
+  std::int64_t even = 1;       ///< number of planes at a constant step on both sides; the next group has as many
   std::int64_t from_step = 0;  ///< between them, in the stage and in the tile as it leaves
   std::int64_t to_step = 0;
   bool in_order = false;  ///< all are one run of dst, one behind the other

@@ -1,6 +1,6 @@
 // Moves: rows dense in dst, whose source units lie in one stride: dense, reversed, spread out or repeated.
 // Applies when: the innermost mode is dense in dst. Rows may be as short as a few bytes.
-// Task map: task t is row t of the outer nest, or a piece of one where rows are long; the launcher orders them as they
+// Task map: task t is row t of the outer nest, or a piece of one where rows are long; the prepare orders them as they
 //   lie in dst or, where the plan's order says so, in src. Rows that follow each other in dst and in time share lines.
 // Buffers: one open line, or one for each of 16 long rows in turn; 2 KiB, near 256 bytes, where units are converted or
 //   picked, 16 KiB where short rows are brought together first (short_rows-inl.h); none where rows of a line and more

@@ -55,12 +55,12 @@ void push_shape(const Canonical& c, const TileSets& sets, const Shape& s, Candid
   k->params.push_back({ParamId::kBlockUnits, chunk_rows(c, sets, s.rows, bands)});
 }
 
-/// Rows and columns of one tile: two lines of every column (one where a line has 64 rows) and a piece of every row, a
-/// longer one where few shuffles follow, evenly cut; and the band it walks across. A band is wide for the source, whose
-/// rows should be read on and on, and narrow for the destination, each of whose columns is a page of its own: about a
-/// thousand of them stay in the TLB. Where columns start inside lines, what each carries from tile to tile should stay
-/// in the first cache, too; where a cast narrows, reading counts for more. Measured on a Xeon with 4 KiB pages; see
-/// bench/results.
+/// Rows and columns of one tile: a few lines of every column (`tile_column_bytes`; of bytes one or two) and a piece of
+/// every row, a longer one where few shuffles follow, evenly cut; and the band it walks across. A band is wide for the
+/// source, whose rows should be read on and on, and narrow for the destination, each of whose columns is a page of its
+/// own: about a thousand of them stay in the TLB. Where columns start inside lines, what each carries from tile to tile
+/// should stay in the first cache, too; where a cast narrows, reading counts for more. Measured on a Xeon with 4 KiB
+/// pages; see bench/results.
 void tile_shape(const Canonical& c, const TileSets& sets, const CpuMachine& m, Candidate* k) {
   const std::int64_t unit = c.dst_unit;
   const std::int64_t read_bytes =

@@ -1,4 +1,4 @@
-// Moves: transposes: rows that are dense in dst, columns that are dense in src, in any batch.
+// Moves: transposes: rows are runs of src, columns are runs of dst, in any batch.
 // Applies when: dst's fastest modes (the row set) and src's fastest modes (the column set) are disjoint. Each set
 //   may be several modes, as long as it is one dense chain on its own side.
 // Task map: task t is (outer position, chunk of rows, band of columns), band fastest; inside it, tiles of tile_rows x
@@ -31,9 +31,8 @@ inline constexpr std::int64_t kStagePitch = kMaxTileRowBytes + 64;
 inline constexpr std::int64_t kSideBySide = 8;
 inline constexpr std::int64_t kSideBySideBytes = 256;
 
-/// True where rows that are prefetched side by side are so by two lines of each, all rows before the next two lines, on
-/// AMD's processors. Zen 4 reads lines by twos as fast as one stream, 3.0 ns a line, lone ones or four of a row
-/// at 4.1.
+/// True where side-by-side prefetching takes two lines of each row in turn, on AMD's processors. Zen 4 reads lines by
+/// twos as fast as one stream, 3.0 ns a line, lone ones or four of a row at 4.1.
 inline bool prefetched_by_pairs(const TileArgs& a) noexcept {
   return !a.near && (a.source == Source::kStaged || a.cast_run != nullptr);
 }

@@ -1,15 +1,16 @@
 // Moves: tiles of records: a transpose whose unit is a run of bytes that both sides share (pixels of 3 bytes, structs
 //   of 12), dense in dst, each at the start of a cell in src; optionally reversed on the way (BGR to RGB).
-// Applies when: as for tile.h, with records for units.
-// Task map: tile.h's.
+// Applies when: as for kernel.h, with records for units.
+// Task map: kernel.h's.
 // Buffers: a tile of source rows; some columns, each from the start of its line on; a line a column that carries the
 //   ragged end over to the next tile. With `near`, AVX-512 and records of three parts, such as pixels of three
 //   channels, only the last (triples-inl.h): rows are read in place and lines are made in registers. Records that are
 //   lines of dst are read in place and leave at once: none. Records that are merged (merged-inl.h): the
 //   line a column; where columns start differently inside lines, also pieces of some columns.
-// Traffic: as for tile.h. Source bytes between the records of a row are read along.
-// Source and measured: a record of up to 16 bytes is spread into the unit of 4, 8 or 16 bytes that holds it, transposed
-//   like any other (transpose-inl.h), and packed again; a longer one is copied. bench/results.
+// Traffic: as for kernel.h. Source bytes between the records of a row are read along.
+// Source and measured: a record of up to 8 bytes (in a cell of as many), or a reversed one of up to 16, is spread into
+//   the unit of 4, 8 or 16 bytes that holds it, transposed like any other (transpose-inl.h), and packed again; the
+//   others are copied. bench/results.
 #pragma once
 
 #include "src/cpu/tile/args.h"

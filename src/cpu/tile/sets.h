@@ -12,7 +12,7 @@ struct TileSets {
   bool cols_backwards = false;  ///< the source's fast mode runs downwards; the kernel reverses it
 };
 
-/// How far the sets grow: the planner and the launcher prefetch the same.
+/// How far the sets grow, in the bid and in the prepare alike.
 inline constexpr std::int64_t kTileRowBytes = 16384;
 inline constexpr std::int64_t kTileColBytes = 4096;
 

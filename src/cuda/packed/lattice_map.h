@@ -38,7 +38,7 @@ struct PackedStep {
   std::int32_t word = 0, line = 0;
 };
 
-/// What a thread moves in step `step`; some words and lines may lie outside, and those of threads without work do.
+/// What a thread moves in step `step`. Words and lines may lie outside the tile; those of idle threads always do.
 RESTRIDE_HD constexpr PackedStep packed_step(const PackedLattice& l, std::uint32_t step, std::uint32_t thread) {
   constexpr std::int32_t kOutside = 1 << 24;
   const std::uint32_t group = l.passes.quotient(step), pass = step - group * l.passes.divisor;

@@ -104,7 +104,7 @@ int launch_packed_staged(const CudaArgs& args, const Launch& on) noexcept {
   const auto& a = std::get<PackedArgs>(args.args);
   if (!args.units.cast)
     return with_size<1, 2, 4, 8, 16>(args.units.dst, [&]<int kUnit>() { return launch_unit<kUnit>(a, on); });
-  // Casts have kernels for half of the kinds; loose runs cover the others.
+  // Casts have kernels for two of the six kinds; loose runs cover the others.
   return with_cast_sizes(args.units, [&]<int kSrc, int kDst>() {
     using Op = Convert<kSrc, kDst>;
     return a.kind == PackedKind::kFlat ? launch_kind<Op, PackedKind::kFlat>(a, on)

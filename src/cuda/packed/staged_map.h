@@ -137,8 +137,8 @@ RESTRIDE_HD constexpr PackedSum packed_sum(const PackedModes& modes, std::uint32
   return sum;
 }
 
-/// What a piece whose source lies `piece_src` bytes behind the tile's is off its multiple of the pitch by: padding, and
-/// so much that its place is congruent to its address modulo 16 and aligned words stay aligned words.
+/// Bytes to add to `piece * piece_pitch`: the padding, and the offset that keeps the piece congruent to its address
+/// modulo 16. Its source lies `piece_src` bytes behind the tile's.
 RESTRIDE_HD constexpr std::int32_t packed_piece_shift(std::int32_t pad_shift, std::int32_t piece,
                                                       std::int64_t piece_src) {
   return (piece >> pad_shift) * 16 + static_cast<std::int32_t>(piece_src & 15);

@@ -1,7 +1,9 @@
 // Moves         two modes, one contiguous in each side, where every row lies on 16-byte words; converts all dtypes.
 // Applies when  pitches, offsets and addresses are multiples of 16 bytes; extents are any.
-// Thread map    256 threads a tile: load, 16 bytes a lane along src's rows; store, 16 bytes a lane, 8 x 4 lanes a warp.
-// Shared memory lines of 128 bytes, swizzled; see tile_stage_byte in src/cuda/tile/map.h. No bank conflicts.
+// Thread map    256 threads a tile: load, 16 bytes a lane along src's rows; store, 16 bytes a lane, 8 x 4 or 16 x 2
+//               lanes a warp (tile_store_log).
+// Shared memory lines of 128 bytes, swizzled; see tile_stage_byte in src/cuda/tile/map.h. No bank conflicts, but two
+//               cycles a read where a warp stores 256 bytes of a row.
 // Traffic       every byte once each way, 128 bytes of a row at least.
 // Source        the lab's rung `vector` (docs/lab.md); measured rows in bench/results.
 #include "src/cuda/dispatch.cuh"

@@ -2,7 +2,8 @@
 // Applies when  modes form a dense chain on each side, no mode is in both, rows of both sides start on words and are
 //               whole words.
 // Thread map    128 or 256 threads a tile: load, 16 bytes a lane along src's chain; store, 16 bytes a lane along dst's.
-// Shared memory lines of 128 bytes, swizzled; see chain_stage_byte in src/cuda/tile/chains_map.h. No bank conflicts.
+// Shared memory lines of 128 bytes, swizzled; see chain_stage_byte in src/cuda/tile/chains_map.h. No bank conflicts,
+//               but two cycles a read where a warp stores 256 bytes of a row.
 // Traffic       every byte once each way, 128 bytes of a row at least, however short the modes are.
 // Source        the CPU's tile family, whose rows and columns are chains as well; small blocks and hints to L2 as in
 //               torch.compile's kernels for these copies; measured rows in bench/results.

@@ -4,7 +4,8 @@
 // Thread map    256 threads a tile: load, 16 bytes a lane along src's rows; a patch of pixels a lane, from rows of src
 //               to rows of dst; store, 16 bytes a lane, 16 lanes a row.
 // Shared memory see src/cuda/tile/pixels_map.h. No bank conflicts where src's rows start on 16 bytes.
-// Traffic       every byte once each way, plus 48 bytes a tile's row of dst that L2 has from the tile beside it.
+// Traffic       every byte once each way, plus 48 bytes a tile's row of dst (32 where a unit is a byte) that L2 has
+//               from the tile beside it.
 // Source        pixels as records of the CPU's tile family; measured rows in bench/results.
 #include "src/cuda/device.cuh"
 #include "src/cuda/dispatch.cuh"

@@ -1,7 +1,7 @@
 // The index map of tile's kernel for pixels: a matrix of 3-unit pixels, transposed or turned by a quarter.
 //
 // A pixel is three units of 1 or 2 bytes that both sides hold side by side, src perhaps in the opposite order; or it is
-// a single byte, for matrices whose rows start anywhere. The tile is tile.h's with pixels for units: rows of src as
+// a single byte, for matrices whose rows start anywhere. The tile is map.h's with pixels for units: rows of src as
 // they lie there, rows of dst that start on sectors, so that the tile's edge moves with them and it reads a few rows of
 // src more (`halo`). What is different lies between. A lane takes a patch of pixels, 12 bytes of each of 4 rows of src
 // (2 of the widest pixels), moves them to their places by byte permutes, and writes them, again as words, into rows of

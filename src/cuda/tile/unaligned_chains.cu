@@ -2,10 +2,10 @@
 // Applies when  modes form a dense chain on each side, no mode is in both, units have 1 to 8 bytes.
 // Thread map    load, 16 bytes a lane along lines of src; bytes: a patch of 4 rows by 12 bytes a lane, from rows of src
 //               to rows of dst; store, 16 bytes a lane along dst's chain.
-// Shared memory rows of src as they lie there, rows of dst for bytes; tables of where rows lie; see
-//               src/cuda/tile/unaligned_chains_map.h.
-// Traffic       every byte once each way, plus the halo, 32 bytes a tile's row of dst, that L2 has from the tile beside
-//               it. Sectors of dst are written whole but at the ends of its chain.
+// Shared memory rows of src as they lie there, and of bytes then rows of dst in their place; tables of where rows lie;
+//               see src/cuda/tile/unaligned_chains_map.h.
+// Traffic       every byte once each way; windows also read the halo, 32 bytes a tile's row of dst, that L2 has from
+//               the tile beside it, runs do not. Sectors of dst are written whole but at the ends of its chain.
 // Source        tile/pixels and tile/chains in one; measured rows in bench/results.
 #include "src/cuda/device.cuh"
 #include "src/cuda/dispatch.cuh"

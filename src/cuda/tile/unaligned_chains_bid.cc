@@ -268,7 +268,7 @@ class Tiles {
     return time_with(lost);
   }
 
-  /// True where tiles that lose so much by their ends are behind whatever else they lose; what is rounded says nothing.
+  /// True if a tile with these losses cannot beat `best`, even with the least of all others. Allows for rounding.
   bool behind(double lost, const Best& best) const {
     constexpr double kRounded = 1 - 1e-12;
     return time_with(lost + least_lost_) * kRounded >= best.time;

@@ -30,10 +30,10 @@ enum class UnalignedKind : std::uint8_t {
 };
 
 struct UnalignedChainArgs {
-  TileArgs tile;            ///< no pitches; a multiple of kPatchRows * kPatchLanes units in a tile's rows and its halo
-  Chain src_lines;          ///< where in src each line starts
-  Chain dst_rows;           ///< src's chain: where in dst the row of each of its indices starts
-  base::FastDiv line_rows;  ///< indices of dst's chain in a line
+  TileArgs tile;               ///< no pitches; of bytes, tile_d and halo are multiples of kPatchRows * kPatchLanes
+  Chain src_lines;             ///< where in src each line starts
+  Chain dst_rows;              ///< src's chain: where in dst the row of each of its indices starts
+  base::FastDiv line_rows;     ///< indices of dst's chain in a line
   std::int32_t row_bytes = 0;  ///< of src from one of them to the next
   std::int32_t line_pitch = 0,
                line_pad = 0;  ///< bytes of shared memory from line to line, and more every pad_lines
@@ -55,8 +55,8 @@ struct UnalignedChainArgs {
   base::FastDiv run_units;               ///< units of a row
 };
 
-/// What a tile reads: indices [first, last) of dst's chain, whose first one lies `cut` bytes, less a few, into its
-/// line.
+/// What a tile reads: indices [first, last) of dst's chain. `cut`: offset of the first index in its line, rounded down
+/// to 16 bytes.
 struct UnalignedWindow {
   std::int32_t first = 0, last = 0;
   std::int32_t line = 0, lines = 0;
@@ -134,7 +134,7 @@ RESTRIDE_HD constexpr std::int32_t transposed_line(const UnalignedChainArgs& c, 
 RESTRIDE_HD constexpr std::int32_t unaligned_rows(const UnalignedChainArgs& c) { return c.tile.halo + c.tile.tile_d; }
 
 /// Tables of where rows of src start, each a row ahead of the one before it, so that a word's units, which begin at any
-/// row, are found by one access; units of a byte are transposed in groups of rows that begin at none but some.
+/// row, are found by one access. Bytes need one table: patches start at multiples of 4 rows.
 RESTRIDE_HD constexpr std::int32_t start_copies(int unit) { return unit == 1 ? 1 : kWordBytes / unit; }
 /// Entries of one of them, of 2 bytes each.
 RESTRIDE_HD constexpr std::int32_t start_entries(const UnalignedChainArgs& c) {
@@ -159,11 +159,12 @@ RESTRIDE_HD constexpr UnalignedTables unaligned_tables(const UnalignedChainArgs&
   return t;
 }
 
-/// Runs of a tile that `s_count` indices of src's chain are inside of, and rows of one of them. Where rows of dst
-/// follow each other along another mode of src's chain than its first, each of the indices before it begins a run.
+/// Number of runs in a tile with `s_count` rows of dst. If rows join along the chain's last mode, each index of the
+/// modes before it starts a run.
 RESTRIDE_HD constexpr std::int32_t unaligned_runs(const UnalignedChainArgs& c, std::int32_t s_count) {
   return s_count == c.tile.tile_s ? c.runs : c.last_runs;
 }
+/// Rows of one of them.
 RESTRIDE_HD constexpr std::int32_t unaligned_run_rows(const UnalignedChainArgs& c, std::int32_t s_count,
                                                       std::int32_t run) {
   const bool all = s_count == c.tile.tile_s || (c.run_step == 1 && run + 1 < c.last_runs);
