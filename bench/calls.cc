@@ -22,6 +22,7 @@
 #include <restride/restride.hpp>
 
 #include "tools/bench/machine.h"
+#include "tools/io/json_text.h"
 
 using namespace restride;
 
@@ -212,9 +213,8 @@ int main(int argc, char** argv) {
   nlohmann::json machine = bench::describe_cpu();
   machine.update(bench::describe_run());
   std::ofstream out(argv[2]);
-  out << "{\"commit\": \"" << bench::commit()
-      << "\",\n \"command\": \"bench_calls --json\",\n \"machine\": " << machine.dump() << ",\n \"calls\": [";
-  for (std::size_t i = 0; i < calls.size(); ++i) out << (i == 0 ? "\n  " : ",\n  ") << calls[i].dump();
-  out << "\n ]}\n";
+  out << io::json_rows(nlohmann::ordered_json{
+             {"commit", bench::commit()}, {"command", "bench_calls --json"}, {"machine", machine}, {"calls", calls}})
+      << '\n';
   return out.good() ? 0 : 1;
 }

@@ -23,6 +23,7 @@
 #include <restride/restride.hpp>
 
 #include "tools/bench/machine.h"
+#include "tools/io/json_text.h"
 
 using namespace restride;
 
@@ -193,9 +194,10 @@ int main(int argc, char** argv) {
   machine.update(bench::describe_run());
   machine["gpu"] = gpu.name;
   std::ofstream out(argv[2]);
-  out << "{\"commit\": \"" << bench::commit()
-      << "\",\n \"command\": \"bench_calls_cuda --json\",\n \"machine\": " << machine.dump() << ",\n \"calls\": [";
-  for (std::size_t i = 0; i < calls.size(); ++i) out << (i == 0 ? "\n  " : ",\n  ") << calls[i].dump();
-  out << "\n ]}\n";
+  out << io::json_rows(nlohmann::ordered_json{{"commit", bench::commit()},
+                                              {"command", "bench_calls_cuda --json"},
+                                              {"machine", machine},
+                                              {"calls", calls}})
+      << '\n';
   return out.good() ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 // Element types: what a layout's elements are, how wide they are and what they are called.
 //
-// One row of RESTRIDE_DTYPES is all it takes to know a dtype: the enumerator, the name used in the
-// notation, the size in bytes, and the kind that decides which casts exist.
+// A row of RESTRIDE_DTYPES describes a dtype: the enumerator, the name used in the notation, the size in bytes, and the
+// kind that decides which casts exist. What else a new dtype needs, ARCHITECTURE.md says ("How to add").
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// Every number of the bids that was fitted to measurements: what a machine's kernels reach and lose. Whatever is not
-// said otherwise was fitted to the rows of bench/results/cuda-nvidia-h200.json and to times of random layouts on the
-// same H200; what was learnt by it stands in the families' README.md.
+// The bids' times and shares that were fitted to measurements, what a machine's kernels reach and lose, and sizes that
+// bids aim at. Sizes that a kernel's shape needs stand in its map or bid. Whatever is not said otherwise was fitted to
+// the rows of bench/results/cuda-nvidia-h200.json and to times of random layouts on the same H200; what was learnt by it
+// stands in the families' README.md.
 #pragma once
 
 #include <cstdint>
@@ -64,7 +65,7 @@ namespace restride::cuda {
   X(chains_src_off_lines, 0.968) /* rows of src that start off lines */                                               \
   X(chains_src_short, 0.0135)    /* lost for every halving of a row of src below 256 bytes */                         \
   X(chains_src_long, 0.004)      /* lost for every doubling above 1 KiB, three at most */                             \
-  X(chains_order, 0.985)         /* modes in src's chain that dst wants first */                                      \
+  X(chains_order, 0.985)         /* a mode of src's chain has a longer step in dst than its first mode */             \
   X(chains_shared_power, -0.35)  /* power of what rows of src share */                                                \
   X(chains_cut_d_small, 0.03)    /* lost to tiles cut along d: small units */                                         \
   X(chains_cut_d, 0.12)          /* other units */                                                                    \
@@ -223,7 +224,7 @@ struct Sizes {
   std::int64_t anywhere_small_tile_bytes = 12000;    ///< of a tile that 128 threads are enough for; not of bytes
   std::int64_t anywhere_most_row_bytes = 1024;       ///< of a row that is part of a run
   std::int64_t anywhere_most_runs = 8;               ///< of a tile
-  std::int64_t anywhere_least_runs_bytes = 4 << 10;  ///< of a tile whose runs begin at other indices than its rows
+  std::int64_t anywhere_least_runs_bytes = 4 << 10;  ///< smallest tile whose rows join along src's last mode
   std::int64_t anywhere_middling_bytes = 140;        ///< of a row of src in the tile that is priced first
   std::int64_t anywhere_middling_units = 96;         ///< of a row of dst there
   double anywhere_few_blocks = 6;                    ///< of a multiprocessor, below which `anywhere_few` is lost

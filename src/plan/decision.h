@@ -1,4 +1,4 @@
-// A decision as data: what kernels bid, which won, with which parameters, and why the others lost.
+// A decision as data: what kernels bid, which won, with which parameters, and why some do not apply.
 #pragma once
 
 #include <cstdint>
@@ -86,7 +86,7 @@ inline std::string family_list() { return family_list(may_be_forced); }
   X(kOddAhead, "odd_ahead")           /* CPU tile: 1 where odd rows are prefetched a tile further ahead */             \
   X(kRecordWay, "record_way")         /* CPU tile/records: columns are made by cpu::RecordWay (src/cpu/tile/args.h) */ \
   X(kWay, "way")                      /* CPU packed: cpu::PackedWay (src/cpu/packed/args.h); 0: tile by tile */        \
-  X(kKind, "kind")                    /* CUDA: how words are made: RowsKind, PackedKind (the families' maps) */        \
+  X(kKind, "kind")                    /* CUDA: RowsKind, UnalignedKind, PackedKind, BatchKind (the families' maps) */  \
   X(kThreads, "threads")              /* CUDA: threads a block */                                                      \
   X(kBlocks, "blocks")                /* CUDA: blocks launched */                                                      \
   X(kIndexBits, "index_bits")         /* CUDA: 32 where every offset provably fits, else 64 */                         \
@@ -153,7 +153,7 @@ struct Candidate {
   Params params;
   Prediction predicted;
   double measured_ns = 0;   ///< 0: not measured
-  std::string_view reason;  ///< static text: why it refuses, lost, or won
+  std::string_view reason;  ///< static text: why it does not apply; measured, also why it lost or won
 
   std::int64_t get(ParamId id, std::int64_t fallback = 0) const noexcept {
     for (const Param& p : params)

@@ -3,10 +3,10 @@
 // Applies when: as for kernel.h, with records for units.
 // Task map: kernel.h's.
 // Buffers: a tile of source rows; some columns, each from the start of its line on; a line a column that carries the
-//   ragged end over to the next tile. With `near`, AVX-512 and records of three parts, such as pixels of three
-//   channels, only the last (triples-inl.h): rows are read in place and lines are made in registers. Records that are
-//   lines of dst are read in place and leave at once: none. Records that are merged (merged-inl.h): the
-//   line a column; where columns start differently inside lines, also pieces of some columns.
+//   ragged end over to the next tile. Records of three parts on AVX-512, such as pixels of three channels, need only
+//   the line a column if their rows are read in place: lines are made in registers (triples-inl.h). Records that are
+//   lines of dst are read in place and leave at once: none. Records that are merged (merged-inl.h): the line a column;
+//   where columns start differently inside lines, also pieces of some columns.
 // Traffic: as for kernel.h. Source bytes between the records of a row are read along.
 // Source and measured: a record of up to 8 bytes (in a cell of as many), or a reversed one of up to 16, is spread into
 //   the unit of 4, 8 or 16 bytes that holds it, transposed like any other (transpose-inl.h), and packed again; the

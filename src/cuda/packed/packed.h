@@ -8,7 +8,7 @@
 namespace restride::cuda {
 
 /// Of packed/records, /records_cast, /planes, /direct, /batches and /staged: the first that can leaves nothing to those
-/// behind it, but packed/batches leaves packed/staged its bid.
+/// behind it, except that packed/batches and packed/staged both bid.
 void bid_packed(const Request& request, std::span<Candidate> bids);
 
 void prepare_records(const layout::Canonical& c, const Candidate& chosen, CudaArgs& out);

@@ -50,8 +50,8 @@ struct PackedArgs {
   bool same_cut = false;                 ///< the run and the piece end in the same mode
   bool pieces_first = false;             ///< tiles follow the cut mode of the pieces first, not that of the runs
   std::int32_t run_units = 0, rows = 0, pieces = 0, piece_bytes = 0;  ///< of a whole tile
-  /// Of one index of a cut mode: what a shorter last tile multiplies. rows_per_s and pieces_per_d are 0 where the
-  /// count does not depend on the cut.
+  /// Amount per index of the cut mode; a short last tile multiplies it by its indices. rows_per_s and pieces_per_d are
+  /// 0 where the count does not depend on the cut.
   std::int32_t run_per_d = 0, pieces_per_d = 0, rows_per_s = 0, piece_per_s = 0;
   std::int64_t dst_offset = 0, src_offset = 0, src_first = 0, src_last = 0;
   std::int64_t tile_first = 0, tile_last = 0;  ///< bytes of src that a whole tile spans, from its first piece's start

@@ -63,10 +63,9 @@ std::int64_t rows_on(const Canonical& c, const Link& link, std::int64_t align, s
   return bits & -bits;
 }
 
-/// A tile's shape, its speed when it is full, and the share of full lanes below which lanes, not memory, limit a copy:
-/// blocks of 128 threads make room for others sooner than blocks of 256. Tiles whose rows have 256 bytes on both sides
-/// are the fastest; smaller ones fit short chains better. `near`: the speed if tiles that follow each other in src are
-/// written near each other.
+/// A tile's shape, its speed when it is full, and the share of busy lanes below which the copy is bound by lanes, not
+/// memory. It is lower for blocks of 128 threads. Tiles whose rows have 256 bytes on both sides are the fastest; smaller
+/// ones fit short chains better. `near`: both numbers if tiles that follow each other in src are written near each other.
 struct Rated {
   struct Reach {
     double Costs::*full;
@@ -108,8 +107,8 @@ constexpr std::size_t kMostShapes = 5;
 static_assert(std::ranges::is_sorted(kShapes, {}, &Rated::unit));
 
 /// The first modes of a side's chain as rows of a tile: where they start, the part of each shape that is wasted at the
-/// tiles' ends, and the cost of the rows themselves. Fitted, like the shapes, to all chains and shapes of 220 layouts
-/// timed on an H200, for units of 4 bytes to 105 more.
+/// tiles' ends, and the cost of the rows themselves. Fitted, like the shapes, to times on an H200; README.md says of
+/// which layouts.
 struct Rows {
   Link link;
   std::int64_t starts_on = 0;

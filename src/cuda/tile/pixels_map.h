@@ -53,8 +53,8 @@ RESTRIDE_HD constexpr PixelPatch pixel_place(std::int32_t group, std::int32_t la
   return {(group * 4 + lane % 4) * patch.d, lane / 4 * patch.s};
 }
 
-/// Where row `s` of dst starts in shared memory. 16 bytes more after every patch's rows put the lanes that write
-/// different patches, and 8 of which write the same word of theirs, into different banks.
+/// Where row `s` of dst starts in shared memory. 16 bytes after each patch's rows keep the 8 lanes that write the same
+/// word of different patches in different banks.
 RESTRIDE_HD constexpr std::int32_t pixel_line(std::int32_t s, int pixel_bytes) {
   return s * (kPixelGroups * pixel_group_bytes(pixel_bytes)) + s / pixel_patch(pixel_bytes).s * kWordBytes;
 }

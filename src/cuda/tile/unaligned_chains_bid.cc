@@ -178,7 +178,8 @@ class Tiles {
              : unit_ == 4 ? costs_.anywhere_4
                           : costs_.anywhere_8;
     unused_ = unit_ == 1 ? costs_.anywhere_bytes : costs_.anywhere_unused;
-    // A tile has no more bytes inside than shared memory has room for, and a multiprocessor's tiles no more than all.
+    // The bytes inside a tile fit a block's shared memory, and all tiles on a multiprocessor fit its shared memory
+    // together.
     least_lost_ = costs_.anywhere_tile / static_cast<double>(kMostShared) +
                   costs_.anywhere_resident / static_cast<double>(machine.shared_per_sm_bytes);
   }
