@@ -1,7 +1,7 @@
 // The bids' times and shares that were fitted to measurements, what a machine's kernels reach and lose, and sizes that
 // bids aim at. Sizes that a kernel's shape needs stand in its map or bid. Whatever is not said otherwise was fitted to
-// the rows of bench/results/cuda-nvidia-h200.json and to times of random layouts on the same H200; what was learnt by it
-// stands in the families' README.md.
+// the rows of bench/results/cuda-nvidia-h200.json and to times of random layouts on the same H200; what was learnt by
+// it stands in the families' README.md.
 #pragma once
 
 #include <cstdint>

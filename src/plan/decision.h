@@ -153,7 +153,7 @@ struct Candidate {
   Params params;
   Prediction predicted;
   double measured_ns = 0;   ///< 0: not measured
-  std::string_view reason;  ///< static text: why it does not apply; measured, also why it lost or won
+  std::string_view reason;  ///< static text: why it does not apply; after measuring, why it lost or won
 
   std::int64_t get(ParamId id, std::int64_t fallback = 0) const noexcept {
     for (const Param& p : params)

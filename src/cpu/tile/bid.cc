@@ -166,8 +166,8 @@ Sink sink_of(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
 /// spread over the first cache by themselves, and where blocks read whole lines of them.
 Source source_of(const Canonical& c, const CpuMachine& m, Sink sink, bool spread) {
   if (c.cast || sink == Sink::kCaches) return Source::kStaged;
-  // AVX-512 without byte permutes exists only on Intel, where rows are staged. Without any permutes of two vectors, rows
-  // of 16-byte units gain nothing in place.
+  // AVX-512 without byte permutes exists only on Intel; rows are staged there. Without any permutes of two vectors,
+  // rows of 16-byte units gain nothing in place.
   if (m.permutes(2) ? !m.permutes(1) : c.dst_unit == 16) return Source::kStaged;
   if (!reads_near(c, m, Writes::kColumns))
     return c.dst_unit >= m.tile_least_in_place_bytes && (c.dst_unit >= 4 || spread) ? Source::kInPlace

@@ -64,8 +64,9 @@ std::int64_t rows_on(const Canonical& c, const Link& link, std::int64_t align, s
 }
 
 /// A tile's shape, its speed when it is full, and the share of busy lanes below which the copy is bound by lanes, not
-/// memory. It is lower for blocks of 128 threads. Tiles whose rows have 256 bytes on both sides are the fastest; smaller
-/// ones fit short chains better. `near`: both numbers if tiles that follow each other in src are written near each other.
+/// memory. It is lower for blocks of 128 threads. Tiles whose rows have 256 bytes on both sides are the fastest;
+/// smaller ones fit short chains better. `near`: both numbers if tiles that follow each other in src are written near
+/// each other.
 struct Rated {
   struct Reach {
     double Costs::*full;
