@@ -81,7 +81,7 @@ struct Tile {
       for (int j = 0; j < cuda::kPatchRows; ++j)
         for (int i = 0; i < cuda::kPatchBytes; ++i)
           for (int b = 0; b < unit; ++b) {
-            const std::int64_t start = starts[static_cast<std::size_t>(at.d + j)];
+            const std::int64_t start = starts[static_cast<std::size_t>(at.d) + static_cast<std::size_t>(j)];
             const auto found = lines.find(start + (at.s + i) * unit + b);
             const std::int64_t to = cuda::transposed_line(c, at.s + i) + (at.d + j) * unit + b;
             ASSERT_LT(to + 16, c.dst_room);
