@@ -5,56 +5,29 @@
 //
 //     build/dev/bin/bench_calls [--json FILE]
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <functional>
 #include <random>
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include <restride/restride.hpp>
 
-#include "tools/bench/machine.h"
-#include "tools/io/json_text.h"
+#include "bench/calls.h"
 
 using namespace restride;
+using namespace restride::bench;
 
 namespace {
 
-using Work = std::function<void(int)>;
-
-double now_ns() {
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-/// A row of the table: ours and what it is held against.
-struct Row {
-  std::string name, reference;
-  double ns = 1e18, reference_ns = 1e18;
-};
-
-/// `calls` calls of both in turns, for some tenths of a second; a call is told its number.
-Row timed(const std::string& name, const Work& ours, const std::string& reference, const Work& theirs, int calls) {
-  Row row{name, reference};
-  const auto mean_ns = [calls](const Work& work) {
+/// A mean of `calls` calls.
+auto mean_of(int calls) {
+  return [calls](const Work& work) {
     work(0);
     const double begin = now_ns();
     for (int call = 0; call < calls; ++call) work(call);
     return (now_ns() - begin) / calls;
   };
-  const double end = now_ns() + 6e8;
-  for (int turn = 0; turn < 10 || now_ns() < end; ++turn) {
-    row.ns = std::min(row.ns, mean_ns(ours));
-    row.reference_ns = std::min(row.reference_ns, mean_ns(theirs));
-  }
-  return row;
 }
 
 Options on_threads(int n) {
@@ -64,20 +37,8 @@ Options on_threads(int n) {
   return options;
 }
 
-[[noreturn]] void wrong(const std::string& name) {
-  std::fprintf(stderr, "bench_calls: wrong bytes in: %s\n", name.c_str());
-  std::exit(1);
-}
-
-std::vector<std::uint8_t> random_bytes(std::size_t n) {
-  std::mt19937_64 random(std::random_device{}());
-  std::vector<std::uint8_t> bytes(n);
-  for (std::uint8_t& b : bytes) b = static_cast<std::uint8_t>(random());
-  return bytes;
-}
-
 /// 1,000 pairs of 4 KiB in any order against one copy of their bytes.
-Row many(int threads) {
+CallRow many(int threads) {
   constexpr std::size_t kPairs = 1000, kBytes = 4096;
   const std::vector<std::uint8_t> from = random_bytes(kPairs * kBytes);
   std::vector<std::uint8_t> to(from.size());
@@ -95,29 +56,32 @@ Row many(int threads) {
   const std::string name =
       "run_many of 1000 pairs of 4 KiB, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
   one.run_many(dst, src);
-  for (std::size_t i = 0; i < kPairs; ++i)
-    if (std::memcmp(dst[i], src[i], kBytes) != 0) wrong(name);
+  for (std::size_t i = 0; i < kPairs; ++i) must_be_right(std::memcmp(dst[i], src[i], kBytes) == 0, name);
   return timed(
       name, [&](int) { one.run_many(dst, src); }, "one copy of their bytes",
-      [&](int) { whole.run(to.data(), from.data()); }, 1);
+      [&](int) { whole.run(to.data(), from.data()); }, mean_of(1));
 }
 
-Row cached_copy() {
+CallRow cached_copy() {
   const std::vector<std::uint8_t> from = random_bytes(1024);
   std::vector<std::uint8_t> to(from.size());
   const Layout dst = contiguous(DType::kF32, {16, 16}), src = permute(dst, {1, 0});
   const Plan plan(dst, src, on_threads(1));
   const Options options = on_threads(1);
+  const std::string name = "a cached copy of 16 x 16 f32, transposed";
+  copy({to.data(), dst}, {from.data(), src}, options);
+  for (std::size_t i = 0; i < 256; ++i)
+    must_be_right(std::memcmp(&to[i * 4], &from[(i % 16 * 16 + i / 16) * 4], 4) == 0, name);
   return timed(
-      "a cached copy of 16 x 16 f32, transposed",
+      name,
       [&](int) {
         copy({to.data(), dst}, {from.data(), src}, options);
       },
-      "its plan", [&](int) { plan.run(to.data(), from.data()); }, 20000);
+      "its plan", [&](int) { plan.run(to.data(), from.data()); }, mean_of(20000));
 }
 
 /// A cache that grows by a token: 8 heads of 64 elements f16 into (8, 4096, 64) at every token.
-Row moving_slice() {
+CallRow moving_slice() {
   std::vector<std::uint8_t> cache(8 * 4096 * 64 * 2);
   const std::vector<std::uint8_t> token = random_bytes(8 * 64 * 2);
   const Layout all = contiguous(DType::kF16, {8, 4096, 64}), one = contiguous(DType::kF16, {8, 1, 64});
@@ -125,12 +89,15 @@ Row moving_slice() {
   std::vector<Layout> slices;
   for (std::int64_t t = 0; t < 4096; ++t) slices.push_back(slice(all, 1, t, t + 1));
   const Plan plan(slices[0], one, options);
+  const std::string name = "a copy of 8 x 64 f16 to a slice that moves";
+  const Work ours = [&](int t) {
+    copy({cache.data(), slices[static_cast<std::size_t>(t)]}, {token.data(), one}, options);
+  };
+  for (int t = 0; t < 4096; ++t) ours(t);
+  for (std::size_t row = 0; row < 8 * 4096; ++row)
+    must_be_right(std::memcmp(&cache[row * 128], &token[row / 4096 * 128], 128) == 0, name);
   return timed(
-      "a copy of 8 x 64 f16 to a slice that moves",
-      [&](int t) {
-        copy({cache.data(), slices[static_cast<std::size_t>(t)]}, {token.data(), one}, options);
-      },
-      "its plan", [&](int t) { plan.run(cache.data() + t * 128, token.data()); }, 4096);
+      name, ours, "its plan", [&](int t) { plan.run(cache.data() + t * 128, token.data()); }, mean_of(4096));
 }
 
 /// Runs of one size at one pitch, or at two, on the side of the grid.
@@ -154,7 +121,7 @@ void plain_loop(const Runs& r, std::uint8_t* to, const std::uint8_t* from, bool 
 }
 
 /// A part of a grid of f64 packed, or unpacked, against the plain loop.
-Row part(const std::string& what, const Layout& inside, const Runs& runs, bool pack, const Options& options) {
+CallRow part(const std::string& what, const Layout& inside, const Runs& runs, bool pack, const Options& options) {
   const std::string name = what + (pack ? ", packed" : ", unpacked");
   Shape shape;
   for (const Mode& m : inside.modes) shape.push_back(m.extent);
@@ -172,16 +139,17 @@ Row part(const std::string& what, const Layout& inside, const Runs& runs, bool p
   const Plan plan(pack ? packed : inside, pack ? inside : packed, options);
   plan.run(ours.data(), from.data());
   loop(runs, theirs.data(), from.data(), pack);
-  if (ours != theirs) wrong(name);
+  must_be_right(ours == theirs, name);
   return timed(
       name, [&](int) { plan.run(ours.data(), from.data()); }, "a loop of memcpy",
-      [&](int) { loop(runs, theirs.data(), from.data(), pack); }, 4);
+      [&](int) { loop(runs, theirs.data(), from.data(), pack); }, mean_of(4));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<Row> rows = {many(1), many(2), cached_copy(), moving_slice()};
+  const std::string file = json_argument(argc, argv);
+  std::vector<CallRow> rows = {many(1), many(2), cached_copy(), moving_slice()};
   const Options one = on_threads(1);
   for (const bool pack : {true, false}) {
     for (const std::int64_t width : {1, 2, 3, 4}) {  // of a grid whose rows are a page
@@ -198,23 +166,5 @@ int main(int argc, char** argv) {
     soon.result = ResultUse::kSoon;
     rows.push_back(part("512 runs of 12 KB that are read soon", planes, runs, pack, soon));
   }
-  std::printf("%-58s %12s  %-24s %12s %7s\n", "", "ns", "beside", "ns", "ratio");
-  nlohmann::ordered_json calls = nlohmann::ordered_json::array();
-  for (const Row& r : rows) {
-    const double ratio = r.reference_ns / r.ns;
-    std::printf("%-58s %12.1f  %-24s %12.1f %7.3f\n", r.name.c_str(), r.ns, r.reference.c_str(), r.reference_ns, ratio);
-    calls.push_back({{"name", r.name},
-                     {"ns", std::round(r.ns * 10) / 10},
-                     {"beside", r.reference},
-                     {"beside_ns", std::round(r.reference_ns * 10) / 10},
-                     {"ratio", std::round(ratio * 1000) / 1000}});
-  }
-  if (argc != 3 || std::string(argv[1]) != "--json") return 0;
-  nlohmann::json machine = bench::describe_cpu();
-  machine.update(bench::describe_run());
-  std::ofstream out(argv[2]);
-  out << io::json_rows(nlohmann::ordered_json{
-             {"commit", bench::commit()}, {"command", "bench_calls --json"}, {"machine", machine}, {"calls", calls}})
-      << '\n';
-  return out.good() ? 0 : 1;
+  return report_calls(rows, "bench_calls", file);
 }

@@ -86,6 +86,7 @@ class Rows(unittest.TestCase):
         self.assertEqual(short, 1)
         self.assertIn("calls on A\n  short many pairs", out.getvalue())
         self.assertIn("pass  a copy to a slice", out.getvalue())
+        self.assertIn("none  halos beside a plain loop", out.getvalue())  # not timed: said, not left out
 
 
 if __name__ == "__main__":
