@@ -294,7 +294,7 @@ __device__ inline void store_runs(const UnalignedChainArgs& c, const Here& h) {
 }
 
 template <int kUnit, bool joined>
-__global__ void __launch_bounds__(kMostUnalignedThreads, resident_blocks(kMostUnalignedThreads, 5))
+__global__ void __launch_bounds__(kMostUnalignedThreads, resident_blocks(kMostUnalignedThreads, kUnalignedBlocks))
     tile_unaligned_chains_kernel(const __grid_constant__ UnalignedChainArgs c, char* dst, const char* src) {
   extern __shared__ __align__(128) char shared[];
   const TileArgs& a = c.tile;

@@ -61,6 +61,9 @@ std::int64_t rows_of_run(const Canonical& c, const Choice& k) {
   return step > 1 || k.s.modes.size() == 1 ? k.tile_s / step : c.modes[k.s.modes[0]].extent;
 }
 
+/// Patches along a row of src in the tile.
+std::int64_t patches_along(std::int64_t tile_s) { return ceil_div(tile_s, std::int64_t{kPatchBytes}); }
+
 /// What a tile of this shape takes of shared memory, and what that depends on.
 void set_rooms(const Canonical& c, const Choice& k, UnalignedChainArgs& a) {
   const int unit = c.dst_unit;
@@ -87,7 +90,7 @@ void set_rooms(const Canonical& c, const Choice& k, UnalignedChainArgs& a) {
   a.src_room = narrowed<std::int32_t>(ceil_div(room, std::int64_t{128}) * 128);
   if (!small) return;
   a.dst_pitch = narrowed<std::int32_t>(ceil_div(std::int64_t{unaligned_rows(a)}, std::int64_t{32}) * 32);
-  const std::int64_t columns = ceil_div(k.tile_s, std::int64_t{kPatchBytes}) * kPatchBytes;
+  const std::int64_t columns = patches_along(k.tile_s) * kPatchBytes;
   const std::int64_t lines = transposed_line(a, narrowed<std::int32_t>(columns)) + 32;
   a.dst_room = narrowed<std::int32_t>(ceil_div(lines, std::int64_t{128}) * 128);
 }
@@ -101,7 +104,7 @@ UnalignedChainArgs shape_of(const Canonical& c, const Choice& k) {
   const std::int64_t rows = std::min<std::int64_t>(unaligned_rows(a), k.d.extent), in_line = line_rows(c, k);
   a.line_rows = base::FastDiv(in_line);
   a.line_words = base::FastDiv(ceil_div(std::min(in_line, rows) * a.row_bytes, std::int64_t{16}) + 1);
-  a.patches = base::FastDiv(ceil_div(k.tile_s, std::int64_t{kPatchBytes}));
+  a.patches = base::FastDiv(patches_along(k.tile_s));
   a.store_words = base::FastDiv(k.tile_d * unit / 16);
   if (k.run_rows != 0) {
     a.run_rows = narrowed<std::int32_t>(k.run_rows);
@@ -247,7 +250,8 @@ class Tiles {
 
   /// Tiles that a multiprocessor holds at once, each of so many bytes of shared memory.
   double resident(std::int64_t shared_bytes) const {
-    const std::int64_t threads = 65536 / (unit_ == 1 ? 48 : 40);  // by the registers that each takes
+    // By the registers that each takes: of bytes as many as the kernel is limited to, of wider units 40.
+    const std::int64_t threads = unit_ == 1 ? kMostUnalignedThreads * kUnalignedBlocks : 65536 / 40;
     return static_cast<double>(std::min({machine_.shared_per_sm_bytes / (shared_bytes + kReservedShared),
                                          machine_.threads_per_sm / k_.threads, threads / k_.threads}));
   }
@@ -287,7 +291,7 @@ class Tiles {
     k_.threads = least_shared < kSizes.anywhere_small_tile_bytes ? 128 : 256;
     if (unit_ == 1) {
       const std::int64_t rows = k_.tile_d + (most_skew(k_) != 0 ? kSector : 0);
-      const std::int64_t patches = rows / kPatchRows * ceil_div(k_.tile_s, std::int64_t{kPatchBytes});
+      const std::int64_t patches = rows / kPatchRows * patches_along(k_.tile_s);
       k_.threads = patches <= kMostPatches * 128 ? 128 : 256;
       if (patches > kMostPatches * k_.threads) return;
     }

@@ -22,6 +22,7 @@ inline constexpr int kPatchBytes = 12;  ///< of each
 inline constexpr int kPatchLanes = 4;   ///< lanes side by side along rows of dst
 inline constexpr int kMostPatches = 2;  ///< that a lane holds
 inline constexpr int kMostUnalignedThreads = 256;
+inline constexpr int kUnalignedBlocks = 5;  ///< of so many, whose registers a multiprocessor has room for
 
 /// What a tile has of dst.
 enum class UnalignedKind : std::uint8_t {
