@@ -22,10 +22,12 @@ void fill_sums(const PackedModes& modes, std::span<T> sums, std::int64_t first, 
   sums[0] = static_cast<T>(first);
   std::size_t tuples = 1;  // of the modes so far
   for (std::size_t m = 0; m < static_cast<std::size_t>(modes.rank); ++m) {
-    const T step = static_cast<T>(step_of(m));
-    const std::size_t end = std::min(sums.size(), tuples * modes.extent[m].divisor);
-    for (std::size_t n = tuples; n < end; ++n) sums[n] = sums[n - tuples] + step;
+    T step = static_cast<T>(step_of(m));
     tuples *= modes.extent[m].divisor;
+    const std::size_t end = std::min(sums.size(), tuples);
+    // Twice as many at a time: what is read was written long before.
+    for (std::size_t filled = tuples / modes.extent[m].divisor; filled < end; filled *= 2, step += step)
+      for (std::size_t n = filled; n < std::min(end, 2 * filled); ++n) sums[n] = sums[n - filled] + step;
   }
 }
 
@@ -120,34 +122,57 @@ inline int cycles(const Lanes& lanes, std::int32_t shift, int most) {
   return static_cast<int>(worst);
 }
 
+/// Which words the lanes of an access want; made once for many accesses.
+class Seen {
+ public:
+  void next_access() { access_ += std::uint64_t{1} << 32; }
+
+  /// True the first time in an access.
+  bool first(std::uint32_t word) {
+    const std::uint64_t key = access_ | word;
+    std::size_t place = word * 0x9e3779b1u >> kHashShift;
+    // Held by another word of this access: one branch, seldom taken.
+    while ((found_[place] ^ key) - 1 < ~std::uint32_t{0}) place = (place + 1) % found_.size();
+    const bool is_first = found_[place] != key;
+    found_[place] = key;
+    return is_first;
+  }
+
+ private:
+  static constexpr int kHashShift = 23;
+  std::array<std::uint64_t, 1 << (32 - kHashShift)> found_{};  // an access and its word, hashed
+  std::uint64_t access_ = 0;                                   // counted from 1 in the high half
+};
+
 /// One access under one swizzle after another. A swizzle moves words among the banks and never makes two of one: which
 /// lanes want the same word is found out once, and counting the words of each bank says most of the rest.
 class Swizzled {
  public:
-  explicit Swizzled(const Lanes& lanes) : lanes_(lanes) {}
+  Swizzled(const Lanes& lanes, Seen& seen) : lanes_(lanes) {
+    seen.next_access();
+    std::uint32_t quarters = 0;  // of how many words there are, in a byte each
+    for (std::size_t lane = 0; lane < static_cast<std::size_t>(lanes_.count); ++lane) {
+      const std::uint32_t word = lanes_.at[lane] / 4;
+      first_[lane] = seen.first(word) ? 1 : 0;
+      quarters += std::uint32_t{first_[lane]} << (word % 4 * 8);
+    }
+    for (; quarters != 0; quarters >>= 8) {
+      const auto words = static_cast<int>(quarters & 255);
+      words_ += words;
+      least_ = std::max(least_, (words + 7) / 8);
+    }
+  }
+
+  /// The fewest cycles under any swizzle: none moves a word out of the eight banks that give its quarter of 16 bytes.
+  int least() const { return least_; }
 
   /// As `cycles` of the lanes.
-  int cycles(std::int32_t shift, int most) {
-    if (words_ == 0) find_words();
+  int cycles(std::int32_t shift, int most) const {
     const int least = words_of_a_bank(shift);
     return words_ == lanes_.count || least > most ? least : packed::cycles(lanes_, shift, most);
   }
 
  private:
-  void find_words() {
-    constexpr std::uint32_t kNone = 1;    // no word's address
-    std::array<std::uint32_t, 64> found;  // words' addresses, hashed
-    found.fill(kNone);
-    for (std::size_t lane = 0; lane < static_cast<std::size_t>(lanes_.count); ++lane) {
-      const std::uint32_t word = lanes_.at[lane] & ~3u;
-      std::size_t place = word * 0x9e3779b1u >> 26;
-      while (found[place] != kNone && found[place] != word) place = (place + 1) % found.size();
-      first_[lane] = found[place] == kNone ? 1 : 0;
-      words_ += first_[lane];
-      found[place] = word;
-    }
-  }
-
   /// Of the words, the most that one bank gives; at least 1.
   int words_of_a_bank(std::int32_t shift) const {
     std::array<std::uint32_t, 32> banks;  // loops over all lanes are cheaper than such over few
@@ -162,7 +187,7 @@ class Swizzled {
 
   const Lanes& lanes_;
   std::array<std::uint8_t, 32> first_{};  ///< 1 where a lane is the first to want its word
-  int words_ = 0;
+  int words_ = 0, least_ = 0;
 };
 
 /// How lanes collect the units of a word: in `steps` steps, `each` units a step.
@@ -178,12 +203,13 @@ struct Collect {
     for (std::size_t i = 0; i < words.count; ++i)
       units_at[i] = words.unit[i] + packed_rotated(words.lane[i], step, steps, rotation) * each + part;
     Lanes out;
-    int count = 0;  // in a register: every lane waits for it
-    for (std::size_t i = 0; i < words.count; ++i)
-      if (units_at[i] < run_units)
-        out.at[static_cast<std::size_t>(count++)] = words.row[i] + entries.run[static_cast<std::size_t>(units_at[i])];
-    out.count = count;
-    for (; count < 32; ++count) out.at[static_cast<std::size_t>(count)] = 0;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < words.count; ++i) {  // without a branch: a lane beyond the run gives way to the next
+      out.at[count] = words.row[i] + entries.run[static_cast<std::size_t>(units_at[i])];
+      count += units_at[i] < run_units ? 1 : 0;
+    }
+    out.count = static_cast<int>(count);
+    for (; count < 32; ++count) out.at[count] = 0;
     return out;
   }
 

@@ -57,29 +57,30 @@ void spread_flat(const layout::Canonical& c, PackedArgs& a) {
   const int units = collect.units, steps = collect.steps;
   const int run_entries = std::min(static_cast<int>(Entries::kRun), a.run_units + 16);
   const Words words = words_of_flat(a, units);
+  constexpr std::array kRotations = {kNoRotation, PackedRotation{1, 3}, PackedRotation{1, 2}, PackedRotation{3, 4},
+                                     PackedRotation{1, 0}};
+  const std::size_t rotations = steps == 1 ? 1 : kRotations.size();
+  std::array<double, kRotations.size()> fixed;  // what they cost beside the banks in which lanes meet
+  for (std::size_t r = 0; r < rotations; ++r)
+    fixed[r] =
+        (r != 0 ? kLaneCosts.rotate : 0.0) + 1.0 * steps * cycles(collect.look_ups(kRotations[r]), kNoSwizzle, 32);
   PackedRotation best;
   std::int32_t best_pad = kNoPad;
   double best_cost = 1e9;
   Entries entries;
   for (const std::int32_t pad : pads_of(a, units)) {
     entries.place(a, pad, run_entries);
-    for (const PackedRotation rotation :
-         {kNoRotation, PackedRotation{1, 3}, PackedRotation{1, 2}, PackedRotation{3, 4}, PackedRotation{1, 0}}) {
-      if (rotation != kNoRotation && steps == 1) break;
-      const int looked = cycles(collect.look_ups(rotation), kNoSwizzle, 32);
-      const auto cost_of = [&](int met) {
-        return units * met / kLaneCosts.flat_access + (rotation != kNoRotation ? kLaneCosts.rotate : 0.0) +
-               1.0 * steps * looked;
-      };
+    for (std::size_t r = 0; r < rotations; ++r) {
+      const auto cost_of = [&](int met) { return units * met / kLaneCosts.flat_access + fixed[r]; };
       int met = 3;  // at least one cycle each
       for (const int step : {0, steps / 2, steps - 1}) {
         if (cost_of(met) >= best_cost) break;
         const int part = step % collect.each;
-        met += cycles(collect.lanes(words, entries, run_entries, rotation, step, part), kNoSwizzle, 32) - 1;
+        met += cycles(collect.lanes(words, entries, run_entries, kRotations[r], step, part), kNoSwizzle, 32) - 1;
       }
       if (cost_of(met) >= best_cost) continue;
       best_cost = cost_of(met);
-      best = rotation;
+      best = kRotations[r];
       best_pad = pad;
     }
   }

@@ -31,19 +31,21 @@ struct Way {
 
 /// Tries the rotations and swizzles of one lattice, whose first warp collects `warp`.
 void try_lattice(const PackedLattice& store, const Words& warp, const Entries& entries, std::int32_t run_units,
-                 const Collect& collect, const CollectCosts& costs, double waste, Way& best) {
+                 const Collect& collect, const CollectCosts& costs, double waste, Seen& seen, Way& best) {
   for (const PackedRotation rotation : {kNoRotation, PackedRotation{1, 3}, PackedRotation{1, 2}}) {
     if (rotation != kNoRotation && collect.steps == 1) break;
     int enough = costs.most(best.cost, kNoSwizzle, rotation, waste);
     if (enough < 2) break;
     const Lanes first = collect.lanes(warp, entries, run_units, rotation, 0, 0);
+    const Swizzled at_first(first, seen);
+    if (at_first.least() >= enough) continue;
     const Lanes second = collect.lanes(warp, entries, run_units, rotation, collect.steps / 2, collect.each - 1);
+    const Swizzled at_second(second, seen);
     const std::uint32_t varying = first.varying() | second.varying();
-    Swizzled at_first(first), at_second(second);
     for (const std::int32_t shift : {kNoSwizzle, 3, 4, 5, 6, 7, 8, 9}) {
       if (shift != kNoSwizzle && (varying >> shift & 0x70u) == 0) continue;  // the same for all lanes
       while (enough >= 2 && costs.of(enough, shift, rotation, waste) >= best.cost) --enough;
-      if (enough < 2) break;
+      if (enough < at_first.least() + at_second.least()) break;
       int met = at_first.cycles(shift, enough - 1);
       if (met >= enough) continue;
       met += at_second.cycles(shift, enough - met);
@@ -72,6 +74,7 @@ void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
   Way best;
   best.cost = std::nextafter(sorted.cost, 1e300);
   bool placed = false;
+  Seen seen;
   Across sizes(words);
   // Where a warp has one line's words, its lanes meet alike in all lattices, so the one with the fewest steps is best.
   std::int64_t side_by_side = sizes.best(lines, 32);
@@ -86,7 +89,7 @@ void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
       placed = true;
     }
     try_lattice(a.store, words_of_rows(a, entries, across, collect.units), entries, a.run_units, collect, costs, waste,
-                best);
+                seen, best);
   }
   if (sorted.start_step != 0 && sorted.cost < best.cost) return set_sorted(a, sorted);
   a.store = best.store;

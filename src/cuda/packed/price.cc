@@ -59,19 +59,39 @@ std::int64_t sectors_read(const Canonical& c, const Set& set) {
   return sectors(c.units / set.piece_units, set.piece_bytes, bits & -bits);
 }
 
-/// What of `all` is left where `lost` more takes as long.
-constexpr double part(double all, double lost) { return all / (all + lost); }
+/// A share of the speed as a quotient that is not divided yet: most tiles turn out too dear before they have a price.
+struct Share {
+  double above = 1, below = 1;
+  /// What of `all` is left where `lost` more takes as long.
+  constexpr void part(double all, double lost) { above *= all, below *= all + lost; }
+};
 
-/// The share of the speed that the ends of runs leave. A run has `words` words and starts on `starts` bytes, and
+/// What is left of `speed` by the tables of a tile of `size` bytes. A block's serve all of its tiles, of which it
+/// seldom has many. They are made while the first is under way, so they cost little unless they take longer.
+Share with_tables(const Costs& costs, const StagedCosts& w, const Share& speed, const Set& set, double size,
+                  std::int64_t served) {
+  const auto entries = static_cast<double>(set.run_units);
+  const double words = size / 16 * static_cast<double>(served), over = entries - costs.staged_table_free * words;
+  return {speed.above * words,
+          speed.below * (words + w.entry * entries + costs.staged_table_cost * std::max(0.0, over))};
+}
+
+/// Sectors that the copy's bytes fill.
+double own_sectors(const Canonical& c) {
+  return static_cast<double>(c.units) * (c.src_unit + c.dst_unit) / kSectorBytes;
+}
+
+/// Leaves the share of the speed that the ends of runs leave. A run has `words` words and starts on `starts` bytes, and
 /// `under_way` runs are moved at once on a multiprocessor.
-double yield_of_ends(const StagedCosts& w, const Runs& runs, double words, std::int64_t starts, double under_way) {
-  double yield = part(static_cast<double>(runs.bytes), w.run);
-  if (runs.merged) return yield;
-  if (starts < 16) yield *= part(words, w.split_words);
-  if (starts >= kSectorBytes && runs.bytes % kSectorBytes == 0) return yield;
+void yield_of_ends(const StagedCosts& w, const Runs& runs, double words, std::int64_t starts, double under_way,
+                   Share& speed) {
+  speed.part(static_cast<double>(runs.bytes), w.run);
+  if (runs.merged) return;
+  if (starts < 16) speed.part(words, w.split_words);
+  if (starts >= kSectorBytes && runs.bytes % kSectorBytes == 0) return;
   // Sectors that two tiles write parts of wait for each other; the more, the longer.
   const double waiting = under_way / w.split_sectors;
-  return yield / (1 + waiting * waiting);
+  speed.below *= 1 + waiting * waiting;
 }
 
 }  // namespace
@@ -99,26 +119,36 @@ Runs runs_of(const Canonical& c, const Set& set) {
   return r;
 }
 
+bool runs_too_dear(const Canonical& c, const CudaMachine& machine, const Set& set, std::int64_t starts, double least) {
+  const StagedCosts& w = weights_of(*machine.costs, c.dst_unit);
+  const double largest = static_cast<double>(kMostTile) * std::max(1.0, static_cast<double>(c.dst_unit) / c.src_unit);
+  Share speed{w.whole, 1};
+  speed.part(largest, w.half_tile);
+  if (set.d_cut != kNone) {  // runs that end inside a mode are not merged
+    const auto bytes = static_cast<double>(set.run_units * c.dst_unit);
+    speed.part(bytes, w.run);
+    if (starts < 16) speed.part(bytes / 16, w.split_words);
+  }
+  speed = with_tables(*machine.costs, w, speed, set, largest, kSizes.staged_most_priced);
+  return own_sectors(c) * speed.below >= least * speed.above;
+}
+
 Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, std::int64_t starts, double least) {
   Price p;
   const bool small = c.dst_unit < 4;
   const Costs& costs = *machine.costs;
   const StagedCosts& w = weights_of(costs, c.dst_unit);
   const auto size = static_cast<double>(set.tile_units * std::max(c.src_unit, c.dst_unit));
-  double efficiency =
-      w.whole * part(size, w.half_tile) * (1 - w.crowded * std::max(0.0, size - costs.staged_crowded_from_bytes) / 1e3);
-  efficiency *= part(static_cast<double>(set.piece_bytes), w.piece);
-  // A block's tables serve all of its tiles, of which it seldom has many. They are made while the first is under way,
-  // so they cost little unless they take longer.
+  Share speed;
+  speed.above = w.whole * (1 - w.crowded * std::max(0.0, size - costs.staged_crowded_from_bytes) / 1e3);
+  speed.part(size, w.half_tile);
+  speed.part(static_cast<double>(set.piece_bytes), w.piece);
   const auto entries = static_cast<double>(set.run_units);
-  const auto with_tables = [&](std::int64_t served) {
-    const double per_word = entries / (size / 16 * static_cast<double>(served));
-    return efficiency /
-           (1 + w.entry * per_word + costs.staged_table_cost * std::max(0.0, per_word - costs.staged_table_free));
-  };
-  const auto own = static_cast<double>(c.units) * (c.src_unit + c.dst_unit) / kSectorBytes;
+  const auto with_tables_of = [&](std::int64_t served) { return with_tables(costs, w, speed, set, size, served); };
+  const double own = own_sectors(c);
   const auto too_dear = [&](double sectors) {  // most are so even without their tables
-    return sectors >= least * efficiency || sectors >= least * with_tables(kSizes.staged_most_priced);
+    const auto at = [&](const Share& share) { return sectors * share.below >= least * share.above; };
+    return at(speed) || at(with_tables_of(kSizes.staged_most_priced));
   };
   if (too_dear(own)) return p;
 
@@ -129,11 +159,11 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
   if (too_many(all_tiles)) return p;
   const auto tiles = static_cast<double>(all_tiles);
   const double used = static_cast<double>(c.units) / (tiles * static_cast<double>(set.tile_units));
-  efficiency *= std::min(1.0, 1 - w.unused + (w.unused + costs.staged_full_bonus) * used);
+  speed.above *= std::min(1.0, 1 - w.unused + (w.unused + costs.staged_full_bonus) * used);
   const auto block_bytes = static_cast<double>(loaded_bytes + table_bytes + kReservedShared);
   const double resident = std::min(small ? costs.staged_resident_small : costs.staged_resident,
                                    static_cast<double>(machine.shared_per_sm_bytes) / block_bytes);
-  efficiency *= part(tiles / (machine.sm_count * resident), w.wave);
+  speed.part(tiles, w.wave * machine.sm_count * resident);
 
   const Runs runs = runs_of(c, set);
   p.read = sectors_read(c, set);
@@ -142,19 +172,21 @@ Price price_of(const Canonical& c, const CudaMachine& machine, const Set& set, s
     p.read += std::min(p.written, saturated_mul(runs.count, 2));
   const auto words = static_cast<double>(set.run_units * c.dst_unit) / 16;
   const double rows = static_cast<double>(set.tile_units) / static_cast<double>(set.run_units);
-  efficiency *= yield_of_ends(w, runs, words, starts, resident * rows);
+  yield_of_ends(w, runs, words, starts, resident * rows, speed);
   const double touched = own + w.shared_sector * (static_cast<double>(p.read) + static_cast<double>(p.written) - own);
   if (too_dear(touched)) return p;  // what follows only costs more
   const bool transposed = is_transposed(c, set);
-  efficiency =
-      with_tables(std::min(kSizes.staged_most_priced, tiles_of_block(costs, transposed, c.dst_unit, entries, size)));
-  if (transposed)
-    efficiency *= w.block * part(words, w.block_words);
-  else
-    efficiency *= runs.merged ? w.merged : runs.loose ? w.loose : w.alike;
+  speed =
+      with_tables_of(std::min(kSizes.staged_most_priced, tiles_of_block(costs, transposed, c.dst_unit, entries, size)));
+  if (transposed) {
+    speed.above *= w.block;
+    speed.part(words, w.block_words);
+  } else {
+    speed.above *= runs.merged ? w.merged : runs.loose ? w.loose : w.alike;
+  }
   if (small && c.cast && c.src_unit <= 2)
-    efficiency *= costs.staged_cast_small;  // few bytes for each unit that is looked up
-  p.time = touched / efficiency;
+    speed.above *= costs.staged_cast_small;  // few bytes for each unit that is looked up
+  p.time = touched * speed.below / speed.above;
   p.efficiency = (static_cast<double>(p.read) + static_cast<double>(p.written)) / p.time;
   return p;
 }

@@ -76,39 +76,62 @@ struct Sorted {
   }
 };
 
+/// A lattice over sorted rows: what its first warp collects, and how many times the steps that its words need its
+/// threads have.
+struct Dealt {
+  SortedWay way;
+  double waste = 0;
+  Words warp;
+};
+
+/// The lattices to choose from. Where a warp has the words of one line, its lanes meet alike in all lattices: of those
+/// there is only the first that wastes least. Narrower ones have 24, 16 and 8 words side by side.
+detail::FixedVector<Dealt, 4> dealt_ways(const Sorted& sorted, const PackedArgs& a, std::int64_t words, int units) {
+  detail::FixedVector<Dealt, 4> out;
+  Across sizes(words);
+  while (const std::int64_t across = sizes.next()) {
+    Dealt d;
+    if (!sorted.deal(a, words, across, d.way)) continue;
+    d.waste = static_cast<double>(d.way.threads) * d.way.store.steps /
+              (static_cast<double>(words) * static_cast<double>(a.rows));
+    const bool alike = !out.empty() && out.back().way.store.across.divisor >= 32 && across >= 32;
+    if (alike && d.waste >= out.back().waste) continue;
+    d.warp = alike ? out.back().warp : sorted.words(d.way.store, units);
+    if (alike)
+      out.back() = d;
+    else
+      out.push_back(d);
+  }
+  return out;
+}
+
 }  // namespace
 
 SortedWay best_sorted(const layout::Canonical& c, const PackedArgs& a, std::int64_t words, Entries& entries) {
   const Collect collect(c.dst_unit);
   const int units = collect.units, steps = collect.steps;
   const Sorted sorted(a);
+  const detail::FixedVector<Dealt, 4> ways = dealt_ways(sorted, a, words, units);
   const CollectCosts costs{static_cast<double>(units)};
   SortedWay best;
   for (const std::int32_t pad : pads_of(a, units)) {
     bool placed = false;
-    Across sizes(words);
-    while (const std::int64_t across = sizes.next()) {
-      SortedWay way;
-      way.pad_shift = pad;
-      if (!sorted.deal(a, words, across, way)) continue;
-      if (!placed) entries.place(a, pad, 32 * units);
-      placed = true;
-      const double waste = static_cast<double>(way.threads) * way.store.steps /
-                           (static_cast<double>(words) * static_cast<double>(a.rows));
-      const Words warp = sorted.words(way.store, units);
+    for (const Dealt& d : ways)
       for (const PackedRotation rotation : {kNoRotation, PackedRotation{1, 3}, PackedRotation{1, 2}}) {
-        const int most = costs.most(best.cost, kNoSwizzle, rotation, waste);
+        const int most = costs.most(best.cost, kNoSwizzle, rotation, d.waste);
         if (most < 2) break;
-        int met = cycles(collect.lanes(warp, entries, a.run_units, rotation, 0, 0), kNoSwizzle, most - 1);
+        if (!placed) entries.place(a, pad, 32 * units);
+        placed = true;
+        int met = cycles(collect.lanes(d.warp, entries, a.run_units, rotation, 0, 0), kNoSwizzle, most - 1);
         if (met >= most) continue;
-        met += cycles(collect.lanes(warp, entries, a.run_units, rotation, steps / 2, collect.each - 1), kNoSwizzle,
+        met += cycles(collect.lanes(d.warp, entries, a.run_units, rotation, steps / 2, collect.each - 1), kNoSwizzle,
                       most - met);
         if (met > most) continue;
-        way.cost = costs.of(met, kNoSwizzle, rotation, waste);
-        way.rotation = rotation;
-        best = way;
+        best = d.way;
+        best.pad_shift = pad;
+        best.rotation = rotation;
+        best.cost = costs.of(met, kNoSwizzle, rotation, d.waste);
       }
-    }
   }
   return best;
 }

@@ -89,6 +89,10 @@ struct Price {
 Price price_of(const layout::Canonical& c, const CudaMachine& machine, const Set& set, std::int64_t starts,
                double least);
 
+/// True when no tile with such runs, which start on `starts` bytes, costs less than `least`.
+bool runs_too_dear(const layout::Canonical& c, const CudaMachine& machine, const Set& set, std::int64_t starts,
+                   double least);
+
 // ---- staged_args.cc: the kernel's arguments but for the lanes' places ----
 
 /// `src_order` as by_src_stride has it.

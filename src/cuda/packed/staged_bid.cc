@@ -95,6 +95,7 @@ class Choice {
       if (set.run_units == last_run) continue;
       last_run = set.run_units;
       const std::int64_t starts = run_alignment(c_, set);
+      if (runs_too_dear(c_, machine_, set, starts, best.time)) continue;
       std::int64_t last_tile = 0, same_pieces = 0;
       for (const std::int64_t src_target : {64, 128, 192, 256, 384, 512, 768, 1024, 4096, 16384, kLargest}) {
         if (src_target <= same_pieces || (src_target == kLargest && !long_cycles(set))) continue;

@@ -60,16 +60,22 @@ bool on_words(const Canonical& c, const Pixels& p) {
   return bits % 16 == 0 && row_alignment(c, p.inside_row()) >= 16;
 }
 
-/// The most lanes of a warp that want different words of one bank when they read their patches.
-int bank_cycles(const TileArgs& a, int pixel) {
-  std::array<std::int32_t, 32> word{};
-  int worst = 1;
-  for (std::size_t lane = 0; lane < word.size(); ++lane) {
+/// The most lanes of a warp that want different words of one bank when they read their patches. From `enough` on, any
+/// number as large.
+int bank_cycles(const TileArgs& a, int pixel, int enough) {
+  std::array<std::int32_t, 32> word;
+  std::array<std::uint8_t, 32> last{},
+      before;     // of a bank, its last lane so far; of a lane, its bank's last one before
+  int worst = 1;  // lanes are counted from 1
+  for (std::size_t lane = 0; lane < word.size() && worst < enough; ++lane) {
     const PixelPatch at = pixel_place(0, static_cast<std::int32_t>(lane), pixel);
     word[lane] = (tile_row_base(a, at.d, pixel_patch(pixel).d) + at.s * pixel) / 4;
+    const auto bank = static_cast<std::size_t>(word[lane] & 31);
+    before[lane] = last[bank];
+    last[bank] = static_cast<std::uint8_t>(lane + 1);
     int met = 1;
-    for (std::size_t other = 0; other < lane; ++other)
-      if ((word[other] - word[lane]) % 32 == 0 && word[other] != word[lane]) ++met;
+    for (std::size_t other = before[lane]; other != 0; other = before[other - 1])
+      met += word[other - 1] != word[lane] ? 1 : 0;
     worst = std::max(worst, met);
   }
   return worst;
@@ -80,7 +86,7 @@ std::int32_t quickest_pad(TileArgs a, int pixel) {
   std::int32_t best = 0;
   int least = 33;
   for (a.group_pad = 0; a.group_pad < kLineBytes && least > 1; a.group_pad += kWordBytes)
-    if (const int cycles = bank_cycles(a, pixel); cycles < least) {
+    if (const int cycles = bank_cycles(a, pixel, least); cycles < least) {
       best = a.group_pad;
       least = cycles;
     }
