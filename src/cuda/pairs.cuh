@@ -4,36 +4,109 @@
 #include <cstddef>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <type_traits>
 
 #include "src/cuda/dispatch.cuh"
 #include "src/cuda/pairs.h"
 
 namespace restride::cuda {
 
-/// So many pairs at most; the grid's second dimension says how many there are.
-template <std::size_t pairs>
-struct Pairs {
-  static constexpr std::size_t kMost = pairs;
-  char* dst[kMost];
-  const char* src[kMost];
+/// One side's pointers: what all have in common, and the neighbouring bits of which each has its own.
+struct PairsSide {
+  std::uint64_t common = 0;
+  std::uint32_t low = 0, bits = 0;
+
+  __device__ char* pointer(std::uint64_t own) const { return reinterpret_cast<char*>(common | own << low); }
+  std::uint64_t own(const void* pointer) const noexcept {
+    return reinterpret_cast<std::uint64_t>(pointer) >> low & ((std::uint64_t{1} << bits) - 1);
+  }
 };
 
-/// A kernel's parameters are copied whole, so there is one for few pairs, and one for as many as 32,764 bytes hold.
-using FewPairs = Pairs<128>;
+/// How parameters hold the pairs of a launch.
+struct PairsForm {
+  PairsSide dst, src;
+  std::uint32_t bytes = 16;  ///< of a pair: 4 or 8 where its own bits fit, dst's lowest; else two pointers
+};
+
+/// Those parameters; the grid's second dimension says how many pairs there are.
+template <std::size_t words>
+struct Pairs {
+  static constexpr std::size_t kBytes = words * 8;
+  PairsForm form;
+  union {
+    std::uint64_t word[words];
+    std::uint32_t half[2 * words];
+  };
+
+  __device__ void find(std::uint32_t pair, char** to, const char** from) const {
+    if (form.bytes == 16) {
+      *to = reinterpret_cast<char*>(word[2 * pair]);
+      *from = reinterpret_cast<const char*>(word[2 * pair + 1]);
+      return;
+    }
+    const std::uint64_t own = form.bytes == 8 ? word[pair] : half[pair];
+    *to = form.dst.pointer(own & ((std::uint64_t{1} << form.dst.bits) - 1));
+    *from = form.src.pointer(own >> form.dst.bits);
+  }
+};
+
+/// A launch copies all of its kernel's parameters, which costs the host 0.1 us a KB beyond 4 KB on an H100's. So there
+/// are kernels for as many as every driver takes, for two sizes between, and for all that newer drivers take.
+template <class Args, std::size_t bytes>
+using PairsWithin = Pairs<(bytes - sizeof(Args) - sizeof(PairsForm)) / 8>;
 template <class Args>
-using MostPairs = Pairs<(32764 - (sizeof(Args) + 7) / 8 * 8) / (2 * sizeof(char*))>;
+using FewPairs = PairsWithin<Args, 4096>;
+template <class Args>
+using SomePairs = PairsWithin<Args, 6144>;
+template <class Args>
+using ManyPairs = PairsWithin<Args, 12288>;
+template <class Args>
+using MostPairs = PairsWithin<Args, 32760>;
 
 template <class Args, class Memory>
 using PairsKernel = void (*)(Args, Memory);
 
+inline PairsSide side_of(const void* pointer, std::uint64_t unlike) noexcept {
+  if (unlike == 0) return {reinterpret_cast<std::uint64_t>(pointer), 0, 0};
+  PairsSide side;
+  side.low = static_cast<std::uint32_t>(std::countr_zero(unlike));
+  side.bits = static_cast<std::uint32_t>(std::bit_width(unlike)) - side.low;
+  if (side.bits < 64)
+    side.common = reinterpret_cast<std::uint64_t>(pointer) & ~(((std::uint64_t{1} << side.bits) - 1) << side.low);
+  return side;
+}
+
+inline PairsForm form_of(const PointerPairs& pairs) noexcept {
+  PairsForm form{side_of(pairs.dst[0], pairs.dst_unlike), side_of(pairs.src[0], pairs.src_unlike)};
+  const std::uint32_t bits = form.dst.bits + form.src.bits;
+  form.bytes = bits <= 32 ? 4 : bits < 64 ? 8 : 16;
+  return form;
+}
+
 template <class Args, class Memory>
-int enqueue_group(PairsKernel<Args, Memory> kernel, const Args& args, const PairsLaunch& on, std::size_t first,
-                  std::size_t count, unsigned blocks, unsigned threads, unsigned shared_bytes) noexcept {
+int enqueue_group(PairsKernel<Args, Memory> kernel, const Args& args, const PairsForm& form, const PairsLaunch& on,
+                  std::size_t first, std::size_t count, unsigned blocks, unsigned threads,
+                  unsigned shared_bytes) noexcept {
   Memory memory;
-  for (std::size_t i = 0; i < count; ++i) {
-    memory.dst[i] = static_cast<char*>(on.dst[first + i]);
-    memory.src[i] = static_cast<const char*>(on.src[first + i]);
-  }
+  memory.form = form;
+  void* const* const dst = on.pairs.dst + first;
+  const void* const* const src = on.pairs.src + first;
+  const auto fill = [&](auto& own) {
+    using Own = std::remove_reference_t<decltype(own[0])>;
+    for (std::size_t i = 0; i < count; ++i)
+      own[i] = static_cast<Own>(form.dst.own(dst[i]) | form.src.own(src[i]) << form.dst.bits);
+  };
+  if (form.bytes == 4)
+    fill(memory.half);
+  else if (form.bytes == 8)
+    fill(memory.word);
+  else
+    for (std::size_t i = 0; i < count; ++i) {
+      memory.word[2 * i] = reinterpret_cast<std::uint64_t>(dst[i]);
+      memory.word[2 * i + 1] = reinterpret_cast<std::uint64_t>(src[i]);
+    }
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(blocks, static_cast<unsigned>(count));
   config.blockDim = dim3(threads);
@@ -43,20 +116,24 @@ int enqueue_group(PairsKernel<Args, Memory> kernel, const Args& args, const Pair
   return static_cast<int>(cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(kernel), params));
 }
 
-/// Enqueues all pairs; `blocks` and `threads` are one pair's.
-template <class Args>
-int enqueue_pairs(PairsKernel<Args, FewPairs> few, PairsKernel<Args, MostPairs<Args>> most, const Args& args,
-                  const PairsLaunch& on, unsigned blocks, unsigned threads, unsigned shared_bytes = 0) noexcept {
-  for (std::size_t first = 0, count = 0; first < on.count; first += count) {
-    const std::size_t left = on.count - first;
-    int status = cudaSuccess;
-    if (on.large_parameters && left > FewPairs::kMost) {
-      count = std::min(left, MostPairs<Args>::kMost);
-      status = enqueue_group(most, args, on, first, count, blocks, threads, shared_bytes);
-    } else {
-      count = std::min(left, FewPairs::kMost);
-      status = enqueue_group(few, args, on, first, count, blocks, threads, shared_bytes);
-    }
+/// Enqueues all pairs; kernel_of<Memory>() is the kernel for such parameters, `blocks` and `threads` are one pair's.
+template <class Args, class Kernels>
+int enqueue_pairs(Kernels kernel_of, const Args& args, const PairsLaunch& on, unsigned blocks, unsigned threads,
+                  unsigned shared_bytes = 0) noexcept {
+  static_assert(sizeof(Args) % 8 == 0);
+  const PairsForm form = form_of(on.pairs);
+  const std::size_t most = (on.large_parameters ? MostPairs<Args>::kBytes : FewPairs<Args>::kBytes) / form.bytes;
+  for (std::size_t first = 0, count = 0; first < on.pairs.count; first += count) {
+    count = std::min(on.pairs.count - first, most);
+    const std::size_t bytes = count * form.bytes;
+    const auto enqueue_in = [&]<class Memory>() {
+      return enqueue_group<Args, Memory>(kernel_of.template operator()<Memory>(), args, form, on, first, count, blocks,
+                                         threads, shared_bytes);
+    };
+    const int status = bytes <= FewPairs<Args>::kBytes    ? enqueue_in.template operator()<FewPairs<Args>>()
+                       : bytes <= SomePairs<Args>::kBytes ? enqueue_in.template operator()<SomePairs<Args>>()
+                       : bytes <= ManyPairs<Args>::kBytes ? enqueue_in.template operator()<ManyPairs<Args>>()
+                                                          : enqueue_in.template operator()<MostPairs<Args>>();
     if (status != cudaSuccess) return status;
   }
   return cudaSuccess;

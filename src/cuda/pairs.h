@@ -2,17 +2,24 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "src/cuda/launch.h"
 
 namespace restride::cuda {
 
-/// Where such launches run: `count` pairs of data pointers on the current device. `large_parameters`: the driver takes
-/// parameters of 32,764 bytes (12.1 and newer), not only of 4,096.
-struct PairsLaunch {
+/// `count` pairs of data pointers; no bits but `dst_unlike` differ in any of dst's, and in src's the same.
+struct PointerPairs {
   void* const* dst = nullptr;
   const void* const* src = nullptr;
   std::size_t count = 0;
+  std::uint64_t dst_unlike = ~std::uint64_t{0}, src_unlike = ~std::uint64_t{0};
+};
+
+/// Where such launches run: pairs of memory on the current device. `large_parameters`: the driver takes parameters of
+/// 32,764 bytes (12.1 and newer), not only of 4,096.
+struct PairsLaunch {
+  PointerPairs pairs;
   CUstream_st* stream = nullptr;
   bool large_parameters = false;
 };

@@ -144,7 +144,10 @@ __global__ void __launch_bounds__(kThreads)
 template <int kUnit, RowsKind kind, class Memory>
 __global__ void __launch_bounds__(kThreads)
     rows_words_pairs_kernel(const __grid_constant__ RowsArgs a, const __grid_constant__ Memory memory) {
-  move_words<kUnit, kind, 1>(a, memory.dst[blockIdx.y], memory.src[blockIdx.y]);
+  char* dst;
+  const char* src;
+  memory.find(blockIdx.y, &dst, &src);
+  move_words<kUnit, kind, 1>(a, dst, src);
 }
 
 template <int kUnit, RowsKind kind>
@@ -156,8 +159,8 @@ int launch_kind(const RowsArgs& a, const Launch& on) noexcept {
 
 template <int kUnit, RowsKind kind>
 int launch_kind(const RowsArgs& a, const PairsLaunch& on) noexcept {
-  return enqueue_pairs(rows_words_pairs_kernel<kUnit, kind, FewPairs>,
-                       rows_words_pairs_kernel<kUnit, kind, MostPairs<RowsArgs>>, a, on, a.blocks, kThreads);
+  const auto kernel_of = [&]<class Memory>() { return rows_words_pairs_kernel<kUnit, kind, Memory>; };
+  return enqueue_pairs(kernel_of, a, on, a.blocks, kThreads);
 }
 
 template <class On>

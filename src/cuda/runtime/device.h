@@ -10,6 +10,7 @@
 
 #include "src/cuda/launch.h"
 #include "src/cuda/machine.h"
+#include "src/cuda/pairs.h"
 #include "src/cuda/runtime/place.h"
 
 namespace restride::cuda {
@@ -42,10 +43,9 @@ bool has_bulk_copies(int device) noexcept;
 /// one there, which it replaces.
 int run_cuda(int device, const cuda::CudaArgs& args, void* dst, const void* src, void* stream) noexcept;
 
-/// The same for `count` pairs, by as few launches as the kernel and the driver allow; those before one that fails have
+/// The same for many pairs, by as few launches as the kernel and the driver allow; those before one that fails have
 /// been made.
-int run_cuda_many(int device, const cuda::CudaArgs& args, void* const* dst, const void* const* src, std::size_t count,
-                  void* stream) noexcept;
+int run_cuda_many(int device, const cuda::CudaArgs& args, const PointerPairs& pairs, void* stream) noexcept;
 
 /// CUDA's words for what run_cuda returned.
 std::string error_text(int status);

@@ -29,9 +29,7 @@ void require_device(int) { throw DeviceError(std::string("no GPU: ") + kReason +
 CudaMachine machine_of(int) { return {}; }
 bool has_bulk_copies(int) noexcept { return false; }
 int run_cuda(int, const CudaArgs&, void*, const void*, void*) noexcept { return kNoDeviceError; }
-int run_cuda_many(int, const CudaArgs&, void* const*, const void* const*, std::size_t, void*) noexcept {
-  return kNoDeviceError;
-}
+int run_cuda_many(int, const CudaArgs&, const PointerPairs&, void*) noexcept { return kNoDeviceError; }
 std::string error_text(int) { return kReason; }
 std::unique_ptr<base::Scratch> scratch(int, const base::ScratchSide&, const base::ScratchSide&) {
   throw DeviceError(kReason);

@@ -33,20 +33,19 @@ int run_cuda(int device, const CudaArgs& args, void* dst, const void* src, void*
   return status;
 }
 
-int run_cuda_many(int device, const CudaArgs& args, void* const* dst, const void* const* src, std::size_t count,
-                  void* stream) noexcept {
-  if (args.kernel == nullptr || count == 0) return cudaSuccess;
+int run_cuda_many(int device, const CudaArgs& args, const PointerPairs& pairs, void* stream) noexcept {
+  if (args.kernel == nullptr || pairs.count == 0) return cudaSuccess;
   const LastErrorGuard guard;
   const CurrentDevice current(device);
   if (current.status() != cudaSuccess) return current.status();
   auto* const on = static_cast<CUstream_st*>(stream);
-  if (count > 1 && args.kernel->launch_pairs != nullptr) {
-    const int status = args.kernel->launch_pairs(args, {dst, src, count, on, has_large_parameters()});
+  if (pairs.count > 1 && args.kernel->launch_pairs != nullptr) {
+    const int status = args.kernel->launch_pairs(args, {pairs, on, has_large_parameters()});
     if (status != kOneByOne) return status;
   }
   void* const encode = tensor_map_encode(device);
-  for (std::size_t i = 0; i < count; ++i)
-    if (const int status = args.kernel->launch(args, {dst[i], src[i], on, encode}); status != cudaSuccess)
+  for (std::size_t i = 0; i < pairs.count; ++i)
+    if (const int status = args.kernel->launch(args, {pairs.dst[i], pairs.src[i], on, encode}); status != cudaSuccess)
       return status;
   return cudaSuccess;
 }
