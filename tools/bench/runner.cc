@@ -14,15 +14,15 @@
 namespace restride::bench {
 namespace {
 
-constexpr double kContenderNs = 3e9;        // a contender that took longer than this is done after three samples
-constexpr int kLoadedSamples = 60;          // a rep: what counts is how single calls scatter
-constexpr double kPlanningNs = 2e6;         // as long as this, planning is repeated
+constexpr double kContenderNs = 3e9;  // a contender that took longer than this is done after three samples
+constexpr int kLoadedSamples = 60;    // a rep: what counts is how single calls scatter
+constexpr double kPlanningNs = 2e7;   // as long as this, planning is repeated: a virtual machine may stall for 2 ms
 constexpr std::int64_t kBufferAlign = 256;  // cudaMalloc's; pages are more. A layout carries its own offset.
 
 double time_planning(const Case& c, const Options& options) {
   std::vector<double> samples;
   double spent = 0;
-  while (samples.size() < 5 || (spent < kPlanningNs && samples.size() < 200)) {
+  while (samples.size() < 5 || (spent < kPlanningNs && samples.size() < 2000)) {
     const double start = now_ns();
     const Plan plan(c.dst.layout, c.src.layout, options, kBufferAlign, kBufferAlign);
     samples.push_back(now_ns() - start);
