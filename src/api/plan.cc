@@ -138,9 +138,9 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
   } else {
     p->canonical = layout::canonicalize(dst, src, dst_align, src_align, layout::UnitRule::kAnywhere, shapes);
     if (moved_to != nullptr) move(*p, *moved_to);
-    p->decision = cpu::plan_cpu(p->canonical, machine_for(options.result), options.family);
     p->threads_allowed = cpu::threads_allowed(options);
     p->threads = cpu::threads_that_pay(p->canonical, p->threads_allowed);
+    p->decision = cpu::plan_cpu(p->canonical, machine_for(options.result), options.family, p->threads);
     p->fresh_destination = options.fresh_destination;
   }
   choose_by_time(*p, options);

@@ -13,6 +13,7 @@ struct Question {
   const layout::Canonical& c;
   const CpuMachine& machine;
   std::string_view forced;
+  int threads = 1;  ///< that the copy is worth
 
   /// True where the caller wants this kernel, whatever another one of its family could do.
   bool wants(std::string_view kernel) const noexcept { return forced == kernel; }

@@ -31,7 +31,7 @@ void tell_traffic(const Canonical& c, const CpuMachine& m, std::span<Bid> bids) 
 
 }  // namespace
 
-Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_view forced) {
+Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_view forced, int threads) {
   if (c.units == 0) return plan::nothing_to_do(DeviceKind::kCpu, machine.name);
   std::array<Bid, std::size(kKernels)> bids;
   std::array<const Candidate*, std::size(kKernels)> order;
@@ -41,7 +41,7 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
     k.written_lines = lines.written;
   }
   for (std::size_t i = 0; i < bids.size(); ++i) {
-    if (i == 0 || kKernels[i].bid != kKernels[i - 1].bid) kKernels[i].bid({c, machine, forced}, &bids[i]);
+    if (i == 0 || kKernels[i].bid != kKernels[i - 1].bid) kKernels[i].bid({c, machine, forced, threads}, &bids[i]);
     bids[i].kernel = kKernels[i].name;
     order[i] = &bids[i];
   }

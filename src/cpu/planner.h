@@ -18,7 +18,8 @@ using plan::Params;
 using plan::Prediction;
 using plan::Traffic;
 
-/// Errors: ArgumentError when `forced` names no family or kernel, or one that does not apply (with its reason).
-Decision plan_cpu(const layout::Canonical& c, const CpuMachine& machine, std::string_view forced = {});
+/// `threads` are to share the copy. Errors: ArgumentError when `forced` names no family or kernel, or one that does not
+/// apply (with its reason).
+Decision plan_cpu(const layout::Canonical& c, const CpuMachine& machine, std::string_view forced = {}, int threads = 1);
 
 }  // namespace restride::cpu

@@ -314,7 +314,7 @@ void bids(Markup& m, const Explained& e) {
 
 Plan planned_for(const cpu::CpuModel& model, const Plan& here, std::string_view family) {
   const Plan::Impl& p = here.impl();
-  return Plan(api::with_decision(p, cpu::plan_cpu(p.canonical, model.machine, family)));
+  return Plan(api::with_decision(p, cpu::plan_cpu(p.canonical, model.machine, family, p.threads)));
 }
 
 plan::Trace trace_of(const Explained& e, std::int64_t n) {

@@ -1,0 +1,32 @@
+#include <gtest/gtest.h>
+
+#include <string_view>
+
+#include "src/cpu/planner.h"
+
+namespace restride::cpu {
+namespace {
+
+std::int64_t near(std::string_view dst, std::string_view src, const CpuMachine& machine, int threads) {
+  const layout::Canonical c =
+      layout::canonicalize(parse_layout(dst), parse_layout(src), 1, 1, layout::UnitRule::kAnywhere);
+  return plan_cpu(c, machine, "buffered", threads).chosen.get(ParamId::kNear);
+}
+
+TEST(CpuBuffered, OneThreadOfAZen4PrefetchesShortRunsAndLargeMatricesIntoTheSecondCache) {
+  constexpr std::string_view short_runs[] = {"u8 (13,25,23,27,19,27)",
+                                             "u8 (13,25,23,27,19,27):(1,180063,4501575,13,351,6669)"};
+  constexpr std::string_view batch[] = {"f16 (9000,67,35)", "f16 (9000,67,35):(2345,1,67)"};
+  constexpr std::string_view large[] = {"c64 (1000,100,100)", "c64 (1000,100,100):(10000,1,100)"};
+  EXPECT_EQ(near(short_runs[0], short_runs[1], kZen4Machine, 1), 0);
+  EXPECT_EQ(near(batch[0], batch[1], kZen4Machine, 1), 1);
+  EXPECT_EQ(near(large[0], large[1], kZen4Machine, 1), 0);
+  for (const auto& copy : {short_runs, batch, large}) {
+    EXPECT_EQ(near(copy[0], copy[1], kZen4Machine, 2), 1) << "threads share memory's rate: " << copy[0];
+    EXPECT_EQ(near(copy[0], copy[1], kAmdMachine, 1), 1) << copy[0];
+    EXPECT_EQ(near(copy[0], copy[1], CpuMachine(), 1), 0) << copy[0];
+  }
+}
+
+}  // namespace
+}  // namespace restride::cpu
