@@ -22,6 +22,7 @@ class LogLines {
     for (const std::string& line : lines_) out += line + "\n";
     return out;
   }
+  const std::vector<std::string>& lines() const { return lines_; }
   std::size_t count() const { return lines_.size(); }
 
  private:
