@@ -12,6 +12,11 @@
 
 namespace restride::cuda {
 
+/// The driver gives addresses as numbers.
+inline void* pointer_to(CUdeviceptr address) noexcept {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 struct Driver {
   CUresult (*pointer_attributes)(unsigned count, CUpointer_attribute* which, void** data,
                                  CUdeviceptr pointer) = nullptr;

@@ -101,7 +101,7 @@ int share_memory(int device, const void* pointer, void* handle, void** base) noe
     if (const CUresult rc = driver().pointer_attributes(1, &which, &data, reinterpret_cast<CUdeviceptr>(pointer));
         rc != CUDA_SUCCESS)
       return static_cast<int>(rc);  // cudaError_t shares its values
-    *base = reinterpret_cast<void*>(start);
+    *base = pointer_to(start);
     return cudaIpcGetMemHandle(static_cast<cudaIpcMemHandle_t*>(handle), *base);
   });
 }

@@ -34,6 +34,7 @@ int on_device(int device, const F& f) noexcept {
 /// Maps one piece at `at`. The memory stays as long as the mapping: the handle is given back at once.
 CUresult map_piece(const Driver::Pieces& d, CUdeviceptr at, std::size_t bytes, int descriptor) noexcept {
   CUmemGenericAllocationHandle handle = 0;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a descriptor is handed over so
   void* shared = reinterpret_cast<void*>(static_cast<std::uintptr_t>(descriptor));
   if (const CUresult rc = d.import_handle(&handle, shared, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
       rc != CUDA_SUCCESS)
@@ -68,7 +69,7 @@ int find_pieces(int device, const void* first, const void* end, std::vector<Piec
         if (rc != CUDA_SUCCESS) return status_of(rc);
       if (pool != nullptr || (kinds & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) == 0) return cudaErrorNotSupported;
       if (bytes == 0) return cudaErrorInvalidValue;
-      piece.start = reinterpret_cast<void*>(start);
+      piece.start = pointer_to(start);
       piece.bytes = static_cast<std::int64_t>(bytes);
       at = static_cast<const std::byte*>(piece.start) + bytes;
       out->push_back(piece);
@@ -106,7 +107,7 @@ int map_pieces(int device, const int* descriptors, const std::int64_t* bytes, st
       rc = d.set_access(start, all, &access, 1);
     }
     if (rc == CUDA_SUCCESS) {
-      *base = reinterpret_cast<void*>(start);
+      *base = pointer_to(start);
     } else {
       at = start;
       for (std::size_t i = 0; i < mapped; at += static_cast<std::size_t>(bytes[i++]))
