@@ -115,10 +115,10 @@ struct CpuMachine {
 
   // buffered
   /// The ends of a run in dst. (Zen 4, one thread, 22 permutations, every block of each: by 15 and 8 the chosen one
-  /// takes 1.13 times the best one's time, by 24 and 6 1.09. In turns bytes (23,25,27,19,27,13) in the order
-  /// (5,1,0,4,3,2) are 1.75 times as fast, 68 layouts 1.03.)
-  double buffered_dst_run_ns = 15;
-  double buffered_src_run_ns = 8;        ///< the same in src
+  /// takes 1.13 times the best one's time, by 24 and 6 1.09; 68 layouts in turns 1.03 times as fast. Xeon, 108 layouts:
+  /// three change, 1.1 to 1.85 times as fast with one thread. Not timed on Zen 5 and Zen 3.)
+  double buffered_dst_run_ns = 24;
+  double buffered_src_run_ns = 6;        ///< the same in src
   double buffered_start_ns = 60;         ///< of a call
   double buffered_one_run_pages = 1.15;  ///< what lines take where a block is one run on either side
   double buffered_pages = 1.3;           ///< else: pages change with every run
@@ -273,8 +273,6 @@ inline constexpr CpuMachine kZen4Machine = [] {
   m.tile_matrix_kib_lines = 0.19;
   m.packed_split_line_ns = 3;
   m.packed_large_plane_line_ns = 2;
-  m.buffered_dst_run_ns = 24;
-  m.buffered_src_run_ns = 6;
   m.buffered_write_bytes = 3072;
   m.buffered_near_least_bytes = 448;
   m.buffered_near_most_bytes = 48 << 10;
