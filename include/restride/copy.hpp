@@ -142,7 +142,7 @@ class Plan {
   int run(void* dst, const void* src, const Options& options) const;
 
   /// Runs on many pairs of memory: dst[i] from src[i]. The two arrays lie on the host and are read before the call
-  /// returns; nothing is allocated. On the CPU one team shares all pairs. On CUDA a launch takes 2,000 or more, or one,
+  /// returns; nothing is allocated. On the CPU one team shares all pairs. On CUDA a launch takes 200 to 8,000, or one,
   /// by kernel (docs/cuda.md); a graph may capture it. Alias: no dst may overlap another pair's dst or any src. Returns
   /// 0, or the cudaError_t of the first launch that failed; those before it have been made. Errors: ArgumentError,
   /// before a byte is written: the arrays differ in length, or a pointer of a plan that moves something is null or less

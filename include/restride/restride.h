@@ -272,7 +272,7 @@ RESTRIDE_API restride_status restride_plan_run(const restride_plan* plan, void* 
 
 /* Runs a plan on `count` pairs of memory: dst[i] from src[i]. The two arrays lie on the host and are read before the
  * call returns. Nothing is allocated. On the CPU one team shares all pairs; on CUDA a launch on the stream takes
- * 2,000 of them or more, or one, as the kernel allows (docs/cuda.md). No dst may overlap another pair's dst or any src.
+ * 200 to 8,000 of them, or one, as the kernel allows (docs/cuda.md). No dst may overlap another pair's dst or any src.
  * Errors: RESTRIDE_INVALID_ARGUMENT, before a byte is written (a negative count, an array or a pointer in it that is
  * NULL, a pointer less aligned than promised); RESTRIDE_DEVICE (a launch failed; those before it have been made). */
 RESTRIDE_API restride_status restride_plan_run_many(const restride_plan* plan, void* const* dst, const void* const* src,

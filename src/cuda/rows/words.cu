@@ -160,7 +160,7 @@ int launch_kind(const RowsArgs& a, const Launch& on) noexcept {
 template <int kUnit, RowsKind kind>
 int launch_kind(const RowsArgs& a, const PairsLaunch& on) noexcept {
   const auto kernel_of = [&]<class Memory>() { return rows_words_pairs_kernel<kUnit, kind, Memory>; };
-  return enqueue_pairs(kernel_of, a, on, a.blocks, kThreads);
+  return enqueue_pairs<kind == RowsKind::kForward>(kernel_of, a, on, a.blocks, kThreads);
 }
 
 template <class On>
