@@ -53,7 +53,7 @@ struct Pairs {
 };
 
 /// A launch copies all of its kernel's parameters, which costs the host 0.1 us a KB beyond 4 KB on an H100's. So there
-/// are kernels for as many as every driver takes, for half as many more, and for all that newer drivers take.
+/// are kernels for as many as every driver takes and for all that newer drivers take; dense rows have one between.
 template <class Args, std::size_t bytes>
 using PairsWithin = Pairs<(bytes - sizeof(Args) - sizeof(PairsForm)) / 8>;
 template <class Args>
@@ -115,28 +115,23 @@ int enqueue_group(PairsKernel<Args, Memory> kernel, const Args& args, const Pair
 }
 
 /// Enqueues all pairs; kernel_of<Memory>() is the kernel for such parameters, `blocks` and `threads` are one pair's.
-/// large_too: there are kernels for more than the least parameters; a kernel more is 1.4 KB of the library.
-template <bool large_too, class Args, class Kernels>
+/// Sizes: of the parameters that there are kernels for, the smallest first; every driver takes that one.
+template <class Smallest, class... Larger, class Args, class Kernels>
 int enqueue_pairs(Kernels kernel_of, const Args& args, const PairsLaunch& on, unsigned blocks, unsigned threads,
                   unsigned shared_bytes = 0) noexcept {
   static_assert(sizeof(Args) % 8 == 0);
   const PairsForm form = form_of(on.pairs);
-  const std::size_t most =
-      (large_too && on.large_parameters ? MostPairs<Args>::kBytes : FewPairs<Args>::kBytes) / form.bytes;
+  const std::size_t largest = on.large_parameters ? std::max({Smallest::kBytes, Larger::kBytes...}) : Smallest::kBytes;
   for (std::size_t first = 0, count = 0; first < on.pairs.count; first += count) {
-    count = std::min(on.pairs.count - first, most);
-    [[maybe_unused]] const std::size_t bytes = count * form.bytes;
-    const auto enqueue_in = [&]<class Memory>() {
-      return enqueue_group<Args, Memory>(kernel_of.template operator()<Memory>(), args, form, on, first, count, blocks,
-                                         threads, shared_bytes);
-    };
+    count = std::min(on.pairs.count - first, largest / form.bytes);
     int status = cudaSuccess;
-    if constexpr (large_too)
-      status = bytes <= FewPairs<Args>::kBytes    ? enqueue_in.template operator()<FewPairs<Args>>()
-               : bytes <= SomePairs<Args>::kBytes ? enqueue_in.template operator()<SomePairs<Args>>()
-                                                  : enqueue_in.template operator()<MostPairs<Args>>();
-    else
-      status = enqueue_in.template operator()<FewPairs<Args>>();
+    const auto fits = [&]<class Memory>(std::type_identity<Memory>) {
+      if (count * form.bytes > Memory::kBytes) return false;
+      status = enqueue_group<Args, Memory>(kernel_of.template operator()<Memory>(), args, form, on, first, count,
+                                           blocks, threads, shared_bytes);
+      return true;
+    };
+    (void)(fits(std::type_identity<Smallest>()) || ... || fits(std::type_identity<Larger>()));
     if (status != cudaSuccess) return status;
   }
   return cudaSuccess;

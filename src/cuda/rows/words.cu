@@ -21,7 +21,6 @@ constexpr int kThreads = kRowsThreads;
 /// The units of a word in opposite order.
 template <int kUnit>
 __device__ inline uint4 reversed(const uint4& v) {
-  if constexpr (kUnit == 16) return v;
   if constexpr (kUnit == 8) return make_uint4(v.z, v.w, v.x, v.y);
   uint4 r = make_uint4(v.w, v.z, v.y, v.x);
   if constexpr (kUnit < 4) {
@@ -160,13 +159,19 @@ int launch_kind(const RowsArgs& a, const Launch& on) noexcept {
 template <int kUnit, RowsKind kind>
 int launch_kind(const RowsArgs& a, const PairsLaunch& on) noexcept {
   const auto kernel_of = [&]<class Memory>() { return rows_words_pairs_kernel<kUnit, kind, Memory>; };
-  return enqueue_pairs<kind == RowsKind::kForward>(kernel_of, a, on, a.blocks, kThreads);
+  using Few = FewPairs<RowsArgs>;
+  using Most = MostPairs<RowsArgs>;
+  if constexpr (kind == RowsKind::kForward)  // the usual one: other kinds are not worth the room in the library
+    return enqueue_pairs<Few, SomePairs<RowsArgs>, Most>(kernel_of, a, on, a.blocks, kThreads);
+  else
+    return enqueue_pairs<Few, Most>(kernel_of, a, on, a.blocks, kThreads);
 }
 
 template <class On>
 int launch_words(const RowsArgs& a, const Units& units, const On& on) noexcept {
   if (a.kind == RowsKind::kForward) return launch_kind<1, RowsKind::kForward>(a, on);
-  return with_size<1, 2, 4, 8, 16>(units.dst, [&]<int kUnit>() {
+  if (units.dst == 16) return launch_kind<16, RowsKind::kUnit>(a, on);  // a unit is a word, whatever the kind
+  return with_size<1, 2, 4, 8>(units.dst, [&]<int kUnit>() {
     switch (a.kind) {
       case RowsKind::kUnit: return launch_kind<kUnit, RowsKind::kUnit>(a, on);
       case RowsKind::kReverse: return launch_kind<kUnit, RowsKind::kReverse>(a, on);
