@@ -58,9 +58,9 @@ bool reads_near(const Canonical& c, const CpuMachine& m, Writes writes) noexcept
   return (writes == Writes::kColumns ? m.tile_near : m.near) && streams(c, m, writes);
 }
 
-void push_stream_and_near(Candidate* k, const Canonical& c, const CpuMachine& m, Writes writes) {
+void push_stream_and_near(Candidate* k, const Canonical& c, const CpuMachine& m, Writes writes, bool far) {
   k->params.push_back({ParamId::kStream, streams(c, m, writes) ? 1 : 0});
-  k->params.push_back({ParamId::kNear, reads_near(c, m, writes) ? 1 : 0});
+  k->params.push_back({ParamId::kNear, reads_near(c, m, writes) && !far ? 1 : 0});
 }
 
 double stream_ns(const Bid& k, const CpuMachine& m) {

@@ -44,8 +44,9 @@ enum class Writes : std::uint8_t { kRuns, kColumns };
 /// Whether stores bypass the caches, and whether src is then prefetched near.
 bool streams(const layout::Canonical& c, const CpuMachine& m, Writes writes = Writes::kRuns) noexcept;
 bool reads_near(const layout::Canonical& c, const CpuMachine& m, Writes writes = Writes::kRuns) noexcept;
-/// Puts both into the bid.
-void push_stream_and_near(Candidate* k, const layout::Canonical& c, const CpuMachine& m, Writes writes = Writes::kRuns);
+/// Puts both into the bid. far: src is not prefetched near all the same.
+void push_stream_and_near(Candidate* k, const layout::Canonical& c, const CpuMachine& m, Writes writes = Writes::kRuns,
+                          bool far = false);
 
 /// The time that a bid's lines take from and to memory.
 double stream_ns(const Bid& k, const CpuMachine& m);

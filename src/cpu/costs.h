@@ -127,9 +127,9 @@ struct CpuMachine {
   /// Bytes of a block that leave at a time, while the next one is put together. (Xeon, one thread, 13 layouts, 512 ->
   /// 3072: 0.89 times as fast; Zen 4 1.10.)
   std::int64_t buffered_write_bytes = 512;
-  /// Dense bytes of src in a block below and above which one thread prefetches into the second cache though it is
-  /// `near`. (Zen 4, one thread, 9 such layouts: 1.08 times as fast, up to 1.19; in huge pages 1.17. Between
-  /// them 0.96, with two threads 0.85 times as fast.)
+  /// With `near`, one thread prefetches into the first cache where dense runs of src have so many bytes, at least and
+  /// at most, and into the second one otherwise. (Zen 4, one thread, 10 layouts outside of these limits, second cache
+  /// in place of the first: 1.08 times as fast, in huge pages 1.18; 34 layouts inside: 0.96. Two threads: 0.85.)
   std::int64_t buffered_near_least_bytes = 0;
   std::int64_t buffered_near_most_bytes = 1 << 30;
   double buffered_split_line_ns = 0;  ///< what a line takes more where columns start inside half a line ...

@@ -62,9 +62,9 @@ double split_ns(const Canonical& c, const BufferedSets& s, const CpuMachine& m) 
   return lines * (m.buffered_split_line_ns + m.buffered_short_line_ns * shortness);
 }
 
-/// Whether one thread prefetches src into the second cache, though the machine prefetches near: the first one takes few
-/// misses at a time, and has no room for a block. Threads that share memory's rate do not gain by it.
-bool prefetches_far(const Question& q, const BufferedSets& s) {
+/// Whether src is prefetched into the second cache on a machine that prefetches near. The first cache takes few misses
+/// at a time and has no room for a block. Only one thread gains by it: several wait for memory either way.
+bool reads_far(const Question& q, const BufferedSets& s) {
   const std::int64_t run = s.src_run.points * q.c.src_unit;
   return q.threads == 1 && (run < q.machine.buffered_near_least_bytes || run > q.machine.buffered_near_most_bytes);
 }
@@ -85,8 +85,7 @@ void bid_buffered(const Question& q, Bid* bid) {
   k.params.push_back({ParamId::kRunBytes, targets.dst_bytes});
   k.params.push_back({ParamId::kReadBytes, targets.src_bytes});
   k.params.push_back({ParamId::kWriteBytes, std::clamp<std::int64_t>(m.buffered_write_bytes, 1, kBufferedBytes)});
-  k.params.push_back({ParamId::kStream, streams(c, m) ? 1 : 0});
-  k.params.push_back({ParamId::kNear, reads_near(c, m) && !prefetches_far(q, sets) ? 1 : 0});
+  push_stream_and_near(&k, c, m, Writes::kRuns, reads_far(q, sets));
   // Pages change with every run, unless a block is one run on either side. Runs that meet in the caches, of
   // some 16 places each, push each other out before their time.
   std::int64_t meeting = 1;
