@@ -59,7 +59,7 @@ using PairsWithin = Pairs<(bytes - sizeof(Args) - sizeof(PairsForm)) / 8>;
 template <class Args>
 using FewPairs = PairsWithin<Args, 4096>;
 template <class Args>
-using SomePairs = PairsWithin<Args, 6144>;
+using SomePairs = PairsWithin<Args, 12288>;
 template <class Args>
 using MostPairs = PairsWithin<Args, 32760>;
 
