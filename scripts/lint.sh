@@ -2,7 +2,7 @@
 # Checks of the sources: scripts/lint.sh cheap|all|format
 #   cheap   what ./dev test runs: includes point one way; every kernel has its map, test and page, every source its test;
 #           launch bounds, figures and fixed costs hold; shellcheck
-#   all     the same, clang-format, and clang-tidy over every source of build/dev (minutes)
+#   all     the same, clang-format, and clang-tidy over every source that build/lint names (an hour)
 #   format  rewrites the sources with clang-format
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -11,12 +11,12 @@ CLANG_FORMAT_MAJOR=14  # other versions lay the same code out differently
 
 sources() { git ls-files -- '*.cc' '*.h' '*.hpp' '*.cu' '*.cuh' '*.c'; }
 
-# What the build compiles: without a CUDA compiler less than there is.
+# What the preset lint would compile, each by itself: without a CUDA compiler less than there is.
 compiled() {
   python3 - <<'LIST'
 import json, os
 root = os.getcwd() + "/"
-for file in sorted({entry["file"].removeprefix(root) for entry in json.load(open("build/dev/compile_commands.json"))}):
+for file in sorted({entry["file"].removeprefix(root) for entry in json.load(open("build/lint/compile_commands.json"))}):
     print(file)
 LIST
 }
@@ -53,7 +53,7 @@ check_shell() {
 
 check_tidy() {
   command -v clang-tidy >/dev/null || { echo "clang-tidy is not installed" >&2; return 1; }
-  compiled | grep -E '^(src|tools)/.*\.cc$' | nice xargs -P "${JOBS:-$(nproc)}" -n 4 clang-tidy -p build/dev --quiet
+  compiled | grep -E '^(src|tools)/.*\.cc$' | nice xargs -P "${JOBS:-$(nproc)}" -n 4 clang-tidy -p build/lint --quiet
 }
 
 case ${1:-} in

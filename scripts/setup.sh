@@ -192,6 +192,5 @@ cmake_arguments() {
     printf '%s\n' -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
   fi
   [ -z "${cuda:-${RESTRIDE_CUDA:-}}" ] || echo "-DRESTRIDE_CUDA=${cuda:-$RESTRIDE_CUDA}"
-  [ -z "${grouped:-}" ] || echo "-DRESTRIDE_GROUPED=$grouped"
   echo -Wno-dev
 }

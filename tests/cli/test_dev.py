@@ -1,4 +1,5 @@
 """./dev, where it stands for the command: in a copy of its own, with a stand-in for the build."""
+import json
 import os
 import pathlib
 import shutil
@@ -131,3 +132,14 @@ def test_clang_has_a_build_folder_of_its_own(root, dev):
     configure, build = (root / "cmake.log").read_text().splitlines()[:2]
     assert configure.startswith("--preset clang") and "RESTRIDE_CUDA" not in configure
     assert build.startswith("--build --preset clang")
+
+
+def test_lint_reads_how_each_source_would_be_compiled_and_compiles_none(root, dev):
+    for path, text in (("tools/dpkg-query", "echo install ok installed"), ("scripts/lint.sh", 'echo "lint.sh $*" >>cmake.log')):
+        (root / path).write_text(f"#!/bin/sh\n{text}\n")
+        (root / path).chmod(0o755)
+    dev(root, "lint", nvcc="13.0")
+    steps = (root / "cmake.log").read_text().splitlines()
+    assert [step.split(" -")[0] for step in steps] == ["lint.sh has-format", "--preset lint", "lint.sh all"]
+    presets = {preset["name"]: preset for preset in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]}
+    assert presets["lint"]["cacheVariables"] == {"RESTRIDE_GROUPED": "OFF"} and presets["lint"]["inherits"] == "dev"
