@@ -140,6 +140,7 @@ def test_lint_reads_how_each_source_would_be_compiled_and_compiles_none(root, de
         (root / path).chmod(0o755)
     dev(root, "lint", nvcc="13.0")
     steps = (root / "cmake.log").read_text().splitlines()
-    assert [step.split(" -")[0] for step in steps] == ["lint.sh has-format", "--preset lint", "lint.sh all"]
+    assert [step.split(" -")[0] for step in steps] == ["lint.sh has-format", "--preset lint", "--build", "lint.sh all"]
+    assert "--target restride_bench_commit" in steps[2]  # a header of tools/bench
     presets = {preset["name"]: preset for preset in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]}
     assert presets["lint"]["cacheVariables"] == {"RESTRIDE_GROUPED": "OFF"} and presets["lint"]["inherits"] == "dev"

@@ -1,2 +1,3 @@
-restride_sources(O2 cpu/gather/bid.cc cpu/gather/prepare.cc)
+restride_sources(O2 cpu/gather/bid.cc)
+restride_sources(Os cpu/gather/prepare.cc)
 restride_kernel_sources(O3 cpu/gather/kernel.cc)

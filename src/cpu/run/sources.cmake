@@ -1,2 +1,3 @@
-restride_sources(O2 cpu/run/bid.cc cpu/run/prepare.cc)
+restride_sources(O2 cpu/run/bid.cc)
+restride_sources(Os cpu/run/prepare.cc)
 restride_kernel_sources(O2 cpu/run/kernel.cc)

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+
 #include <numeric>
 
 #include "src/base/checked.h"
@@ -309,19 +310,30 @@ bool one_behind_the_other(const Canonical& c, const TileSets& sets) {
   return true;
 }
 
-void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m, Bid* k) {
+/// True where kernels may write matrices past the caches column by column, and were measured.
+bool may_stream_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
+  return m.tile_streamed_matrix_lines > 0 && streams(c, m, Writes::kColumns) && streamed_matrices(c, sets) &&
+         matrix_band_cols(c, sets) == sets.cols.points;
+}
+
+void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m, bool in_turn, Bid* k) {
   k->applies = true;
-  k->params.push_back({ParamId::kBandCols, matrix_band_cols(c, sets)});
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
   const std::int64_t units = sets.rows.points * sets.cols.points;
   const double matrices = static_cast<double>(c.units) / static_cast<double>(units);
   const double blocks = lines * small_waste(c, sets);
-  if (m.tile_matrix_lines == 0 || !streams(c, m, Writes::kColumns))
-    return set_time(k, 0, matrices * m.row_ns, blocks * m.shuffle_line_ns);
   const double kib = static_cast<double>(units * c.dst_unit) / 1024;
   const double stream = stream_ns(*k, m);
+  const double in_caches = stream * (m.tile_matrix_lines + m.tile_matrix_kib_lines * kib);
+  const double past_lines = stream * m.tile_streamed_matrix_lines;
+  const double past_columns = static_cast<double>(c.units / sets.rows.points) * m.tile_streamed_column_ns;
+  const bool past = may_stream_matrices(c, sets, m) && (!in_turn || past_lines + past_columns < in_caches);
+  k->params.push_back({ParamId::kBandCols, matrix_band_cols(c, sets)});
+  if (streamed_matrices(c, sets)) k->params.push_back({ParamId::kStream, past ? 1 : 0});
+  if (m.tile_matrix_lines == 0 || !streams(c, m, Writes::kColumns))
+    return set_time(k, 0, matrices * m.row_ns, blocks * m.shuffle_line_ns);
   const double moved = blocks * block_instructions(c, sets) * m.tile_matrix_instruction_ns;
-  set_time(k, stream * (m.tile_matrix_lines + m.tile_matrix_kib_lines * kib), matrices * m.row_ns,
+  set_time(k, past ? past_lines : in_caches, matrices * m.row_ns + (past ? past_columns : 0),
            std::max(moved - stream, 0.0));
 }
 
@@ -400,8 +412,8 @@ void bid_tile(const Question& q, Bid* bids) {
   else
     bid_units(c, sets, m, &units);
   const bool in_turn = plain && m.tile_matrix_lines > 0 && one_behind_the_other(c, sets);
-  if (small || in_turn || (plain && q.wants("tile/matrices")))
-    bid_matrices(c, sets, m, &matrices);
+  if (small || in_turn || (plain && (may_stream_matrices(c, sets, m) || q.wants("tile/matrices"))))
+    bid_matrices(c, sets, m, in_turn, &matrices);
   else
     matrices.reason =
         plain ? "the copy leaves the caches, and matrices have gaps, change places or were not measured here"

@@ -9,6 +9,7 @@
 #include <hwy/foreach_target.h>
 #include "src/cpu/simd/transpose-inl.h"
 #include "src/cpu/tile/matrices-inl.h"
+#include "src/cpu/tile/streamed_matrices-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace restride::cpu {
@@ -35,6 +36,9 @@ HWY_INLINE void move_blocks(const Matrix& m, std::int64_t r) {
 template <std::size_t kUnit>
 void matrices(const MatrixArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
               std::int64_t end) noexcept {
+#if HWY_TARGET <= HWY_AVX3
+  if (a.stream) return stream_matrices(a, dst, src, begin, end);
+#endif
   for_matrices(a, dst, src, begin, end, [](const Matrix& m) RESTRIDE_INLINE_LAMBDA {
     for_row_blocks<kUnit>(m.rows, [&](auto bytes, std::int64_t r)
                                       RESTRIDE_INLINE_LAMBDA { move_blocks<kUnit, decltype(bytes)::value>(m, r); });

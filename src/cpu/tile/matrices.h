@@ -8,6 +8,9 @@
 // Source and measured: the blocks of kernel.h. bench/results, class "small".
 #pragma once
 
+#include <algorithm>
+
+#include "src/base/checked.h"
 #include "src/cpu/tile/args.h"
 
 namespace restride::cpu {
@@ -18,7 +21,36 @@ inline constexpr std::int64_t kLeastRecordCols = 4;
 /// The longest records of matrices. Longer ones are rows of their units (60 x 60 of 20 bytes 3.2 us, by blocks 4.3).
 inline constexpr std::int64_t kMostMatrixRecordBytes = 16;
 
-/// The kernel of the instruction set in use for this unit.
+/// Past the caches: the matrices that bands were measured on, whose rows' lines stay in the first cache beside a band.
+inline constexpr std::int64_t kMostStreamedRows = 320;
+inline constexpr std::int64_t kLeastStreamedColumnBytes = 112;
+inline constexpr std::int64_t kMostStreamedColumnBytes = 1280;
+inline constexpr std::int64_t kMostStreamedBytes = 256 << 10;  ///< of a matrix, which is prefetched as a whole
+inline constexpr std::int64_t kStreamedBandBytes = 6 << 10;
+inline constexpr std::int64_t kStreamedPartBytes = 128;  ///< of a column that are put together at a time
+
+/// From column to column of a band: an odd number of lines, so that stores spread over the cache's sets.
+constexpr std::int64_t streamed_column_pitch(std::int64_t column_bytes) noexcept {
+  return (ceil_div(column_bytes, std::int64_t{64}) | 1) * 64;
+}
+/// Columns of a band: those that lie in a line of src, or as many as have room; whole blocks.
+constexpr std::int64_t streamed_band_cols(std::int64_t column_bytes, std::int64_t unit) noexcept {
+  const std::int64_t block = 16 / unit;
+  const std::int64_t fitting = kStreamedBandBytes / streamed_column_pitch(column_bytes) / block * block;
+  return std::min(fitting, 64 / unit);
+}
+constexpr std::int64_t longest_streamed_column(std::int64_t unit) noexcept {
+  return std::min(kMostStreamedRows * unit, kMostStreamedColumnBytes);
+}
+static_assert(streamed_band_cols(longest_streamed_column(1), 1) > 0 &&
+                  streamed_band_cols(longest_streamed_column(2), 2) > 0 &&
+                  streamed_band_cols(longest_streamed_column(4), 4) > 0 &&
+                  streamed_band_cols(longest_streamed_column(8), 8) > 0 &&
+                  streamed_band_cols(longest_streamed_column(16), 16) > 0,
+              "a band has room for a block's columns");
+
+/// The kernel of the instruction set in use for this unit. With `stream`, matrices are dense on both sides; only
+/// vectors of 64 bytes write past the caches.
 KernelCode<MatrixArgs> matrices_kernel(int unit) noexcept;
 /// The same for records (record_matrices.cc); args have their `record` set. What is reversed has cells of up to 8
 /// bytes. AVX-512 is not used.

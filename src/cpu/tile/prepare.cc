@@ -161,6 +161,7 @@ MatrixArgs prepare_tile_matrices(const Canonical& c, const plan::Candidate& k, i
   }
   for (std::size_t m = 1; m < of.modes.size(); ++m)
     if (m != col) a.nest.push(of.modes[m]);
+  if (a.stream && !(of_units && a.last_cols == 0 && streamed_matrices(c, sets))) refuse(k, c);
   a.tasks = a.nest.points();
   return a;
 }

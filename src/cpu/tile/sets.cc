@@ -53,6 +53,14 @@ bool plain_matrices(const layout::Canonical& c, const TileSets& sets) {
          sets.rows.points * c.dst_unit >= kLeastVectorBytes && sets.cols.points * c.dst_unit >= kLeastVectorBytes;
 }
 
+bool streamed_matrices(const layout::Canonical& c, const TileSets& sets) {
+  const std::int64_t column = sets.rows.points * c.dst_unit;
+  return plain_matrices(c, sets) && !sets.cols_backwards && column >= kLeastStreamedColumnBytes &&
+         column <= kMostStreamedColumnBytes && sets.rows.points <= kMostStreamedRows &&
+         sets.cols.points * column <= kMostStreamedBytes && c.modes[0].src_stride == sets.cols.points * c.src_unit &&
+         c.modes[sets.cols.modes[0]].dst_stride == column;
+}
+
 bool plain_record_matrices(const Records& r, const TileSets& sets) {
   return sets.rows.modes.size() == 1 && sets.cols.modes.size() == 1 && sets.rows.points >= kLeastRecordRows &&
          sets.cols.points >= kLeastRecordCols && r.copy.dst_unit <= kMostMatrixRecordBytes &&

@@ -26,7 +26,9 @@ bool columns_start_at(const layout::Canonical& c, const TileSets& sets, std::int
 
 /// Matrices with rows and columns of 16 bytes or more: in the caches they are moved without staging.
 bool plain_matrices(const layout::Canonical& c, const TileSets& sets);
-/// The same of records: a block's rows and columns at least.
+/// The same, dense on both sides, with columns of a line at least: what kernels write past the caches column by column.
+bool streamed_matrices(const layout::Canonical& c, const TileSets& sets);
+/// As plain_matrices, of records: a block's rows and columns at least.
 bool plain_record_matrices(const Records& r, const TileSets& sets);
 
 }  // namespace restride::cpu

@@ -8,6 +8,7 @@
 #include "src/cpu/simd/transpose-inl.h"
 #include "src/cpu/tile/walk-inl.h"
 
+#include "src/cpu/tile/matrices.h"
 #include "src/cpu/trace.h"
 
 namespace restride::cpu {
@@ -111,7 +112,40 @@ void trace_kernel(const TileArgs& a, const TraceBase& on) {
   }
 }
 
+namespace {
+
+/// A band of a matrix that is written past the caches: a piece. What is prefetched lies a matrix or more ahead.
+void trace_streamed(const MatrixArgs& a, const TraceBase& on) {
+  plan::Trace& t = on.t;
+  const std::int64_t unit = a.dst_unit, column = a.rows * unit, pitch = streamed_column_pitch(column);
+  const std::int64_t band_cols = streamed_band_cols(column, unit), bands = ceil_div(a.cols, band_cols);
+  t.piece_is = "band";
+  on.set_pieces(a.tasks * bands);
+  const NestCursor at(a.nest, t.piece / bands);
+  const std::int64_t first = t.piece % bands * band_cols, cols = std::min(band_cols, a.cols - first);
+  const std::int64_t src = on.src + at.src() + first * unit, dst = on.dst + at.dst() + first * column;
+  t.units_of_piece = cols * a.rows;
+  t.vector_bytes = store_vector_bytes();
+  for (std::int64_t r = 0; r < a.rows; ++r) {
+    const auto number = static_cast<std::int32_t>(r);
+    t.load(number, number, src + r * a.row_src_stride, cols * unit);
+    for (std::int64_t c = 0; c < cols; ++c)
+      t.remember(c * pitch + r * unit, a.dst_unit, src + r * a.row_src_stride + c * unit, number);
+  }
+  for (std::int64_t c = 0; c < cols; ++c) {
+    const auto number = static_cast<std::int32_t>(c);
+    t.accesses.push_back({plan::Space::kStage, true, number, number, c * pitch, static_cast<std::int32_t>(column)});
+    t.take(number, number, c * pitch, column);
+    t.store(number, number, dst + c * column, column);
+    for (std::int64_t r = 0; r < a.rows && !t.full(); ++r)
+      t.unit_staged(number, dst + c * column + r * unit, c * pitch + r * unit);
+  }
+}
+
+}  // namespace
+
 void trace_kernel(const MatrixArgs& a, const TraceBase& on) {
+  if (a.stream) return trace_streamed(a, on);
   plan::Trace& t = on.t;
   t.piece_is = a.last_cols != 0 ? "band" : "matrix";
   on.set_pieces(a.tasks);

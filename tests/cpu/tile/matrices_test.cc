@@ -65,7 +65,27 @@ TEST(TileMatrices, MovesThoseThatLeaveTheCachesWhereToldTo) {
   expect_transpose("f32", "f32", 1000, 301, 301, {{plan::ParamId::kBandCols, 100}}, 2);
 }
 
+TEST(TileMatrices, WritesThosePastTheCachesColumnByColumn) {
+  for (const auto& [dtype, unit] : {std::pair{"u8", 1}, {"f16", 2}, {"f32", 4}, {"f64", 8}, {"c128", 16}})
+    for (const int bytes : {112, 128, 144, 336, 656, 1280})
+      for (const int cols : {16 / unit, 16 / unit + 1, 64 / unit, 64 / unit + 5, 103}) {
+        const int rows = bytes / unit;
+        if (rows > 320 || cols == 1) continue;
+        SCOPED_TRACE(fmt::format("{} rows, {} columns", rows, cols));
+        const std::string dst = fmt::format("{} (3,{},{})", dtype, cols, rows);
+        const std::string src = fmt::format("{}:({},1,{})", dst, rows * cols, cols);
+        const test::Edits whole = {{plan::ParamId::kStream, 1}, {plan::ParamId::kBandCols, cols}};
+        for (const std::int64_t skew : {0, 13}) expect_exact("tile/matrices", dst, src, whole, skew, 2);
+      }
+  expect_exact("tile/matrices", "f16 (5,19,67)", "f16 (5,19,67):(1273,1,19)", test::kStreamed);
+  // Matrices that lie apart, change places, or run backwards.
+  expect_exact("tile/matrices", "f32 (3,2,41,37):(3040,1520,37,1)", "f32 (3,2,41,37):(1600,4800,1,41)", test::kStreamed,
+               13, 2);
+  expect_exact("tile/matrices", "u8 (4,50,121):(-6050,121,1)@18150", "u8 (4,50,121):(6051,1,50)", test::kStreamed, 13);
+}
+
 TEST(TileMatrices, WritesEachByteByOneTask) {
+  test::expect_disjoint_tasks("tile/matrices", "f32 (9,77,61)", "f32 (9,77,61):(4697,1,77)");
   test::expect_disjoint_tasks("tile/matrices", "f32 (301,251)", "f32 (301,251):(1,301)");
   test::expect_disjoint_tasks("tile/matrices", "f32 (2,301,131)", "f32 (2,301,131):(39431,1,301)");
 }

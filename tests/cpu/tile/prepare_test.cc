@@ -100,5 +100,17 @@ TEST(PrepareTile, RefusesBandsOfMatricesThatFillNoBlock) {
   EXPECT_NO_THROW(Plan::deserialize(with(text, "band_cols", 4)));
 }
 
+TEST(PrepareTile, StreamsDenseMatricesAsAWhole) {
+  const std::string text = made("f32 (9,61,40)", "f32 (9,61,40):(2440,1,61)", "tile/matrices").serialize();
+  EXPECT_NO_THROW(Plan::deserialize(with(text, "stream", 1)));
+  EXPECT_THROW(Plan::deserialize(with(text, "stream", 2)), ParseError);
+  EXPECT_THROW(Plan::deserialize(with(with(text, "stream", 1), "band_cols", 20)), ParseError) << "a band of each";
+}
+
+TEST(PrepareTile, HasNoStreamForMatricesWithGaps) {
+  for (const char* src : {"f32 (9,61,40):(2480,1,62)", "f32 (9,61,40):(2440,-1,61)@60"})
+    EXPECT_EQ(made("f32 (9,61,40)", src, "tile/matrices").serialize().find("stream"), std::string::npos) << src;
+}
+
 }  // namespace
 }  // namespace restride

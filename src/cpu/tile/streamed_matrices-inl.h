@@ -1,0 +1,169 @@
+// Dense matrices past the caches, for vectors of 64 bytes: bands of columns are put together in the first cache and
+// leave it in whole lines. Included once per instruction set.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#if defined(RESTRIDE_CPU_TILE_STREAMED_MATRICES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RESTRIDE_CPU_TILE_STREAMED_MATRICES_INL_H_
+#undef RESTRIDE_CPU_TILE_STREAMED_MATRICES_INL_H_
+#else
+#define RESTRIDE_CPU_TILE_STREAMED_MATRICES_INL_H_
+#endif
+
+#include "src/cpu/simd/stream-inl.h"
+#include "src/cpu/tile/matrices-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace restride::cpu {
+namespace HWY_NAMESPACE {
+#if HWY_TARGET <= HWY_AVX3
+namespace {
+
+/// Writes columns that follow each other in dst. The end of a column that is no whole line stays in a register until
+/// the next one fills the line: stored and loaded again, it would wait for all the lines on their way before it.
+class ColumnWriter {
+ public:
+  using Line = hn::ScalableTag<std::uint8_t>;  // of 64 bytes
+
+  /// n columns of `bytes`, 64 at least, `pitch` apart. 64 bytes before and behind each may be read.
+  void write(std::uint8_t* to, const std::uint8_t* HWY_RESTRICT from, std::int64_t pitch, std::int64_t n,
+             std::size_t bytes) {
+    const Line d;
+    if (to != next_) start(to);
+    auto open = hn::Load(d, line_);
+    std::size_t fill = fill_;
+    std::uint8_t* line = to - fill;
+    for (; n > 0; --n, from += pitch) {
+      std::size_t i = 0;
+      if (fill != 0) {
+        const auto whole = hn::IfThenElse(hn::FirstN(d, fill), open, hn::LoadU(d, from - fill));
+        if (first_ == 0)
+          hn::Stream(whole, d, line);
+        else
+          hn::BlendedStore(whole, hn::Not(hn::FirstN(d, first_)), d, line);
+        first_ = 0;
+        line += kLine;
+        i = kLine - fill;
+      }
+      for (; i + kLine <= bytes; i += kLine, line += kLine) hn::Stream(hn::LoadU(d, from + i), d, line);
+      open = hn::LoadU(d, from + i);
+      fill = bytes - i;
+    }
+    hn::Store(open, d, line_);
+    fill_ = fill;
+    next_ = line + fill;
+  }
+  void finish() {
+    leave();
+    hwy::FlushStream();
+  }
+
+ private:
+  void start(std::uint8_t* to) {
+    leave();
+    next_ = to;
+    fill_ = first_ = reinterpret_cast<std::uintptr_t>(to) % kLine;
+  }
+  /// Writes what is in the open line by an ordinary store.
+  void leave() {
+    const Line d;
+    if (fill_ > first_)
+      hn::BlendedStore(hn::Load(d, line_), hn::AndNot(hn::FirstN(d, first_), hn::FirstN(d, fill_)), d, next_ - fill_);
+  }
+
+  std::uint8_t* next_ = nullptr;  ///< behind the last column
+  std::size_t fill_ = 0;          ///< bytes of the open line in use
+  std::size_t first_ = 0;         ///< of them, bytes at its front that are not ours
+  alignas(64) std::uint8_t line_[kLine] = {};
+};
+
+/// Prefetches src into the second cache, in its own order, a matrix or more ahead.
+class MatrixPrefetcher {
+ public:
+  MatrixPrefetcher(const MatrixArgs& a, const std::uint8_t* src, std::int64_t begin, std::int64_t end)
+      : src_(src), bytes_(a.rows * a.row_src_stride), left_(end - begin), at_(a.nest, begin) {
+    enter();
+    moved(std::max(kAheadBytes, bytes_));
+  }
+  /// As many bytes were moved.
+  HWY_INLINE void moved(std::int64_t bytes) {
+    for (owed_ += bytes; owed_ > 0 && left_ > 0; owed_ -= 64) {
+      prefetch_to_l2(line_);
+      line_ += 64;
+      if (line_ >= end_) next();
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kAheadBytes = 32 << 10;
+
+  HWY_INLINE void next() {
+    owed_ += line_ - end_;  // behind the matrix
+    if (--left_ == 0) return;
+    at_.next();
+    enter();
+  }
+  HWY_INLINE void enter() {
+    line_ = src_ + at_.src();
+    end_ = line_ + bytes_;
+  }
+
+  const std::uint8_t* src_;
+  std::int64_t bytes_;  ///< of a matrix
+  std::int64_t left_;   ///< matrices that are not prefetched yet
+  NestCursor at_;       ///< the matrix that is being prefetched
+  const std::uint8_t* line_ = nullptr;
+  const std::uint8_t* end_ = nullptr;
+  std::int64_t owed_ = 0;
+};
+
+/// Moves matrices into bands and out of them, by the kernel itself, which is given some rows of a band at a time. One
+/// for all units.
+HWY_NOINLINE void stream_matrices(const MatrixArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
+                                  std::int64_t end) noexcept {
+  const std::int64_t unit = a.dst_unit;
+  const std::int64_t column = a.rows * unit;
+  const std::int64_t pitch = streamed_column_pitch(column);
+  const std::int64_t band_cols = streamed_band_cols(column, unit);
+  const std::int64_t block = 16 / unit;  // rows and columns of the least
+  const std::int64_t part_rows = kStreamedPartBytes / unit;
+  alignas(64) std::byte room[kLine + kStreamedBandBytes + kLine];
+  std::byte* const band = room + kLine;
+  MatrixArgs part;
+  part.dst_unit = part.src_unit = a.dst_unit;
+  part.row_src_stride = a.row_src_stride;
+  part.col_dst_stride = pitch;
+  ColumnWriter writer;
+  MatrixPrefetcher prefetcher(a, reinterpret_cast<const std::uint8_t*>(src), begin, end);
+  NestCursor at(a.nest, begin);
+  for (std::int64_t task = begin; task < end; ++task, at.next())
+    for (std::int64_t c = 0; c < a.cols; c += band_cols) {
+      const std::int64_t cols = std::min(band_cols, a.cols - c);
+      const std::int64_t again = std::max<std::int64_t>(block - cols, 0);  // a block is filled by columns before it
+      const std::byte* from = src + at.src() + (c - again) * unit;
+      part.cols = cols + again;
+      for (std::int64_t r = 0; r < a.rows; r += part_rows) {
+        const std::int64_t left = std::min(a.rows - r, part_rows);
+        part.rows = std::min(ceil_div(left, block) * block, a.rows);
+        const std::int64_t first = std::min(r, a.rows - part.rows);
+        a.kernel(part, band + first * unit, from + first * a.row_src_stride, 0, 1);
+        prefetcher.moved(left * cols * unit);
+      }
+      writer.write(reinterpret_cast<std::uint8_t*>(dst) + at.dst() + c * column,
+                   reinterpret_cast<const std::uint8_t*>(band) + again * pitch, pitch, cols,
+                   static_cast<std::size_t>(column));
+    }
+  writer.finish();
+}
+
+}  // namespace
+#endif
+}  // namespace HWY_NAMESPACE
+}  // namespace restride::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif
