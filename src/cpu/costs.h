@@ -86,10 +86,11 @@ struct CpuMachine {
   /// 0.61 -> 0.82, 24 x 24 0.59 -> 0.72; of 31 x 65 bytes 0.50 -> 0.83. Two threads and huge pages gain as much.)
   double tile_matrix_lines = 0;
   double tile_matrix_kib_lines = 0;
-  /// The same past them, column by column, and what a column takes more. (Zen 4, 20 batches of 0.5 to 200 KB, before /
-  /// after: one thread 1.15, two 1.17, one in huge pages 1.35.)
-  double tile_streamed_matrix_lines = 0;
-  double tile_streamed_column_ns = 0;
+  /// The same past them, column by column, and what a column takes more; for vectors of 64 bytes. (Before / after: Zen
+  /// 4, 20 batches of 0.5 to 200 KB, one thread 1.15, two 1.17, one in huge pages 1.35; Xeon, 15 of them with columns
+  /// of 230 bytes or more, one thread 1.09, two 1.16.)
+  double tile_streamed_matrix_lines = 1.1;
+  double tile_streamed_column_ns = 9;
   double tile_matrix_instruction_ns = 0.29;  ///< of its blocks, as far as memory does not hide them
 
   // packed
@@ -262,6 +263,7 @@ inline constexpr CpuMachine kAmdMachine = {.name = "AMD Zen 5 (EPYC)",
                                            .tile_least_rows = 32,
                                            .tile_on_lines_start = 0.2,
                                            .tile_ragged_column_ns = 60,
+                                           .tile_streamed_matrix_lines = 0,
                                            .packed_cycle_ns = 0.5};
 
 /// Its elder, with a first cache of 32 KiB: by `restride tune` on an EPYC of family 25, one thread.

@@ -310,10 +310,11 @@ bool one_behind_the_other(const Canonical& c, const TileSets& sets) {
   return true;
 }
 
-/// True where kernels may write matrices past the caches column by column, and were measured.
+/// True where kernels may write matrices past the caches column by column, and were measured. Columns that start on
+/// lines leave as fast without a band.
 bool may_stream_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
-  return m.tile_streamed_matrix_lines > 0 && streams(c, m, Writes::kColumns) && streamed_matrices(c, sets) &&
-         matrix_band_cols(c, sets) == sets.cols.points;
+  return m.tile_streamed_matrix_lines > 0 && m.has_permutes() && streams(c, m, Writes::kColumns) &&
+         streamed_matrices(c, sets) && !columns_on_lines(c) && matrix_band_cols(c, sets) == sets.cols.points;
 }
 
 void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m, bool in_turn, Bid* k) {
@@ -330,7 +331,7 @@ void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m,
   const bool past = may_stream_matrices(c, sets, m) && (!in_turn || past_lines + past_columns < in_caches);
   k->params.push_back({ParamId::kBandCols, matrix_band_cols(c, sets)});
   if (streamed_matrices(c, sets)) k->params.push_back({ParamId::kStream, past ? 1 : 0});
-  if (m.tile_matrix_lines == 0 || !streams(c, m, Writes::kColumns))
+  if (!past && (m.tile_matrix_lines == 0 || !streams(c, m, Writes::kColumns)))
     return set_time(k, 0, matrices * m.row_ns, blocks * m.shuffle_line_ns);
   const double moved = blocks * block_instructions(c, sets) * m.tile_matrix_instruction_ns;
   set_time(k, past ? past_lines : in_caches, matrices * m.row_ns + (past ? past_columns : 0),
