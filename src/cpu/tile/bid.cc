@@ -327,7 +327,8 @@ void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m,
   const double stream = stream_ns(*k, m);
   const double in_caches = stream * (m.tile_matrix_lines + m.tile_matrix_kib_lines * kib);
   const double past_lines = stream * m.tile_streamed_matrix_lines;
-  const double past_columns = static_cast<double>(c.units / sets.rows.points) * m.tile_streamed_column_ns;
+  const double past_columns =
+      static_cast<double>(c.units) / static_cast<double>(sets.rows.points) * m.tile_streamed_column_ns;
   const bool past = may_stream_matrices(c, sets, m) && (!in_turn || past_lines + past_columns < in_caches);
   k->params.push_back({ParamId::kBandCols, matrix_band_cols(c, sets)});
   if (streamed_matrices(c, sets)) k->params.push_back({ParamId::kStream, past ? 1 : 0});
