@@ -227,9 +227,13 @@ struct Sizes {
   std::int64_t tile_whole_rows = 8192;
   std::int64_t tile_task_rows = 4096;
   std::int64_t tile_task_tiles = 16;  ///< at least, where threads share: the ends of a task are lines written in part
+  std::int64_t tile_least_task_tiles = 4;  ///< the same where there are fewer tasks than threads
 
   // tile/matrices
   std::int64_t matrix_band_bytes = 32 << 10;  ///< of a task's columns, where threads share a matrix
+
+  std::int64_t matrix_least_streamed_column_bytes = 112;  ///< of a column that leaves past the caches by itself
+  std::int64_t matrix_most_streamed_bytes = 256 << 10;    ///< of such a matrix, which is prefetched as a whole
 
   // tile/records
   std::int64_t record_column_bytes = 384;        ///< of a column of a tile: fewer rows than a line has bytes
@@ -240,6 +244,10 @@ struct Sizes {
   std::int64_t record_row_bytes = 512;    ///< of a row of src in a tile
   std::int64_t record_band_bytes = 2048;  ///< of a row of src in a band
   std::int64_t record_cols = 4;           ///< columns that are moved at once
+  /// Of records that are merged: of a column of a tile, and of a row of src in a band. (Zen 4, one thread, 12 bytes:
+  /// columns of 384 bytes 0.54 of a copy, of 768 0.59; 9 bytes: bands of 4 KiB 0.52, of 2 KiB 0.48.)
+  std::int64_t record_merged_column_bytes = 576;
+  std::int64_t record_merged_band_bytes = 4096;
 
   // packed
   std::int64_t packed_least_run_bytes = 32;  ///< of a run below which others are always faster
@@ -251,6 +259,10 @@ struct Sizes {
   // buffered: bytes of runs that are tried, by factors of two
   std::int64_t buffered_longest_run_bytes = 4096;
   std::int64_t buffered_shortest_run_bytes = 16;
+  std::int64_t buffered_near_bytes = 8192;  ///< of blocks that follow each other along a side's runs before all others
+
+  // run/units
+  std::int64_t run_paired_bytes = 32 << 10;  ///< of a copy, up to which vectors are moved by pairs
 };
 inline constexpr Sizes kSizes;
 

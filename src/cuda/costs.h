@@ -290,4 +290,8 @@ inline constexpr plan::Number<StagedCosts> kStagedCostNumbers[] = {
 
 inline constexpr Costs kH200Costs;
 
+/// What a large device-to-device copy reaches of the memory's peak, for a GPU that was not measured (H200: 4.25 of 4.92
+/// TB/s).
+inline constexpr double kCopyShareOfPeak = 0.864;
+
 }  // namespace restride::cuda

@@ -3,6 +3,7 @@
 #include "src/base/checked.h"
 #include "src/cpu/buffered/kernel.h"
 #include "src/cpu/buffered/sets.h"
+#include "src/cpu/costs.h"
 #include "src/cpu/prepare.h"
 
 namespace restride::cpu {
@@ -14,7 +15,6 @@ namespace {
 /// The order of blocks: a few along dst's runs, then a few along src's, before all others; so that lines and pages that
 /// a block has a part of are used up while the caches and the TLB have them.
 void order_blocks(const Canonical& c, const BufferedSets& sets, const int* place, BufferedArgs* a) {
-  constexpr std::int64_t kNearBytes = 8192;
   struct Walk {
     std::int64_t parts;     // not walked yet
     std::int64_t done = 1;  // parts that one step moves on by
@@ -35,7 +35,7 @@ void order_blocks(const Canonical& c, const BufferedSets& sets, const int* place
     a->nest.push({parts, c.modes[m].dst_stride * points, c.modes[m].src_stride * points});
   };
   const auto near = [&](const ModeSet& run, std::int64_t unit, int (*next)(const Canonical&, int)) {
-    std::int64_t want = ceil_div(kNearBytes, run.points * unit);
+    std::int64_t want = ceil_div(kSizes.buffered_near_bytes, run.points * unit);
     int m = run.modes.back();
     if (walks[m].parts == 1) m = next(c, m);
     for (; m >= 0 && want > 1; m = next(c, m)) {

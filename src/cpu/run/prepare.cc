@@ -1,5 +1,6 @@
 #include "src/cpu/run/prepare.h"
 
+#include "src/cpu/costs.h"
 #include "src/cpu/prepare.h"
 #include "src/cpu/rows/kernel.h"
 #include "src/cpu/rows/prepare.h"
@@ -13,14 +14,13 @@ bool is_run(const layout::Canonical& c) {
 }
 
 RunArgs prepare_run_units(const layout::Canonical& c, const plan::Candidate& k, int) {
-  constexpr std::int64_t kMostPairedBytes = 32 << 10;
   constexpr std::int64_t kAlignTasks = 128;  // units: two lines at least, so that threads share none
   if (!is_run(c)) refuse(k, c);
   RunArgs a;
   set_common(c, k, &a);
   a.kernel = run_kernel();
   a.tasks = c.units;
-  if (!a.stream && a.cast_run == nullptr && c.dst_bytes() <= kMostPairedBytes) a.pairs = run_pairs_kernel();
+  if (!a.stream && a.cast_run == nullptr && c.dst_bytes() <= kSizes.run_paired_bytes) a.pairs = run_pairs_kernel();
   a.row_src_stride = c.src_unit;
   a.align_tasks = kAlignTasks;
   return a;

@@ -103,11 +103,6 @@ double ragged_ns(const Canonical& c, const TileSets& sets, const CpuMachine& m) 
   return static_cast<double>(c.units) / static_cast<double>(sets.rows.points) * m.tile_ragged_column_ns;
 }
 
-/// Of records that are merged: of a column of a tile, and of a row of src in a band. (Zen 4, one thread, 12 bytes:
-/// columns of 384 bytes 0.54 of a copy, of 768 0.59; 9 bytes: bands of 4 KiB 0.52, of 2 KiB 0.48.)
-constexpr std::int64_t kMergedColumnBytes = 576;
-constexpr std::int64_t kMergedBandBytes = 4096;
-
 /// A tile of records: whole lines of a column, and pieces of rows that are a few records at least. Longer runs of
 /// src are read faster, as long as they fit the first cache beside the prefetched lines.
 void record_tile_shape(const Canonical& c, const TileSets& sets, bool by_lines, bool merged, Candidate* k) {
@@ -115,7 +110,7 @@ void record_tile_shape(const Canonical& c, const TileSets& sets, bool by_lines, 
   std::int64_t rows = kLineBytes / std::gcd(record, kLineBytes);
   const auto least = [&] {
     if (by_lines) return kSizes.record_line_column_bytes;
-    if (merged) return kMergedColumnBytes;
+    if (merged) return kSizes.record_merged_column_bytes;
     return rows < kLineBytes ? kSizes.record_column_bytes : kSizes.record_least_column_bytes;
   };
   while (rows * record < least()) rows *= 2;
@@ -127,7 +122,8 @@ void record_tile_shape(const Canonical& c, const TileSets& sets, bool by_lines, 
   const std::int64_t pieces = ceil_div(sets.cols.points, most);
   const std::int64_t even = ceil_div(ceil_div(sets.cols.points, pieces), step) * step;
   const std::int64_t cols = std::min(sets.cols.points, merged ? most : even);
-  push_shape(c, sets, {rows, cols, (merged ? kMergedBandBytes : kSizes.record_band_bytes) / c.src_unit}, k);
+  push_shape(c, sets, {rows, cols, (merged ? kSizes.record_merged_band_bytes : kSizes.record_band_bytes) / c.src_unit},
+             k);
 }
 
 /// True where the rows of a first tile spread over the sets of the first cache, if src starts a page: at most `most` of

@@ -23,9 +23,7 @@ inline constexpr std::int64_t kMostMatrixRecordBytes = 16;
 
 /// Past the caches: the matrices that bands were measured on, whose rows' lines stay in the first cache beside a band.
 inline constexpr std::int64_t kMostStreamedRows = 320;
-inline constexpr std::int64_t kLeastStreamedColumnBytes = 112;
 inline constexpr std::int64_t kMostStreamedColumnBytes = 1280;
-inline constexpr std::int64_t kMostStreamedBytes = 256 << 10;  ///< of a matrix, which is prefetched as a whole
 inline constexpr std::int64_t kStreamedBandBytes = 6 << 10;
 inline constexpr std::int64_t kStreamedPartBytes = 128;  ///< of a column that are put together at a time
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "src/base/checked.h"
+#include "src/cpu/costs.h"
 #include "src/cpu/prepare.h"
 #include "src/cpu/records.h"
 #include "src/cpu/tile/kernel.h"
@@ -73,11 +74,10 @@ bool take_tile(const plan::Candidate& k, const TileSets& sets, std::int64_t max_
 /// Where tasks are fewer than `threads`, chunks of rows are cut, but not so short that their ends, lines written in
 /// part, count for more than another thread brings.
 void cut_chunks(int threads, TileArgs* a) {
-  constexpr std::int64_t kLeastTiles = 4;
   if (a->tasks >= threads) return;
   const std::int64_t across = a->nest.points() * tile_bands(*a);
   const std::int64_t chunk = ceil_div(a->rows, ceil_div(std::int64_t{threads}, across));
-  const std::int64_t tiles = std::max(ceil_div(chunk, a->tile_rows), kLeastTiles);
+  const std::int64_t tiles = std::max(ceil_div(chunk, a->tile_rows), kSizes.tile_least_task_tiles);
   a->chunk_rows = std::min(a->chunk_rows, tiles * a->tile_rows);
   a->tasks = across * tile_chunks(*a);
 }

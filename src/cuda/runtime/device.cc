@@ -51,9 +51,6 @@ int attribute(cudaDeviceAttr which, int device) noexcept {
   return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
 }
 
-/// A large device-to-device copy reaches this share of the memory's peak (measured on an H200: 4.25 of 4.92 TB/s).
-constexpr double kCopyShareOfPeak = 0.864;
-
 constexpr int kKept = 64;  // devices that are kept apart
 std::size_t slot_of(int device) noexcept { return static_cast<std::size_t>(device % kKept); }
 
