@@ -3,16 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
-#include "src/cpu/buffered/trace.h"
-#include "src/cpu/channels/trace.h"
 #include "src/cpu/families.h"
-#include "src/cpu/gather/trace.h"
-#include "src/cpu/packed/trace.h"
-#include "src/cpu/rows/trace.h"
-#include "src/cpu/run/trace.h"
-#include "src/cpu/tile/trace.h"
 #include "src/plan/trace.h"
 
 namespace restride::cpu {
@@ -23,7 +17,7 @@ namespace restride::cpu {
 /// a thread that moves all pieces.
 plan::Trace trace(const CpuArgs& args, const layout::Canonical& c, std::int64_t piece);
 
-// What a family tells its pieces on (<family>/trace.h). `t` has the units' sizes and the piece that is asked for;
+// What a family tells its pieces on (<family>/trace.cc). `t` has the units' sizes and the piece that is asked for;
 // `dst` and `src` are the canonical bases, shifted.
 struct TraceBase {
   plan::Trace& t;
@@ -39,6 +33,14 @@ struct TraceBase {
   void prefetch_runs(const std::vector<std::int64_t>& tiles, const std::int64_t* offsets, std::int64_t runs,
                      std::int64_t run_bytes, bool near) const;
 };
+
+// A family's trace.cc has one for its arguments.
+#define RESTRIDE_X(family, name, bid, prepare)                                                                         \
+  void trace_kernel(                                                                                                   \
+      const decltype(prepare(std::declval<const layout::Canonical&>(), std::declval<const plan::Candidate&>(), 1))& a, \
+      const TraceBase& on);
+RESTRIDE_CPU_KERNELS(RESTRIDE_X)
+#undef RESTRIDE_X
 
 /// Bytes of the vectors by which kernels store dense bytes, in the instruction set that this machine runs them with.
 std::int32_t store_vector_bytes() noexcept;

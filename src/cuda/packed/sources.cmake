@@ -4,3 +4,4 @@ restride_sources(O3 cuda/packed/staged_bid.cc cuda/packed/set.cc cuda/packed/sor
   cuda/packed/flat.cc cuda/packed/lattice.cc cuda/packed/lanes.cc)
 list(APPEND restride_kernels cuda/packed/staged.cu cuda/packed/direct.cu cuda/packed/batches.cu cuda/packed/planes.cu
   cuda/packed/records.cu cuda/packed/records_cast.cu)
+restride_trace_sources(cuda/packed/trace.cc cuda/packed/records_trace.cc cuda/packed/staged_trace.cc)

@@ -3,3 +3,4 @@ restride_sources(O2 cuda/tile/bid.cc cuda/tile/bulk_bid.cc cuda/tile/tiles.cc cu
 restride_sources(O3 cuda/tile/chain_pairs.cc)
 list(APPEND restride_kernels cuda/tile/unaligned.cu cuda/tile/registers.cu cuda/tile/aligned.cu cuda/tile/bulk.cu
   cuda/tile/chains.cu cuda/tile/pixels.cu cuda/tile/unaligned_chains.cu)
+restride_trace_sources(cuda/tile/trace.cc)
