@@ -350,11 +350,30 @@ TEST(PlanCpu, MovesDenseSmallMatricesThroughTheCachesOnZen4) {
   EXPECT_EQ(kernel(dst, src, kAmdMachine), "packed/staged") << "not measured";
   EXPECT_EQ(kernel("f32 (262144,16,16)", "f32 (262144,16,16):(256,1,16)", kZen4Machine), "packed/staged")
       << "columns are lines";
-  EXPECT_EQ(kernel("f32 (31285,65,33)", "f32 (31285,65,33):(2145,1,65)", kZen4Machine), "buffered/blocks")
-      << "matrices of 8 KiB";
   EXPECT_EQ(kernel("f32 (129055,15,13)", "f32 (129055,15,13):(240,1,16)", kZen4Machine), "packed/staged")
       << "gaps between columns of src";
   EXPECT_EQ(kernel("f32 (300,600,31,12)", "f32 (300,600,31,12):(372,111600,1,31)", kZen4Machine), "packed/staged")
+      << "matrices change places";
+}
+
+TEST(PlanCpu, StreamsMatricesColumnByColumnWhereThatWasMeasured) {
+  const auto streamed = [](std::string_view dst, std::string_view src, const CpuMachine& m) {
+    const Decision d = decide(dst, src, "", m);
+    return d.chosen.kernel.text == "tile/matrices" && d.chosen.get(ParamId::kStream) == 1;
+  };
+  constexpr std::string_view dst = "f32 (9000,109,97)", src = "f32 (9000,109,97):(10573,1,109)";
+  EXPECT_TRUE(streamed(dst, src, kZen4Machine));
+  EXPECT_TRUE(streamed(dst, src, {}));
+  EXPECT_FALSE(streamed(dst, src, kAmdMachine)) << "not measured";
+  EXPECT_FALSE(streamed(dst, src, kZen3Machine)) << "no vectors of 64 bytes";
+  EXPECT_FALSE(streamed("f32 (2,109,97)", "f32 (2,109,97):(10573,1,109)", kZen4Machine)) << "stays in the caches";
+  EXPECT_TRUE(streamed("f32 (31285,65,33)", "f32 (31285,65,33):(2145,1,65)", kZen4Machine));
+  EXPECT_FALSE(streamed("f32 (31285,65,33)", "f32 (31285,65,33):(2145,1,65)", {})) << "columns of 132 bytes, a Xeon";
+  EXPECT_FALSE(streamed("f32 (6000,109,128)", "f32 (6000,109,128):(13952,1,109)", kZen4Machine)) << "columns on lines";
+  EXPECT_FALSE(streamed("f32 (90000,65,17)", "f32 (90000,65,17):(1105,1,65)", kZen4Machine)) << "short columns";
+  EXPECT_FALSE(streamed("f32 (1000,301,301)", "f32 (1000,301,301):(90601,1,301)", kZen4Machine)) << "more than 256 KiB";
+  EXPECT_FALSE(streamed(dst, "f32 (9000,109,97):(10670,1,110)", kZen4Machine)) << "gaps between rows of src";
+  EXPECT_TRUE(streamed("f32 (90,100,109,97)", "f32 (90,100,109,97):(10573,951570,1,109)", kZen4Machine))
       << "matrices change places";
 }
 
