@@ -2,7 +2,7 @@
 # Checks of the sources: scripts/lint.sh cheap|all|format
 #   cheap   what ./dev test runs: includes point one way; every kernel has its map, test and page, every source its test;
 #           launch bounds, figures and fixed costs hold; shellcheck
-#   all     the same, clang-format, and clang-tidy over every source that build/lint names (an hour)
+#   all     the same, clang-format, and clang-tidy over every source that build/lint names (half an hour)
 #   format  rewrites the sources with clang-format
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -11,7 +11,7 @@ CLANG_FORMAT_MAJOR=14  # other versions lay the same code out differently
 
 sources() { git ls-files -- '*.cc' '*.h' '*.hpp' '*.cu' '*.cuh' '*.c'; }
 
-# What the preset lint would compile, each by itself: without a CUDA compiler less than there is.
+# The sources that the preset lint names. Without a CUDA compiler these are not all.
 compiled() {
   python3 - <<'LIST'
 import json, os

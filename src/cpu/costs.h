@@ -230,8 +230,7 @@ struct Sizes {
   std::int64_t tile_least_task_tiles = 4;  ///< the same where there are fewer tasks than threads
 
   // tile/matrices
-  std::int64_t matrix_band_bytes = 32 << 10;  ///< of a task's columns, where threads share a matrix
-
+  std::int64_t matrix_band_bytes = 32 << 10;              ///< of a task's columns, where threads share a matrix
   std::int64_t matrix_least_streamed_column_bytes = 112;  ///< of a column that leaves past the caches by itself
   std::int64_t matrix_most_streamed_bytes = 256 << 10;    ///< of such a matrix, which is prefetched as a whole
 

@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
-
 #include <numeric>
 
 #include "src/base/checked.h"

@@ -1,11 +1,12 @@
-// Moves: matrices that stay in the caches, of units or of records, straight from src to dst: nothing staged, nothing
-//   tabled.
+// Moves: matrices of units or of records straight from src to dst, without a stage or a table. With `stream`, dense
+//   matrices past the caches: streamed_matrices-inl.h.
 // Applies when: as for kernel.h, with one mode of rows and one of columns, 16 bytes of each at least, without a cast,
-//   and a dst that does not leave the caches; of records with 16 rows and 4 columns at least.
+//   and a dst that does not leave the caches, or as the bid says; of records with 16 rows and 4 columns at least.
 // Task map: task t is a matrix, or a band of its columns.
-// Buffers: none, but a block of records at the ends. The last block of rows or columns starts early rather than short.
-// Traffic: within the caches.
-// Source and measured: the blocks of kernel.h. bench/results, class "small".
+// Buffers: a block of records at the ends; with `stream` a band of columns. The last block of rows or columns starts
+//   early rather than short.
+// Traffic: within the caches; with `stream`, every line of src is read once and every line of dst is written once.
+// Source and measured: the blocks of kernel.h; the bands are ours. bench/results, classes "small" and "odd batches".
 #pragma once
 
 #include <algorithm>
