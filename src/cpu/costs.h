@@ -391,4 +391,45 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"gather_unit_ns", &CpuMachine::gather_unit_ns},
 };
 
+/// Those that `restride tune` fits, in turn: first the shapes of tiles and how memory is read, then costs, which choose
+/// among kernels.
+inline constexpr double kTriedFactors[] = {0.35, 0.6, 1.6, 2.8};
+inline constexpr plan::FittedNumber kFittedCpuNumbers[] = {
+    {"near", {0, 1}},
+    {"tile_near", {0, 1}},
+    {"tile_least_in_place_bytes", {1, 2, 4, 32}},
+    {"tile_side_by_side", {0, 1}},
+    {"tile_late", {0, 1}},
+    {"tile_column_bytes", {64, 128, 256}},
+    {"tile_byte_rows", {64, 128}},
+    {"tile_band_columns", {256, 512, 1024, 2048}},
+    {"tile_least_rows", {1, 16, 32, 64}},
+    {"tile_read_bytes", {128, 256, 512}},
+    {"pick_unit_ns", kTriedFactors, true},
+    {"shuffle_line_ns", kTriedFactors, true},
+    {"unit_ns", kTriedFactors, true},
+    {"row_ns", kTriedFactors, true},
+    {"tile_row_ns", kTriedFactors, true},
+    {"tile_column_ns", kTriedFactors, true},
+    {"tile_ragged_column_ns", kTriedFactors, true},
+    {"tile_on_lines_start", {0.1, 0.2, 0.5, 1}},
+    {"tile_line_ns", kTriedFactors, true},
+    {"tile_record_line_ns", kTriedFactors, true},
+    {"rows_reversed_byte_ns", kTriedFactors, true},
+    {"rows_record_ns", kTriedFactors, true},
+    {"packed_cycle_ns", {0.25, 0.5, 0.8, 1.2}},
+    {"packed_pages", {1, 1.1, 1.3, 1.6}},
+    {"packed_short_run_pages", {0, 0.15, 0.4}},
+    {"packed_many_runs", {1, 1.3, 1.6, 2.2}},
+    {"buffered_dst_run_ns", kTriedFactors, true},
+    {"buffered_src_run_ns", kTriedFactors, true},
+    {"buffered_one_run_pages", {1, 1.15, 1.4, 1.8}},
+    {"buffered_pages", {1, 1.3, 1.6, 2.2}},
+    {"buffered_meeting_pages", {1.3, 2, 3}},
+    {"channels_join_ragged_rows", kTriedFactors, true},
+    {"channels_split_ragged_rows", kTriedFactors, true},
+    {"channels_no_permutes", {1, 1.4, 2}},
+    {"gather_unit_ns", kTriedFactors, true},
+};
+
 }  // namespace restride::cpu

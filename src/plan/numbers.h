@@ -23,6 +23,23 @@ struct Number {
   bool Of::*flag = nullptr;
 };
 
+/// A number that `restride tune` fits, by its name, and what it is tried at: values, or factors of what it is.
+struct FittedNumber {
+  static constexpr std::size_t kMostTries = 4;
+
+  template <std::size_t kCount>
+  constexpr FittedNumber(std::string_view number, const double (&at)[kCount], bool are_factors = false)
+      : name(number), tries(kCount), factors(are_factors) {
+    static_assert(kCount <= kMostTries);
+    for (std::size_t i = 0; i < kCount; ++i) tried[i] = at[i];
+  }
+
+  std::string_view name;
+  double tried[kMostTries] = {};
+  std::size_t tries;
+  bool factors;
+};
+
 /// What numbers of a unit may be, so that no sum of times overflows and no sector comes for nothing.
 struct NumberRange {
   std::string_view unit;
