@@ -40,7 +40,8 @@ RowPieces row_pieces(const Canonical& c, bool near) noexcept {
   const std::int64_t units = c.modes[0].extent;
   const std::int64_t cell =
       std::max({std::abs(c.modes[0].src_stride), std::int64_t{c.src_unit}, std::int64_t{c.dst_unit}});
-  const std::int64_t piece = near && cell <= kMostPrefetchedCell ? kNearPieceBytes / cell : kRowPieceBytes / c.dst_unit;
+  std::int64_t piece = near && cell <= kMostPrefetchedCell ? kNearPieceBytes / cell : kRowPieceBytes / c.dst_unit;
+  if (piece > kLineBytes) piece -= piece % kLineBytes;  // whole lines, whatever the unit
   if (units < 2 * piece) return {units};
   const std::int64_t pieces = ceil_div(units, piece);  // so that threads can share even one row
   return {piece, pieces, units - (pieces - 1) * piece};

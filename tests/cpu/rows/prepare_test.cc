@@ -25,6 +25,20 @@ TEST(PrepareRows, RefusesWaysToReadThatNoKernelHas) {
   }
 }
 
+TEST(PrepareRows, CutsLongRowsAtLinesWhateverTheRecord) {
+  for (const int bytes : {3, 5, 6, 7, 12}) {
+    layout::Canonical c;
+    c.dst_unit = c.src_unit = bytes;
+    c.modes.push_back({1'000'000, bytes, -bytes});
+    for (const bool near : {false, true}) {
+      const RowPieces rows = row_pieces(c, near);
+      EXPECT_GT(rows.pieces, 1) << bytes;
+      EXPECT_EQ(rows.units * bytes % 64, 0) << bytes << " bytes, near " << near;
+      EXPECT_EQ((rows.pieces - 1) * rows.units + rows.last_units, 1'000'000) << bytes;
+    }
+  }
+}
+
 TEST(PrepareRows, RefusesLoopsThatWouldMoveOtherRows) {
   const auto loops_of = [](std::string_view dst, std::string_view src, int stream) {
     const std::string text = with(made(dst, src, "rows/units").serialize(), "stream", stream);
