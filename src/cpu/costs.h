@@ -2,8 +2,8 @@
 // only the ratios of these numbers matter.
 //
 // Where they come from. The defaults: a Xeon (Sapphire Rapids) with 4 KiB pages, one thread, bench/results/cpu-xeon-*;
-// kAmdMachine: Zen 5 (EPYC), one thread, bench/results/cpu-epyc-avx512.json; kZen4Machine as said there. A number that
-// kAmdMachine does not name was fitted on the Xeon and holds on both.
+// kZen5Machine: Zen 5 (EPYC), one thread, bench/results/cpu-epyc-avx512.json; kZen4Machine as said there. A number that
+// kZen5Machine does not name was fitted on the Xeon and holds on both.
 #pragma once
 
 #include <cstdint>
@@ -266,20 +266,20 @@ struct Sizes {
 inline constexpr Sizes kSizes;
 
 /// A processor whose prefetcher follows few places at a time, and drops what is not prefetched by the program: AMD's.
-inline constexpr CpuMachine kAmdMachine = {.name = "AMD Zen 5 (EPYC)",
-                                           .near = true,
-                                           .tile_near = true,
-                                           .pick_unit_ns = 0.4,
-                                           .tile_read_bytes = 512,
-                                           .tile_least_rows = 32,
-                                           .tile_on_lines_start = 0.2,
-                                           .tile_ragged_column_ns = 60,
-                                           .tile_streamed_matrix_lines = 0,
-                                           .packed_cycle_ns = 0.5};
+inline constexpr CpuMachine kZen5Machine = {.name = "AMD Zen 5 (EPYC)",
+                                            .near = true,
+                                            .tile_near = true,
+                                            .pick_unit_ns = 0.4,
+                                            .tile_read_bytes = 512,
+                                            .tile_least_rows = 32,
+                                            .tile_on_lines_start = 0.2,
+                                            .tile_ragged_column_ns = 60,
+                                            .tile_streamed_matrix_lines = 0,
+                                            .packed_cycle_ns = 0.5};
 
 /// Its elder, with a first cache of 32 KiB: by `restride tune` on an EPYC of family 25, one thread.
 inline constexpr CpuMachine kZen4Machine = [] {
-  CpuMachine m = kAmdMachine;
+  CpuMachine m = kZen5Machine;
   m.name = "AMD Zen 4 (EPYC)";
   m.tile_near = false;
   m.tile_least_in_place_bytes = 1;
@@ -305,7 +305,7 @@ inline constexpr CpuMachine kZen4Machine = [] {
 /// prefetcher follows 16 rows at most, and where columns lie whole KiB apart, memory takes four lines of each at three
 /// times the rate of one: see tile/README.md. Its near, rows and packed numbers are Zen 5's.
 inline constexpr CpuMachine kZen3Machine = [] {
-  CpuMachine m = kAmdMachine;
+  CpuMachine m = kZen5Machine;
   m.name = "AMD Zen 3 (EPYC)";
   m.tile_byte_rows = 128;
   m.tile_column_bytes = 256;
@@ -314,7 +314,8 @@ inline constexpr CpuMachine kZen3Machine = [] {
   return m;
 }();
 
-/// The numbers of a machine by their names, as a file says them: all but what the instruction set says.
+/// The numbers of a machine by their names, as a file says them: all but the size of a line and what the instruction
+/// set says.
 inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"near", nullptr, nullptr, &CpuMachine::near},
     {"tile_near", nullptr, nullptr, &CpuMachine::tile_near},

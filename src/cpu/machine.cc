@@ -47,7 +47,7 @@ struct KnownCpu {
 };
 constexpr CpuMachine kIntelMachine;
 constexpr KnownCpu kKnownCpus[] = {{{CpuVendor::kIntel, 48 << 10, 2 << 20}, kIntelMachine},
-                                   {{CpuVendor::kAmd, 48 << 10, 1 << 20}, kAmdMachine},
+                                   {{CpuVendor::kAmd, 48 << 10, 1 << 20}, kZen5Machine},
                                    {{CpuVendor::kAmd, 32 << 10, 1 << 20}, kZen4Machine},
                                    {{CpuVendor::kAmd, 32 << 10, 512 << 10}, kZen3Machine}};
 

@@ -14,7 +14,7 @@ constexpr CpuModel with_avx2(std::string_view word, CpuMachine machine) {
   return {word, machine, 32};
 }
 
-constexpr CpuModel kModels[] = {with_avx512("xeon", CpuMachine()), with_avx512("zen5", kAmdMachine),
+constexpr CpuModel kModels[] = {with_avx512("xeon", CpuMachine()), with_avx512("zen5", kZen5Machine),
                                 with_avx512("zen4", kZen4Machine), with_avx2("zen3", kZen3Machine)};
 
 }  // namespace

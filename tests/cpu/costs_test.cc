@@ -17,15 +17,15 @@ TEST(CpuNumbers, NameEachNumberOnce) {
 
 TEST(CpuNumbers, HoldWhatTellsTheMachinesApart) {
   CpuMachine copy;
-  copy.name = kAmdMachine.name;
+  copy.name = kZen5Machine.name;
   for (const auto& n : kCpuNumbers)
     if (n.real != nullptr)
-      copy.*n.real = kAmdMachine.*n.real;
+      copy.*n.real = kZen5Machine.*n.real;
     else if (n.whole != nullptr)
-      copy.*n.whole = kAmdMachine.*n.whole;
+      copy.*n.whole = kZen5Machine.*n.whole;
     else
-      copy.*n.flag = kAmdMachine.*n.flag;
-  EXPECT_EQ(copy, kAmdMachine);
+      copy.*n.flag = kZen5Machine.*n.flag;
+  EXPECT_EQ(copy, kZen5Machine);
 }
 
 }  // namespace

@@ -25,37 +25,38 @@ TEST(ThisCpu, TakesTheNumbersOfANamedMachine) {
   EXPECT_GE(here.thread_cache_bytes, CpuMachine().thread_cache_bytes);
   here.least_shuffled_unit = 1;                               // of the instruction set, not of the machine
   here.thread_cache_bytes = CpuMachine().thread_cache_bytes;  // of this very processor
-  EXPECT_TRUE(here == CpuMachine() || here == kAmdMachine || here == kZen4Machine || here == kZen3Machine) << here.name;
+  EXPECT_TRUE(here == CpuMachine() || here == kZen5Machine || here == kZen4Machine || here == kZen3Machine)
+      << here.name;
 }
 
 TEST(NearestCpu, IsOfTheSameVendorThenOfTheClosestCaches) {
   EXPECT_EQ(nearest_cpu({CpuVendor::kAmd, 32 << 10, 1 << 20}).name, kZen4Machine.name);
   EXPECT_EQ(nearest_cpu({CpuVendor::kAmd, 32 << 10, 512 << 10}).name, kZen3Machine.name);
-  EXPECT_EQ(nearest_cpu({CpuVendor::kAmd, 48 << 10, 1 << 20}).name, kAmdMachine.name);
-  EXPECT_EQ(nearest_cpu({CpuVendor::kAmd, 48 << 10, 2 << 20}).name, kAmdMachine.name) << "caches of the Xeon";
+  EXPECT_EQ(nearest_cpu({CpuVendor::kAmd, 48 << 10, 1 << 20}).name, kZen5Machine.name);
+  EXPECT_EQ(nearest_cpu({CpuVendor::kAmd, 48 << 10, 2 << 20}).name, kZen5Machine.name) << "caches of the Xeon";
   EXPECT_EQ(nearest_cpu({CpuVendor::kIntel, 48 << 10, 1 << 20}).name, CpuMachine().name) << "caches of the EPYC";
   EXPECT_EQ(nearest_cpu({CpuVendor::kOther, 64 << 10, 2 << 20}).name, CpuMachine().name);
-  EXPECT_EQ(nearest_cpu({CpuVendor::kOther, 48 << 10, 1 << 20}).name, kAmdMachine.name);
+  EXPECT_EQ(nearest_cpu({CpuVendor::kOther, 48 << 10, 1 << 20}).name, kZen5Machine.name);
   EXPECT_EQ(nearest_cpu({}).name, CpuMachine().name) << "nothing is known of it";
 }
 
 CpuMachine read(const std::string& text) { return cpu_machine_from(base::parse_json(text, {1 << 20, 8}), {}); }
 
 TEST(CpuMachineAsText, ComesBack) {
-  for (const CpuMachine& m : {CpuMachine(), kAmdMachine, kZen4Machine, kZen3Machine}) {
+  for (const CpuMachine& m : {CpuMachine(), kZen5Machine, kZen4Machine, kZen3Machine}) {
     const base::JsonValue in = base::parse_json(to_json(m), {1 << 20, 8});
     EXPECT_EQ(cpu_machine_from(in, {}), m) << to_json(m);
-    EXPECT_EQ(cpu_machine_from(in, kAmdMachine), m) << "every number is named";
+    EXPECT_EQ(cpu_machine_from(in, kZen5Machine), m) << "every number is named";
   }
 }
 
 TEST(CpuMachineAsText, TakesTheOtherMachinesNumbersWhereItNamesNone) {
   const base::JsonValue in = base::parse_json(R"({"name":"mine","row_ns":9.5,"near":false})", {1 << 20, 8});
-  CpuMachine wanted = kAmdMachine;
+  CpuMachine wanted = kZen5Machine;
   wanted.name = "mine";
   wanted.row_ns = 9.5;
   wanted.near = false;
-  EXPECT_EQ(cpu_machine_from(in, kAmdMachine), wanted);
+  EXPECT_EQ(cpu_machine_from(in, kZen5Machine), wanted);
 }
 
 TEST(CpuMachineAsText, SaysWhatIsWrongWithIt) {

@@ -31,7 +31,7 @@ struct FieldCase {
 };
 
 TEST(PlanCpu, RowsOfOneRepeatedUnitAreFilledNotTransposed) {
-  for (const CpuMachine& m : {CpuMachine(), kAmdMachine, kZen3Machine})
+  for (const CpuMachine& m : {CpuMachine(), kZen5Machine, kZen3Machine})
     for (const char* forced : {"", "tile/units"})
       EXPECT_EQ(decide("f32 (1344,16384)", "f32 (1344,16384):(1,0)", forced, m).chosen.kernel.text,
                 forced[0] != 0 ? forced : "rows/units")
@@ -140,17 +140,17 @@ TEST(PlanCpu, ChoosesTheMeasuredFamilyOnAmd) {
       {"red and blue exchanged", "u8 (36000,1920,3)", "u8 (36000,1920,3):(5760,3,-1)@2", Family::kRows},
   };
   for (const FieldCase& c : cases)
-    EXPECT_EQ(name(chosen(c.dst, c.src, kAmdMachine).kernel.family), name(c.family)) << c.name;
+    EXPECT_EQ(name(chosen(c.dst, c.src, kZen5Machine).kernel.family), name(c.family)) << c.name;
 }
 
 TEST(PlanCpu, PacksUnitsThatTheMachineShuffles) {
-  CpuMachine narrow = kAmdMachine;
+  CpuMachine narrow = kZen5Machine;
   narrow.least_shuffled_unit = 32;
   const auto packed_ns = [](const CpuMachine& m) {
     const Decision d = decide("u8 (900000,7,5)", "u8 (900000,7,5):(35,1,7)", {}, m);
     return find(d, Family::kPacked)->predicted.time_ns;
   };
-  EXPECT_LT(packed_ns(kAmdMachine), packed_ns(narrow))
+  EXPECT_LT(packed_ns(kZen5Machine), packed_ns(narrow))
       << "without permutes of two vectors, bytes go by planes or by the table";
 }
 
@@ -162,11 +162,11 @@ TEST(PlanCpu, PackedReadsLongerThanItWritesWhereThatPays) {
     strides += fmt::format("{}{}", i == 0 ? "" : ",", std::int64_t{1} << (7 * i + 5) % 22);
   }
   const std::string shape = "c64 (" + ones + ")";
-  const Candidate strewn = chosen(shape, shape + ":(" + strides + ")", kAmdMachine);
+  const Candidate strewn = chosen(shape, shape + ":(" + strides + ")", kZen5Machine);
   ASSERT_EQ(strewn.kernel.family, Family::kPacked);
   EXPECT_GT(strewn.get(ParamId::kReadBytes), strewn.get(ParamId::kRunBytes));
   // A tile that is one run of dst reads what it writes.
-  const Candidate batch = chosen("u8 (170000,17,31)", "u8 (170000,17,31):(527,1,17)", kAmdMachine);
+  const Candidate batch = chosen("u8 (170000,17,31)", "u8 (170000,17,31):(527,1,17)", kZen5Machine);
   EXPECT_EQ(batch.get(ParamId::kReadBytes), batch.get(ParamId::kRunBytes));
 }
 
@@ -185,13 +185,13 @@ TEST(PlanCpu, GroupsRowsByTheWindowsThatHoldThem) {
 
 TEST(PlanCpu, PrefetchesAmdsMemoryNear) {
   const auto transposed = [&](const CpuMachine& m) { return chosen("f64 (1024,1024)", "f64 (1024,1024):(1,1024)", m); };
-  EXPECT_EQ(chosen("f32 (1048576)", "f32 (1048576)", kAmdMachine).get(ParamId::kNear), 1);
-  EXPECT_EQ(transposed(kAmdMachine).get(ParamId::kNear), 1);
-  EXPECT_EQ(transposed(kAmdMachine).get(ParamId::kTileRows), 32);
-  EXPECT_EQ(transposed(kAmdMachine).get(ParamId::kTileCols), 64);
+  EXPECT_EQ(chosen("f32 (1048576)", "f32 (1048576)", kZen5Machine).get(ParamId::kNear), 1);
+  EXPECT_EQ(transposed(kZen5Machine).get(ParamId::kNear), 1);
+  EXPECT_EQ(transposed(kZen5Machine).get(ParamId::kTileRows), 32);
+  EXPECT_EQ(transposed(kZen5Machine).get(ParamId::kTileCols), 64);
   EXPECT_EQ(transposed({}).get(ParamId::kNear), 0);
   EXPECT_EQ(transposed({}).get(ParamId::kTileRows), 16);
-  EXPECT_EQ(chosen("f32 (1024)", "f32 (1024)", kAmdMachine).get(ParamId::kNear), 0) << "stays in the caches";
+  EXPECT_EQ(chosen("f32 (1024)", "f32 (1024)", kZen5Machine).get(ParamId::kNear), 0) << "stays in the caches";
 }
 
 TEST(PlanCpu, ReadsTilesInPlaceWhereAPrefetcherFollowsALineOfEachRow) {
@@ -249,7 +249,7 @@ TEST(PlanCpu, TakesChannelsWithoutPermutesWhereTheyAreMeasured) {
     return std::string(chosen("u8 (4000,3,50176)", "u8 (4000,3,50176):(150528,1,3)", m).kernel.text);
   };
   EXPECT_EQ(kernel(kZen3Machine), "channels/split");
-  EXPECT_EQ(kernel(kAmdMachine), "packed/staged");
+  EXPECT_EQ(kernel(kZen5Machine), "packed/staged");
 }
 
 TEST(PlanCpu, TurnsImagesInTheCachesWithoutTilesWhereThatIsMeasured) {
@@ -284,11 +284,11 @@ TEST(PlanCpu, SaysWhereATilesRowsAreRead) {
     return decide(dst, src, "tile", m).chosen.get(ParamId::kSource);
   };
   EXPECT_EQ(source("f32 (1024,1000)", "f32 (1024,1000):(1,1040)", {}), 0);
-  EXPECT_EQ(source("f32 (1024,1040)", "f32 (1024,1040):(1,1040)", kAmdMachine), 1) << "rows spread over the sets";
-  EXPECT_EQ(source("f32 (1024,1024)", "f32 (1024,1024):(1,1024)", kAmdMachine), 0) << "rows meet in the same sets";
-  EXPECT_EQ(source("f32 (1024,1025)", "f32 (1024,1025):(1,1024)", kAmdMachine), 1) << "blocks read whole lines";
-  EXPECT_EQ(source("f16 (1024,1040)", "f32 (1024,1040):(1,1040)", kAmdMachine), 0) << "what is converted is staged";
-  EXPECT_EQ(source("u8 (1000,1000,3)", "u8 (1000,1000,3):(3,3000,1)", kAmdMachine), 1) << "pixels";
+  EXPECT_EQ(source("f32 (1024,1040)", "f32 (1024,1040):(1,1040)", kZen5Machine), 1) << "rows spread over the sets";
+  EXPECT_EQ(source("f32 (1024,1024)", "f32 (1024,1024):(1,1024)", kZen5Machine), 0) << "rows meet in the same sets";
+  EXPECT_EQ(source("f32 (1024,1025)", "f32 (1024,1025):(1,1024)", kZen5Machine), 1) << "blocks read whole lines";
+  EXPECT_EQ(source("f16 (1024,1040)", "f32 (1024,1040):(1,1040)", kZen5Machine), 0) << "what is converted is staged";
+  EXPECT_EQ(source("u8 (1000,1000,3)", "u8 (1000,1000,3):(3,3000,1)", kZen5Machine), 1) << "pixels";
 }
 
 TEST(PlanCpu, SaysHowATilesRowsArePrefetchedAndItsColumnsFollow) {
@@ -296,12 +296,12 @@ TEST(PlanCpu, SaysHowATilesRowsArePrefetchedAndItsColumnsFollow) {
     const Candidate k = decide(dst, src, "tile/units", m).chosen;
     return fmt::format("{}{}{}", k.get(ParamId::kLate), k.get(ParamId::kSideBySide), k.get(ParamId::kOddAhead));
   };
-  EXPECT_EQ(flags("u8 (1024,1024)", "u8 (1024,1024):(1,1024)", kAmdMachine), "111")
+  EXPECT_EQ(flags("u8 (1024,1024)", "u8 (1024,1024):(1,1024)", kZen5Machine), "111")
       << "columns an even number of lines apart";
   EXPECT_EQ(flags("u8 (1024,1024)", "u8 (1024,1024):(1,1024)", {}), "100") << "nothing is prefetched near";
-  EXPECT_EQ(flags("u8 (1088,1088)", "u8 (1088,1088):(1,1088)", kAmdMachine), "010") << "columns 17 lines apart";
-  EXPECT_EQ(flags("f32 (2048,2048)", "f32 (2048,2048):(1,2048)", kAmdMachine), "011") << "rows 8 KiB apart";
-  EXPECT_EQ(flags("f32 (1040,1040)", "f32 (1040,1040):(1,1040)", kAmdMachine), "010");
+  EXPECT_EQ(flags("u8 (1088,1088)", "u8 (1088,1088):(1,1088)", kZen5Machine), "010") << "columns 17 lines apart";
+  EXPECT_EQ(flags("f32 (2048,2048)", "f32 (2048,2048):(1,2048)", kZen5Machine), "011") << "rows 8 KiB apart";
+  EXPECT_EQ(flags("f32 (1040,1040)", "f32 (1040,1040):(1,1040)", kZen5Machine), "010");
   CpuMachine narrow;
   narrow.least_shuffled_unit = 32;
   EXPECT_EQ(flags("u8 (1024,1024)", "u8 (1024,1024):(1,1024)", narrow), "000") << "vectors of half a line";
@@ -330,7 +330,7 @@ TEST(PlanCpu, MergesRecordsOnZen4PastTheCaches) {
   EXPECT_EQ(way(dst, src, kZen4Machine), 2);
   EXPECT_EQ(chosen(dst, src, kZen4Machine, ParamId::kSource), 1) << "rows start in four sets";
   EXPECT_EQ(chosen(dst, src, kZen4Machine, ParamId::kTileCols) % 6, 0) << "whole blocks";
-  EXPECT_EQ(way(dst, src, kAmdMachine), 0) << "not measured";
+  EXPECT_EQ(way(dst, src, kZen5Machine), 0) << "not measured";
   EXPECT_EQ(way("u8 (100,100,9)", "u8 (100,100,9):(9,900,1)", kZen4Machine), 0) << "stays in the caches";
   EXPECT_EQ(way("u8 (4096,4096,3)", "u8 (4096,4096,3):(3,12288,1)", kZen4Machine), 1);
   EXPECT_EQ(way("u8 (4096,4096,5)", "u8 (4096,4096,5):(5,20480,1)", kZen4Machine), 2);
@@ -347,7 +347,7 @@ TEST(PlanCpu, MovesDenseSmallMatricesThroughTheCachesOnZen4) {
   };
   constexpr std::string_view dst = "f32 (129055,15,13)", src = "f32 (129055,15,13):(195,1,15)";
   EXPECT_EQ(kernel(dst, src, kZen4Machine), "tile/matrices");
-  EXPECT_EQ(kernel(dst, src, kAmdMachine), "packed/staged") << "not measured";
+  EXPECT_EQ(kernel(dst, src, kZen5Machine), "packed/staged") << "not measured";
   EXPECT_EQ(kernel("f32 (262144,16,16)", "f32 (262144,16,16):(256,1,16)", kZen4Machine), "packed/staged")
       << "columns are lines";
   EXPECT_EQ(kernel("f32 (129055,15,13)", "f32 (129055,15,13):(240,1,16)", kZen4Machine), "packed/staged")
@@ -364,7 +364,7 @@ TEST(PlanCpu, StreamsMatricesColumnByColumnWhereThatWasMeasured) {
   constexpr std::string_view dst = "f32 (9000,109,97)", src = "f32 (9000,109,97):(10573,1,109)";
   EXPECT_TRUE(streamed(dst, src, kZen4Machine));
   EXPECT_TRUE(streamed(dst, src, {}));
-  EXPECT_FALSE(streamed(dst, src, kAmdMachine)) << "not measured";
+  EXPECT_FALSE(streamed(dst, src, kZen5Machine)) << "not measured";
   EXPECT_FALSE(streamed(dst, src, kZen3Machine)) << "no vectors of 64 bytes";
   EXPECT_FALSE(streamed("f32 (2,109,97)", "f32 (2,109,97):(10573,1,109)", kZen4Machine)) << "stays in the caches";
   EXPECT_TRUE(streamed("f32 (31285,65,33)", "f32 (31285,65,33):(2145,1,65)", kZen4Machine));
@@ -380,7 +380,7 @@ TEST(PlanCpu, StreamsMatricesColumnByColumnWhereThatWasMeasured) {
 // Its tiles for packed have four shapes in turn, so each of them is laid out anew: 0.02 of a plain copy with shuffles,
 // 0.2 without, 0.5 by blocks.
 TEST(PlanCpu, CountsPackedTilesThatAreLaidOutAnew) {
-  for (const CpuMachine& m : {kAmdMachine, kZen4Machine}) {
+  for (const CpuMachine& m : {kZen5Machine, kZen4Machine}) {
     const Decision d = decide("f64 (89,16,23,6,6,7)", "f64 (89,16,23,6,6,7):(966,515844,6,85974,1,138)", "", m);
     EXPECT_EQ(d.chosen.kernel.text, "buffered/blocks") << m.name;
     EXPECT_GT(find(d, Family::kPacked)->predicted.time_ns, 1.2 * d.chosen.predicted.time_ns) << m.name;
@@ -394,11 +394,11 @@ TEST(PlanCpu, SaysWhichLoopWalksRows) {
   EXPECT_EQ(loop("f32 (4096,1024)", "f32 (4096,1024):(1025,1)", {}), 1) << "long rows past the caches";
   EXPECT_EQ(loop("f32 (40,1024)", "f32 (40,1024):(1025,1)", {}), 2) << "rows in the caches";
   EXPECT_EQ(loop("f32 (40,64,3)", "f32 (40,64,3):(65536,1024,1)", {}), 2) << "short rows in the caches";
-  EXPECT_EQ(loop("f32 (65536,32)", "f32 (65536,32):(33,1)", kAmdMachine), 3) << "two lines, near";
-  EXPECT_EQ(loop("f32 (65536,33)", "f32 (65536,33):(34,1)", kAmdMachine), 4) << "132 bytes";
+  EXPECT_EQ(loop("f32 (65536,32)", "f32 (65536,32):(33,1)", kZen5Machine), 3) << "two lines, near";
+  EXPECT_EQ(loop("f32 (65536,33)", "f32 (65536,33):(34,1)", kZen5Machine), 4) << "132 bytes";
   EXPECT_EQ(loop("f32 (65536,33)", "f32 (65536,33):(-34,1)@2228190", {}), 4) << "walked upwards within a row";
-  EXPECT_EQ(loop("f32 (4096,1024)", "f32 (4096,1024):(1025,1)", kAmdMachine), 0) << "pieces near";
-  EXPECT_EQ(decide("f32 (1048576)", "f32 (1048576)", "run/pieces", kAmdMachine).chosen.get(ParamId::kLoop), 0);
+  EXPECT_EQ(loop("f32 (4096,1024)", "f32 (4096,1024):(1025,1)", kZen5Machine), 0) << "pieces near";
+  EXPECT_EQ(decide("f32 (1048576)", "f32 (1048576)", "run/pieces", kZen5Machine).chosen.get(ParamId::kLoop), 0);
 }
 
 TEST(PlanCpu, ReadsAmdsRowsAsTheyLieInTheSource) {
@@ -409,11 +409,11 @@ TEST(PlanCpu, ReadsAmdsRowsAsTheyLieInTheSource) {
     EXPECT_EQ(k.kernel.family, Family::kRows);
     return k.get(ParamId::kOrder);
   };
-  EXPECT_EQ(order(368, kAmdMachine), 2);
+  EXPECT_EQ(order(368, kZen5Machine), 2);
   EXPECT_EQ(order(368, {}), 0);
-  EXPECT_EQ(order(151, kAmdMachine), 2);
-  EXPECT_EQ(order(32, kAmdMachine), 2) << "two whole lines";
-  EXPECT_EQ(order(35, kAmdMachine), 0) << "two lines shared with other rows";
+  EXPECT_EQ(order(151, kZen5Machine), 2);
+  EXPECT_EQ(order(32, kZen5Machine), 2) << "two whole lines";
+  EXPECT_EQ(order(35, kZen5Machine), 0) << "two lines shared with other rows";
 }
 
 }  // namespace

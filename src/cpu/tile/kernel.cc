@@ -19,19 +19,19 @@ namespace restride::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-template <class Sink, class Source>
+template <class AnySink, class AnySource>
 void run_tiles_from(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin,
                     std::int64_t end) {
-  using B = typename Sink::B;
+  using B = typename AnySink::B;
   constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
   constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
-  Source source(a);
+  AnySource source(a);
   Columns columns;
-  Sink sink(a, columns);
+  AnySink sink(a, columns);
   constexpr std::int64_t kBlockSteps = 6;
   for (TileQueue queue(a, dst, src, begin, end); !queue.empty(); queue.pop()) {
     const TilePlace& t = queue.front();
-    if (t.opens_band) columns.open(a, t, Sink::kByLine);
+    if (t.opens_band) columns.open(a, t, AnySink::kByLine);
     const std::int64_t blocks = ceil_div(t.cols, kCols) * ceil_div(t.rows, kRows);
     TilePrefetcher prefetcher(a, queue, blocks * kBlockSteps + t.rows * source.row_steps());
     source.open(t, queue.ahead(1), prefetcher);
@@ -40,7 +40,7 @@ void run_tiles_from(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* sr
       source.reach(t, c);
       auto pen = sink.open(t, t.first_col + c);
       std::int64_t r = 0;
-      if constexpr (requires { requires Sink::kTwoLines; }) {
+      if constexpr (requires { requires AnySink::kTwoLines; }) {
         for (; cols == kCols && sink.two_lines() && r + 2 * kRows <= t.rows; r += 2 * kRows) {
           prefetcher.advance(2 * kBlockSteps);
           source.step();
@@ -74,20 +74,19 @@ void run_tiles_from(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* sr
 
 /// Rows are read in place or staged, as the plan says. Each way has its own blocks; the last two are the blocks without
 /// CommonArgs::near. Places of rows are for AMD's processors.
-template <template <class> class Sink, class InPlace, class Staged, class StagedFar = Staged,
+template <template <class> class SinkFor, class InPlace, class Staged, class StagedFar = Staged,
           class InPlaceFar = InPlace>
 void run_tiles(const TileArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
   if constexpr (kAmds && (HWY_TARGET <= HWY_AVX3_DL || InPlace::kUnitBytes < 16)) {
     // The plan reckons with columns on lines; where the address has it otherwise, these blocks read whole lines.
     constexpr bool kWholeLines = InPlace::kCols * InPlace::kUnitBytes == kLine;
-    const bool in_place =
-        a.source == Source::kInPlace || (a.near && kWholeLines && a.sink == restride::cpu::Sink::kLines);
+    const bool in_place = a.source == Source::kInPlace || (a.near && kWholeLines && a.sink == Sink::kLines);
     if (in_place && a.cast_run == nullptr)
-      return a.near ? run_tiles_from<Sink<InPlace>, RowsInPlace<InPlace>>(a, dst, src, begin, end)
-                    : run_tiles_from<Sink<InPlaceFar>, RowsInPlace<InPlaceFar>>(a, dst, src, begin, end);
-    if (a.near) return run_tiles_from<Sink<Staged>, StagedRows<Staged>>(a, dst, src, begin, end);
+      return a.near ? run_tiles_from<SinkFor<InPlace>, RowsInPlace<InPlace>>(a, dst, src, begin, end)
+                    : run_tiles_from<SinkFor<InPlaceFar>, RowsInPlace<InPlaceFar>>(a, dst, src, begin, end);
+    if (a.near) return run_tiles_from<SinkFor<Staged>, StagedRows<Staged>>(a, dst, src, begin, end);
   }
-  run_tiles_from<Sink<StagedFar>, StagedRows<StagedFar>>(a, dst, src, begin, end);
+  run_tiles_from<SinkFor<StagedFar>, StagedRows<StagedFar>>(a, dst, src, begin, end);
 }
 
 #if HWY_TARGET != HWY_SCALAR

@@ -23,7 +23,7 @@ TEST(CpuBuffered, OneThreadOfAZen4PrefetchesShortRunsAndLargeMatricesIntoTheSeco
   EXPECT_EQ(near(large[0], large[1], kZen4Machine, 1), 0);
   for (const auto& copy : {short_runs, batch, large}) {
     EXPECT_EQ(near(copy[0], copy[1], kZen4Machine, 2), 1) << "threads share memory's rate: " << copy[0];
-    EXPECT_EQ(near(copy[0], copy[1], kAmdMachine, 1), 1) << copy[0];
+    EXPECT_EQ(near(copy[0], copy[1], kZen5Machine, 1), 1) << copy[0];
     EXPECT_EQ(near(copy[0], copy[1], CpuMachine(), 1), 0) << copy[0];
   }
 }

@@ -31,7 +31,7 @@ TEST(PrepareRows, CutsLongRowsAtLinesWhateverTheRecord) {
     c.dst_unit = c.src_unit = bytes;
     c.modes.push_back({1'000'000, bytes, -bytes});
     for (const bool near : {false, true}) {
-      const RowPieces rows = row_pieces(c, near);
+      const cpu::RowPieces rows = cpu::row_pieces(c, near);
       EXPECT_GT(rows.pieces, 1) << bytes;
       EXPECT_EQ(rows.units * bytes % 64, 0) << bytes << " bytes, near " << near;
       EXPECT_EQ((rows.pieces - 1) * rows.units + rows.last_units, 1'000'000) << bytes;

@@ -49,7 +49,7 @@ const Change* change(const Fit<cpu::CpuMachine>& fit, std::string_view number) {
 
 TEST(Fit, FindsTheShapeThatAMachineIsFastestWith) {
   FakeClock clock([](const Decision& d) { return is_tile(d) && d.chosen.get(ParamId::kNear) != 0 ? 2.0 : 1.0; });
-  const Fit<cpu::CpuMachine> fit = tune::fit(cpu::kAmdMachine, fit_layouts(), clock);
+  const Fit<cpu::CpuMachine> fit = tune::fit(cpu::kZen5Machine, fit_layouts(), clock);
   EXPECT_TRUE(fit.complete);
   EXPECT_FALSE(fit.machine.tile_near);
   EXPECT_TRUE(fit.machine.near) << "rows gain nothing by it";
@@ -76,8 +76,8 @@ TEST(Fit, LetsTheFasterKernelWin) {
 
 TEST(Fit, KeepsTheNumbersWhereAllPlansAreAsFast) {
   FakeClock clock([](const Decision&) { return 1.0; }, 0.01);
-  const Fit<cpu::CpuMachine> fit = tune::fit(cpu::kAmdMachine, fit_layouts(), clock);
-  EXPECT_EQ(fit.machine, cpu::kAmdMachine);
+  const Fit<cpu::CpuMachine> fit = tune::fit(cpu::kZen5Machine, fit_layouts(), clock);
+  EXPECT_EQ(fit.machine, cpu::kZen5Machine);
   EXPECT_TRUE(fit.changes.empty());
 }
 
@@ -90,14 +90,14 @@ TEST(Fit, FindsTheSameNumbersAgainWithNoise) {
                                                                  : 1.0;
         },
         noise);
-    return tune::fit(cpu::kAmdMachine, fit_layouts(), clock).machine;
+    return tune::fit(cpu::kZen5Machine, fit_layouts(), clock).machine;
   };
   EXPECT_EQ(once(0.004), once(0));
 }
 
 TEST(Fit, StopsWhenItsTimeIsOver) {
   FakeClock clock([](const Decision&) { return 1.0; }, 0, 10);
-  const Fit<cpu::CpuMachine> fit = tune::fit(cpu::kAmdMachine, fit_layouts(), clock);
+  const Fit<cpu::CpuMachine> fit = tune::fit(cpu::kZen5Machine, fit_layouts(), clock);
   EXPECT_FALSE(fit.complete);
   EXPECT_LT(fit.timed, 200);
 }
@@ -126,7 +126,7 @@ TEST(Fit, OfAGpuKeepsTheNumbersWhereAllPlansAreAsFast) {
 
 TEST(Fit, IsReadBackFromTheFileAsItIs) {
   FakeClock clock([](const Decision& d) { return is_tile(d) && d.chosen.get(ParamId::kNear) != 0 ? 2.0 : 1.0; });
-  Fit<cpu::CpuMachine> fit = tune::fit(cpu::kAmdMachine, fit_layouts(), clock);
+  Fit<cpu::CpuMachine> fit = tune::fit(cpu::kZen5Machine, fit_layouts(), clock);
   fit.machine.name = "mine, tuned";
   const api::MachineFile file(api::machine_file_text(&fit.machine, {}));
   for (const auto& n : cpu::kCpuNumbers) EXPECT_EQ(number(*file.cpu(), n.name), number(fit.machine, n.name)) << n.name;

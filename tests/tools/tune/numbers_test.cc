@@ -13,10 +13,10 @@ namespace {
 
 TEST(Numbers, AreTriedAtWhatAFileMayHave) {
   std::set<std::string> names;
-  for (const Tried& t : tried_numbers(cpu::kAmdMachine)) {
+  for (const Tried& t : tried_numbers(cpu::kZen5Machine)) {
     EXPECT_TRUE(names.insert(t.number).second) << t.number;
     for (const double value : t.values) {
-      cpu::CpuMachine m = cpu::kAmdMachine;
+      cpu::CpuMachine m = cpu::kZen5Machine;
       set_number(&m, t.number, t.factors ? value * number(m, t.number) : value);
       EXPECT_NO_THROW(api::MachineFile(api::machine_file_text(&m, {}))) << t.number << ' ' << value;
     }
