@@ -61,27 +61,12 @@ struct ChainArgs {
 
 /// tile_stage_byte for tiles whose rows of dst have `groups` words, 2, 4 or a multiple of 8: fewer words a row are
 /// spread over as many banks, for a warp then reads that many more rows.
-RESTRIDE_HD constexpr std::int32_t chain_stage_byte(std::int32_t row, std::int32_t byte, int units, int groups) {
-  const std::int32_t line = row % units * groups + row / units;
-  const std::int32_t spread = groups < 8 ? 8 / groups : 1;
-  const std::int32_t word = byte / kWordBytes % 8 ^ (line * spread & 7);
+RESTRIDE_HD constexpr std::uint32_t chain_stage_byte(std::uint32_t row, std::uint32_t byte, std::uint32_t units,
+                                                     std::uint32_t groups) {
+  const std::uint32_t line = row % units * groups + row / units;
+  const std::uint32_t spread = groups < 8 ? 8 / groups : 1;
+  const std::uint32_t word = byte / kWordBytes % 8 ^ (line * spread & 7);
   return byte / kLineBytes * (units * groups * kLineBytes) + line * kLineBytes + word * kWordBytes + byte % kWordBytes;
-}
-
-/// Finding where a row lies takes long, so the lanes of a warp share it. Of the rows of src that a warp loads in all
-/// its steps, `row_words` lanes a row, a lane finds this one, counted from the tile's first; what a lane wants in step
-/// i was found by lane i * (32 / row_words) + lane / row_words.
-RESTRIDE_HD constexpr std::int32_t chain_found_row(std::int32_t thread, std::int32_t threads, std::int32_t row_words) {
-  const std::int32_t rows = 32 / row_words, lane = thread % 32;
-  return thread / 32 * rows + lane % rows + lane / rows * (threads / row_words);
-}
-
-/// Of the rows of dst that a warp stores in a step, `across` a lane, a lane finds this one; what a lane wants was found
-/// by lane (lane >> log) * across and those behind it. The others are tile_line_store's.
-RESTRIDE_HD constexpr std::int32_t chain_found_store(std::int32_t step, std::int32_t thread, std::int32_t threads,
-                                                     std::int32_t log, std::int32_t rows, std::int32_t across) {
-  const std::int32_t lane = thread % 32, wants = thread - lane + (lane / across << log);
-  return tile_line_store(step, wants, threads, log, rows).s * across + lane % across;
 }
 
 }  // namespace restride::cuda

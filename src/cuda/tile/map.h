@@ -159,9 +159,10 @@ inline constexpr int kLineBytes = 128;
 
 /// Byte of shared memory that holds byte `byte` of local row `row` of src. `units` rows share a word of dst;
 /// `tile_d` / `units` is a multiple of 8.
-RESTRIDE_HD constexpr std::int32_t tile_stage_byte(std::int32_t row, std::int32_t byte, int units, int tile_d) {
-  const std::int32_t line = row % units * (tile_d / units) + row / units;
-  const std::int32_t word = byte / kWordBytes % 8 ^ (line & 7);
+RESTRIDE_HD constexpr std::uint32_t tile_stage_byte(std::uint32_t row, std::uint32_t byte, std::uint32_t units,
+                                                    std::uint32_t tile_d) {
+  const std::uint32_t line = row % units * (tile_d / units) + row / units;
+  const std::uint32_t word = byte / kWordBytes % 8 ^ (line & 7);
   return byte / kLineBytes * (tile_d * kLineBytes) + line * kLineBytes + word * kWordBytes + byte % kWordBytes;
 }
 
@@ -175,10 +176,11 @@ RESTRIDE_HD constexpr std::int32_t tile_store_log(std::int32_t groups, std::int3
 
 /// What thread `thread` of `threads` stores in its step `step`: word `word` of a row of dst, and which of the tile's
 /// rows (`rows`, counted in as many as a lane makes at once).
-RESTRIDE_HD constexpr TileStore tile_line_store(std::int32_t step, std::int32_t thread, std::int32_t threads,
-                                                std::int32_t log, std::int32_t rows) {
-  const std::int32_t row = (thread >> log) + step * (threads >> log);
-  return {row / rows * (1 << log) + (thread & ((1 << log) - 1)), row % rows};
+RESTRIDE_HD constexpr TileStore tile_line_store(std::uint32_t step, std::uint32_t thread, std::uint32_t threads,
+                                                std::int32_t log, std::uint32_t rows) {
+  const std::uint32_t row = (thread >> log) + step * (threads >> log);
+  return {static_cast<std::int32_t>((row / rows << log) + (thread & ((1u << log) - 1))),
+          static_cast<std::int32_t>(row % rows)};
 }
 
 // ---- The same tile, brought in by Hopper's bulk tensor copies ----

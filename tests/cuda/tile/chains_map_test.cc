@@ -72,38 +72,6 @@ void replay(const std::string& dst, const std::string& src) {
   written.expect_complete();
 }
 
-/// One instance of the kernel: every row that a lane wants is found in its warp.
-template <int unit, int tile_d, int tile_s, int threads>
-void every_row_is_found() {
-  constexpr int kRowWords = tile_s * unit / 16, kLoads = tile_d * kRowWords / threads;
-  constexpr int kAcross = unit < 4 ? 4 / unit : 1, kGroups = tile_d * unit / 16, kRows = tile_s / kAcross;
-  for (int thread = 0; thread < threads; ++thread) {
-    const int lane = thread % 32, warp = thread - lane;
-    for (int step = 0; step < kLoads; ++step) {
-      const int finder = step * (32 / kRowWords) + lane / kRowWords;
-      ASSERT_LT(finder, 32);
-      EXPECT_EQ(cuda::chain_found_row(warp + finder, threads, kRowWords),
-                thread / kRowWords + step * (threads / kRowWords));
-    }
-    for (const int words : {1, 64})
-      for (int step = 0; step < kGroups * kRows / threads; ++step) {
-        const int log = cuda::tile_store_log(kGroups, words);
-        const int s = cuda::tile_line_store(step, thread, threads, log, kRows).s * kAcross;
-        for (int i = 0; i < kAcross; ++i) {
-          const int finder = (lane >> log) * kAcross + i;
-          ASSERT_LT(finder, 32);
-          EXPECT_EQ(cuda::chain_found_store(step, warp + finder, threads, log, kRows, kAcross), s + i);
-        }
-      }
-  }
-}
-
-TEST(ChainMap, FindsTheRowsThatAWarpWantsInItsLanes) {
-#define RESTRIDE_X(unit, d, s, threads, blocks) every_row_is_found<unit, d, s, threads>();
-  RESTRIDE_CHAIN_SHAPES(RESTRIDE_X)
-#undef RESTRIDE_X
-}
-
 TEST(ChainMap, MovesReversalsOfManyModesOnce) {
   replay("u8 (8,6,12,14,16)", "u8 (8,6,12,14,16):(1,8,48,576,8064)");
   replay("f16 (10,12,6,20)", "f16 (10,12,6,20):(1,10,120,720)");
