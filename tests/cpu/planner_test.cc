@@ -243,6 +243,16 @@ TEST(PlanCpu, ReadsTilesNearWithoutPermutesToo) {
       << "no AMD has AVX-512 without permutes of bytes";
 }
 
+TEST(PlanCpu, JoinsChannelsOnlyWhereTheirRunsAreLong) {
+  for (const CpuMachine& m : {CpuMachine(), kZen5Machine, kZen4Machine}) {
+    // f16 (35,35,8,24,84) -> (3,0,1,4,2): as channels 0.14 of a copy on a Xeon, by blocks 0.70.
+    const Decision runs = decide("f16 (24,35,35,84,8)", "f16 (24,35,35,84,8):(84,564480,16128,1,2016)", {}, m);
+    EXPECT_NE(runs.chosen.kernel.family, Family::kChannels) << m.name;
+    EXPECT_EQ(decide("f16 (20000000,4)", "f16 (20000000,4):(1,20000000)", {}, m).chosen.kernel.text, "channels/join")
+        << m.name;
+  }
+}
+
 TEST(PlanCpu, TakesChannelsWithoutPermutesWhereTheyAreMeasured) {
   const auto kernel = [](CpuMachine m) {
     m.least_shuffled_unit = 32;

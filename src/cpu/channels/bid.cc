@@ -12,18 +12,18 @@ using layout::CopyMode;
 
 namespace {
 
-/// What the ends of a run of points take past the caches. Runs of whole lines are written whole; else both ends' lines,
-/// with what is beside them, go through the caches.
+/// What the ends of a run of points take past the caches, in each plane. Runs of whole lines are written whole; else
+/// both ends' lines, with what is beside them, go through the caches.
 double run_ends_ns(const Canonical& c, const Channels& channels, const CpuMachine& m) {
   const CopyMode& points = c.modes[channels.points];
-  const std::int64_t extent = c.modes[channels.channels].extent;
+  const auto planes = static_cast<double>(c.modes[channels.channels].extent) * m.row_ns;
   if (channels.together) {
-    bool whole = points.extent * extent * c.dst_unit % m.line_bytes == 0;
+    bool whole = points.extent * c.modes[channels.channels].extent * c.dst_unit % m.line_bytes == 0;
     for (std::size_t i = 2; i < c.modes.size(); ++i) whole &= c.modes[i].dst_stride % m.line_bytes == 0;
-    return (whole ? m.channels_join_whole_rows : m.channels_join_ragged_rows) * m.row_ns;
+    return planes * (whole ? m.channels_join_whole_rows : m.channels_join_ragged_rows);
   }
   const bool whole = points.extent * c.src_unit % m.line_bytes == 0;
-  return static_cast<double>(extent) * (whole ? m.channels_split_whole_rows : m.channels_split_ragged_rows) * m.row_ns;
+  return planes * (whole ? m.channels_split_whole_rows : m.channels_split_ragged_rows);
 }
 
 /// Both directions: what is on the interleaved side is read or written once either way.
