@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "src/cpu/families.h"
 #include "src/cpu/packed/ways.h"
 #include "tests/support/throws.h"
 
@@ -78,7 +79,7 @@ TEST(PlanCpu, IsDeterministic) {
 
 TEST(PlanCpu, ListsTheOthersCheapestFirstAndRefusalsLast) {
   const Decision d = decide("f32 (4096,4096)", "f32 (4096,4096):(1,4096)");
-  ASSERT_EQ(d.others.size(), 11u);
+  ASSERT_EQ(d.others.size(), kKernelCount - 1);
   double last = d.chosen.predicted.time_ns;
   bool refused = false;
   for (const Candidate& k : d.others) {

@@ -100,6 +100,20 @@ void scatter(const plan::Number<Of> (&numbers)[kCount], std::mt19937_64& rng, Of
   }
 }
 
+TEST(AnyGpu, PreparesPlanesShorterThanAWord) {
+  Costs costs;
+  costs.records_least_used = 0;
+  CudaMachine machine;
+  machine.costs = &costs;
+  for (int points = 1; points <= 9; ++points) {
+    const auto canonical = layout::canonicalize(
+        parse_layout(fmt::format("f32 (500,5,{})", points)),
+        parse_layout(fmt::format("f32 (500,5,{}):({},1,5)", points, 5 * points)), 4, 4, layout::UnitRule::kAligned);
+    const plan::Decision d = plan_cuda(canonical, machine, points < 2 ? "" : "packed/planes");
+    EXPECT_NO_THROW(prepare_cuda(canonical, d)) << points << ": " << d.chosen.kernel.text;
+  }
+}
+
 TEST(AnyGpu, HasPlansThatCanBePrepared) {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     std::mt19937_64 numbers(seed);

@@ -7,6 +7,7 @@
 
 #include "tests/cpu/family.h"
 #include "tests/property/random_layout.h"
+#include "tests/support/families.h"
 
 namespace restride::test {
 namespace {
@@ -48,14 +49,13 @@ std::shared_ptr<const Plan::Impl> edited_plan(Rng& rng, const Case& c, std::stri
 }
 
 TEST(EditedPlans, AreRefusedOrCopyRight) {
-  const char* const kFamilies[] = {"run", "rows", "tile", "packed", "buffered", "channels", "gather"};
   std::int64_t ran = 0;
   for (std::uint64_t seed = 1; seed <= 4000 && !HasFailure(); ++seed) {
     Rng rng(seed);
     Limits limits;
     limits.elements = 3000;
     const Case c = random_case(rng, limits);
-    for (const char* family : kFamilies) {
+    for (const std::string_view family : families()) {
       const auto plan = edited_plan(rng, c, family);
       if (plan == nullptr) continue;
       ++ran;

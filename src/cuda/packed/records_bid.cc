@@ -148,8 +148,9 @@ void prepare_records(const Canonical& c, const Candidate& chosen, CudaArgs& out)
   std::int64_t batch = 0;
   outer_walk(c, std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count, &a.batch, &batch);
   a.plane_words = narrowed<std::uint32_t>(count.extent * moved_unit(c) / 16);
-  a.chunks = base::FastDiv((a.plane_words + 31) / 32);
-  if (chosen.get(ParamId::kBoundaryBytes) != 0) {
+  if (chosen.get(ParamId::kBoundaryBytes) == 0) {
+    a.chunks = base::FastDiv((a.plane_words + 31) / 32);
+  } else {
     a.plane_units = narrowed<std::int32_t>(count.extent);
     a.chunks = base::FastDiv(tiles_of(count.extent, c.dst_unit));
     a.fields = narrowed<std::uint8_t>(r.fields);
