@@ -80,8 +80,10 @@ void rows_in_order(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t* src
                    std::int64_t end) {
   const bool dense = a.row_src_stride == a.src_unit;
   alignas(64) std::uint8_t buffer[kStageBytes];
-  constexpr std::int64_t kNear = HWY_MAX_BYTES >= 64 ? kNearStageBytes : kNearStageBytesOfNarrow;
-  const std::int64_t buffer_units = (a.near ? kNear : kStageBytes) / a.dst_unit;
+  constexpr std::int64_t kNearPicked = HWY_MAX_BYTES >= 64 ? kNearStageBytes : kNearStageBytesOfNarrow;
+  const bool made = a.cast_run != nullptr || a.row_src_stride == 0;
+  const std::int64_t near_bytes = made ? kNearMadeStageBytes : kNearPicked;
+  const std::int64_t buffer_units = (a.near ? near_bytes : kStageBytes) / a.dst_unit;
   Writer out(a.stream);
   const RowPrefetcher prefetcher(a, dst, src);
   for (RowBatch rows(a, begin, end); rows.next();)
