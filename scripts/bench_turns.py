@@ -41,6 +41,13 @@ def compare(before, after):
     return found
 
 
+def text(report):
+    """JSON with a case a line."""
+    parts = [f' "{key}": {{\n' + ",\n".join(f"  {json.dumps(name)}: {json.dumps(c)}" for name, c in sorted(found.items()))
+             + "\n }" for key, found in sorted(report.items())]
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("before")
@@ -74,7 +81,7 @@ def main():
                 print(f"    {name:<32} {c['before']:.3f} -> {c['after']:.3f}  {c['gain']:.3f}  noise {c['noise']:.3f}")
     print(f"all  after/before {math.exp(statistics.fmean(map(math.log, gains))):.3f}")
     if args.json:
-        pathlib.Path(args.json).write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
+        pathlib.Path(args.json).write_text(text(report))
 
 
 if __name__ == "__main__":
