@@ -140,14 +140,14 @@ struct CpuMachine {
   double buffered_split_line_ns = 0;  ///< what a line takes more where columns start inside half a line ...
   double buffered_short_line_ns = 0;  ///< ... and more for each column that fits a line
 
-  // channels. The ends of a run of points past the caches, in each plane, in starts of rows; runs of whole lines are
+  // channels. The ends of a run of points in one plane past the caches, in starts of rows; runs of whole lines are
   // written whole, else both ends' lines, with what is beside them, go through the caches. (Joined, 34 to 700 points of
-  // 1 to 8 bytes, 3 to 8 planes, one thread, 72 layouts: Xeon 80 ns a plane, Zen 4 55 with ragged runs and 40 with
-  // whole ones.)
+  // 1 to 8 bytes in 3 to 8 planes, one thread, a run in a plane takes longer than its bytes by: Xeon, 72 layouts, 80
+  // ns, of whole lines 44 to 94; Zen 4, 108 layouts, 55 and 40.)
   double channels_join_lines = 1;  ///< what lines take past the caches
-  double channels_join_whole_rows = 7;
+  double channels_join_whole_rows = 11;
   double channels_join_ragged_rows = 12;
-  double channels_split_whole_rows = 10;
+  double channels_split_whole_rows = 10;  ///< times the number of planes
   double channels_split_ragged_rows = 16;
   double channels_cast_unit_ns = 0.05;  ///< a pass of its own over what the first cache holds
   double channels_shuffles = 0.7;       ///< of shuffle_line_ns, a line that stays in the caches
@@ -300,6 +300,7 @@ inline constexpr CpuMachine kZen4Machine = [] {
   m.buffered_split_line_ns = 1.5;
   m.buffered_short_line_ns = 1;
   m.channels_join_lines = 1.4;
+  m.channels_join_whole_rows = 7;
   return m;
 }();
 

@@ -252,6 +252,14 @@ TEST(PlanCpu, JoinsChannelsOnlyWhereTheirRunsAreLong) {
     EXPECT_EQ(decide("f16 (20000000,4)", "f16 (20000000,4):(1,20000000)", {}, m).chosen.kernel.text, "channels/join")
         << m.name;
   }
+  // Ends of runs count in each plane, and once.
+  EXPECT_EQ(decide("f32 (10000,401,3)", "f32 (10000,401,3):(1203,1,401)").chosen.kernel.text, "channels/join");
+  const auto starts = [](int planes) {
+    const auto d = decide(fmt::format("f32 (10000,401,{})", planes),
+                          fmt::format("f32 (10000,401,{0}):({1},1,401)", planes, 401 * planes), "channels/join");
+    return d.chosen.predicted.starts_ns;
+  };
+  EXPECT_NEAR(starts(6) / starts(3), 2, 1e-9);
 }
 
 TEST(PlanCpu, TakesChannelsWithoutPermutesWhereTheyAreMeasured) {

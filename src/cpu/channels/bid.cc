@@ -12,18 +12,18 @@ using layout::CopyMode;
 
 namespace {
 
-/// What the ends of a run of points take past the caches, in each plane. Runs of whole lines are written whole; else
-/// both ends' lines, with what is beside them, go through the caches.
+/// What the ends of a run of points in one plane take past the caches. Runs of whole lines are written whole; else both
+/// ends' lines, with what is beside them, go through the caches. Split, they cost the more, the more planes there are.
 double run_ends_ns(const Canonical& c, const Channels& channels, const CpuMachine& m) {
   const CopyMode& points = c.modes[channels.points];
-  const auto planes = static_cast<double>(c.modes[channels.channels].extent) * m.row_ns;
+  const std::int64_t extent = c.modes[channels.channels].extent;
   if (channels.together) {
-    bool whole = points.extent * c.modes[channels.channels].extent * c.dst_unit % m.line_bytes == 0;
+    bool whole = points.extent * extent * c.dst_unit % m.line_bytes == 0;
     for (std::size_t i = 2; i < c.modes.size(); ++i) whole &= c.modes[i].dst_stride % m.line_bytes == 0;
-    return planes * (whole ? m.channels_join_whole_rows : m.channels_join_ragged_rows);
+    return (whole ? m.channels_join_whole_rows : m.channels_join_ragged_rows) * m.row_ns;
   }
   const bool whole = points.extent * c.src_unit % m.line_bytes == 0;
-  return planes * (whole ? m.channels_split_whole_rows : m.channels_split_ragged_rows);
+  return static_cast<double>(extent) * (whole ? m.channels_split_whole_rows : m.channels_split_ragged_rows) * m.row_ns;
 }
 
 /// Both directions: what is on the interleaved side is read or written once either way.
@@ -34,7 +34,7 @@ void bid_one(const Canonical& c, const Channels& channels, const CpuMachine& m, 
   const std::int64_t extent = c.modes[channels.channels].extent;
   const bool stream = streams(c, m);
   const double units = static_cast<double>(c.units);
-  const double runs = units / static_cast<double>(c.modes[channels.points].extent);
+  const double runs = units / static_cast<double>(c.modes[channels.points].extent);  // in each plane
   if (!channels.together)
     k->read_lines =
         lines_for_runs(saturated_mul(c.src_bytes() / extent, channels.cell),
