@@ -89,7 +89,9 @@ def commits(result) -> str:
     """The commit of most runs, and which runs are of another."""
     runs = {}
     for run in result["runs"]:
-        what = f"{' and '.join(run['case_files'])} on {plural(run['threads'], 'thread')}"
+        what = " and ".join(run["case_files"])
+        if run["device"] == "cpu":
+            what += f" on {plural(run['threads'], 'thread')}"
         runs.setdefault(run["commit"][:12], []).append(what)
     most, *others = sorted(runs, key=lambda commit: -len(runs[commit]))
     return ", ".join([f"commit `{most}`"] + [f"{' and '.join(runs[c])} of `{c}`" for c in others])

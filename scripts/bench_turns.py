@@ -37,14 +37,17 @@ def compare(before, after):
     for name in before.keys() & after.keys():
         old, new = (statistics.median(r for r, _ in side[name]) for side in (before, after))
         noise = max(statistics.median(n for _, n in side[name]) for side in (before, after))
-        found[name] = {"before": old, "after": new, "gain": new / old, "noise": noise}
+        figures = {"before": old, "after": new, "gain": new / old, "noise": noise}
+        found[name] = {key: round(value, 4) for key, value in figures.items()}
     return found
 
 
 def text(report):
     """JSON with a case a line."""
-    parts = [f' "{key}": {{\n' + ",\n".join(f"  {json.dumps(name)}: {json.dumps(c)}" for name, c in sorted(found.items()))
-             + "\n }" for key, found in sorted(report.items())]
+    parts = []
+    for key, found in sorted(report.items()):
+        cases = ",\n".join(f"  {json.dumps(name)}: {json.dumps(case)}" for name, case in sorted(found.items()))
+        parts.append(f" {json.dumps(key)}: {{\n{cases}\n }}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that the test of a source is found by its path: tests/cpu/tile/prepare_test.cc tests src/cpu/tile/prepare.cc, and
-tests/tools/io/npy_test.cc tests tools/io/npy.cc. A source that is tested elsewhere has a line in tests/elsewhere.txt
+"""Checks that the test of a source is found by its path: tests/cpu/tile/prepare_test.cc tests src/cpu/tile/prepare.cc,
+and tests/tools/io/npy_test.cc tests tools/io/npy.cc. A source that is tested elsewhere has a line in tests/elsewhere.txt
 that says where. Prints each source that has neither, and each line that has become needless; exit status 1 then.
 """
 import pathlib

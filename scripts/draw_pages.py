@@ -4,7 +4,8 @@
   scripts/draw_pages.py RESTRIDE            writes them beside the pages
   scripts/draw_pages.py --check RESTRIDE    exit status 1 where one is not what the command draws now
 
-A comment before the picture says what is drawn: <!-- drawn: MODEL KERNEL: LAYOUT -> AXES -->. A model plans and draws the same on every machine, whatever that machine's own numbers and instruction set are.
+A comment in the line before the picture says what is drawn: <!-- drawn: MODEL KERNEL: LAYOUT -> AXES -->. A model plans
+and draws the same on every machine, whatever that machine's own numbers and instruction set are.
 """
 import os
 import pathlib
@@ -42,8 +43,11 @@ def main() -> int:
         if len(new) > MOST_BYTES:
             wrong.append(f"{target.relative_to(ROOT)} has {len(new)} bytes, more than {MOST_BYTES}")
     told = {page.parent / found["name"] for page, found in drawings}
-    wrong += [f"{svg.relative_to(ROOT)} is drawn by no comment on its page" for svg in sorted(ROOT.glob("src/*/*/*.svg"))
-              if svg not in told]
+    wrong += [f"{svg.relative_to(ROOT)} is drawn by no comment on its page"
+              for svg in sorted(ROOT.glob("src/*/*/*.svg")) if svg not in told]
+    wrong += [f"{page.relative_to(ROOT)}: a comment that says what is drawn has no picture in the next line"
+              for page in sorted(ROOT.glob("src/*/*/README.md"))
+              if page.read_text().count("<!-- drawn:") != sum(of == page for of, _ in drawings)]
     for line in wrong:
         print(line)
     print(f"drawings: {len(drawings)}, {len(wrong)} wrong")

@@ -2,9 +2,9 @@
 // Applies when: the innermost mode is dense in dst. Rows may be as short as a few bytes.
 // Task map: task t is row t of the outer nest, or a piece of one where rows are long; the prepare orders them as they
 //   lie in dst or, where the plan's order says so, in src. Rows that follow each other in dst and in time share lines.
-// Buffers: one open line, or one for each of 16 long rows in turn; 2 KiB, near 256 bytes, where units are converted or
-//   picked, 16 KiB where short rows are brought together first (short_rows-inl.h); none where rows of a line and more
-//   stay in the caches as they are.
+// Buffers: one open line, or one for each of 16 long rows in turn; where units are converted or picked 2 KiB, near 256
+//   bytes (512 without AVX-512) or, converted or repeated, 1 KiB; 16 KiB where short rows are brought together first
+//   (short_rows-inl.h); none where rows of a line and more stay in the caches as they are.
 // Traffic: source lines once if rows fill them; destination lines once, past the caches when `stream`.
 // Source and measured: pitched copies of memcpy2D; the open line is ours. bench/results, class "rows".
 #pragma once
@@ -25,7 +25,8 @@ inline constexpr std::int64_t kStageBytes = 2 << 10;
 inline constexpr std::int64_t kNearStageBytes = 256;
 /// The same of units that are converted or repeated, for each stage is a call. (Zen 4, one thread, runs in turns, 256
 /// bytes -> 1 KiB: u8 to f32 0.80 -> 0.91 of a copy, i64 to i32 0.89 -> 0.95, bf16 and f16 to f32 0.86 -> 0.94 and 0.91
-/// -> 0.95, f32 to bf16 0.87 -> 0.90, to u8 0.85 -> 0.84; with 512 bytes and 2 KiB between. Repeated f32 0.75 -> 0.87.)
+/// -> 0.95, f32 to bf16 0.87 -> 0.90, to u8 0.85 -> 0.84; with 512 bytes and 2 KiB between. Repeated f32 0.75 -> 0.87.
+/// Not timed on Zen 3 and Zen 5.)
 inline constexpr std::int64_t kNearMadeStageBytes = 1 << 10;
 /// Of all others without AVX-512. Zen 3, ratio to a plain copy by 256, 512 and 1024 bytes: f32 rows
 /// and columns reversed 0.80, 0.86, 0.90; mirrored u8 0.77, 0.80, 0.84; a half turn of pixels 0.42, 0.42, 0.35.

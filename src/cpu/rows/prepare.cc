@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 #include "src/base/checked.h"
 #include "src/cpu/prepare.h"
@@ -41,7 +42,8 @@ RowPieces row_pieces(const Canonical& c, bool near) noexcept {
   const std::int64_t cell =
       std::max({std::abs(c.modes[0].src_stride), std::int64_t{c.src_unit}, std::int64_t{c.dst_unit}});
   std::int64_t piece = near && cell <= kMostPrefetchedCell ? kNearPieceBytes / cell : kRowPieceBytes / c.dst_unit;
-  if (piece > kLineBytes) piece -= piece % kLineBytes;  // whole lines, whatever the unit
+  const std::int64_t line_units = kLineBytes / std::gcd(kLineBytes, std::abs(c.modes[0].dst_stride));
+  if (piece > line_units) piece -= piece % line_units;  // whole lines of dst
   if (units < 2 * piece) return {units};
   const std::int64_t pieces = ceil_div(units, piece);  // so that threads can share even one row
   return {piece, pieces, units - (pieces - 1) * piece};

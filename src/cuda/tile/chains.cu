@@ -1,8 +1,8 @@
 // Moves         the copies of tile_aligned without a cast, if several short modes make up dst's rows, or src's.
 // Applies when  modes form a dense chain on each side, no mode is in both, rows of both sides start on words and are
 //               whole words.
-// Thread map    128 or 256 threads a tile: load, 16 bytes a lane along src's chain; store, 16 bytes a lane along dst's.
-//               Before that a lane finds a row or two of either side by dividing, for all lanes of the block.
+// Thread map    64 to 256 threads a tile: load, 16 bytes a lane along src's chain; store, 16 bytes a lane along dst's.
+//               Before that lanes find the rows of both sides by dividing, each up to three, for the whole block.
 // Shared memory lines of 128 bytes, swizzled; see chain_stage_byte in src/cuda/tile/chains_map.h. No bank conflicts,
 //               but two cycles a read where a warp stores 256 bytes of a row. Behind them, where each row lies.
 // Traffic       every byte once each way, 128 bytes of a row at least, however short the modes are.
@@ -25,6 +25,7 @@ struct ChainTile {
   static constexpr int kRowWords = kS * kUnit / kWordBytes;
   static constexpr int kLoads = kD * kRowWords / kThreads, kStores = kGroups * kRows / kThreads;
   static constexpr int kBytes = kD * kS * kUnit;
+  static_assert(kBytes % sizeof(std::int64_t) == 0);  // where rows lie comes behind the stage
   static_assert(kLoads * kThreads == kD * kRowWords && kStores * kThreads == kGroups * kRows);
   static_assert(kRowWords % 8 == 0 && (kGroups % 8 == 0 || 8 % kGroups == 0) && kThreads % kRowWords == 0);
 };

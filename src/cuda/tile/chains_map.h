@@ -23,7 +23,7 @@ struct Chain {
 RESTRIDE_HD constexpr std::int64_t chain_offset(const Chain& chain, std::uint32_t n) {
   std::int64_t at = 0;
 #ifdef __CUDA_ARCH__
-#pragma unroll 1  // a kernel does this for every word; unrolled, chains of one or two modes pay for code they skip
+#pragma unroll 1  // unrolled, chains of one or two modes pay for code they skip
 #endif
   for (int m = 0; m + 1 < chain.rank; ++m) {
     const std::uint32_t rest = chain.extent[m].quotient(n);

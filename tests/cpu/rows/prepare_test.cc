@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -25,18 +26,21 @@ TEST(PrepareRows, RefusesWaysToReadThatNoKernelHas) {
   }
 }
 
-TEST(PrepareRows, CutsLongRowsAtLinesWhateverTheRecord) {
-  for (const int bytes : {3, 5, 6, 7, 12}) {
-    layout::Canonical c;
-    c.dst_unit = c.src_unit = bytes;
-    c.modes.push_back({1'000'000, bytes, -bytes});
-    for (const bool near : {false, true}) {
-      const cpu::RowPieces rows = cpu::row_pieces(c, near);
-      EXPECT_GT(rows.pieces, 1) << bytes;
-      EXPECT_EQ(rows.units * bytes % 64, 0) << bytes << " bytes, near " << near;
-      EXPECT_EQ((rows.pieces - 1) * rows.units + rows.last_units, 1'000'000) << bytes;
+TEST(PrepareRows, CutsLongRowsIntoWholeLinesWhateverTheRecord) {
+  for (const int bytes : {1, 3, 4, 5, 6, 7, 8, 12, 16})
+    for (const std::int64_t stride : {-bytes, bytes, 17, 20, 24, 40, 48, 64}) {
+      layout::Canonical c;
+      c.dst_unit = c.src_unit = bytes;
+      c.modes.push_back({1'000'000, bytes, stride});
+      for (const bool near : {false, true}) {
+        SCOPED_TRACE(testing::Message() << bytes << " bytes, " << stride << " apart, near " << near);
+        const cpu::RowPieces rows = cpu::row_pieces(c, near);
+        EXPECT_GT(rows.pieces, 1);
+        const std::int64_t line = 64 / std::gcd(64, bytes);
+        EXPECT_TRUE(rows.units < line || rows.units % line == 0) << rows.units;
+        EXPECT_EQ((rows.pieces - 1) * rows.units + rows.last_units, 1'000'000);
+      }
     }
-  }
 }
 
 TEST(PrepareRows, RefusesLoopsThatWouldMoveOtherRows) {
