@@ -132,11 +132,22 @@ struct CpuMachine {
   /// Bytes of a block that leave at a time, while the next one is put together. (Xeon, one thread, 13 layouts, 512 ->
   /// 3072: 0.89 times as fast; Zen 4 1.10.)
   std::int64_t buffered_write_bytes = 512;
-  /// With `near`, one thread prefetches into the first cache where dense runs of src have so many bytes, at least and
-  /// at most, and into the second one otherwise. (Zen 4, one thread, 10 layouts outside of these limits, second cache
-  /// in place of the first: 1.08 times as fast, in huge pages 1.18; 34 layouts inside: 0.96. Two threads: 0.85.)
+  /// With `near`, src is prefetched into the first cache where its dense runs have so many bytes; with one thread, no
+  /// more than the second number, too. Else it goes into the second cache. (Zen 4, 25 layouts, that one in place of the
+  /// first: runs below 700 bytes 1.07 to 1.33 times as fast with one thread and with two, those of 2 KiB and more 0.9
+  /// to
+  /// 1. Runs above 48 KiB, one thread 1.17, two 0.85.)
   std::int64_t buffered_near_least_bytes = 0;
   std::int64_t buffered_near_most_bytes = 1 << 30;
+  bool buffered_padded = false;  ///< columns of a block start on lines of their own, where that pays (sets.h)
+  /// In such blocks: the ends of a run in src, and what a line takes more in a block of the largest size. So these
+  /// blocks are small. (Zen 4, those 25 layouts, one thread and two: with 6 and 0 the chosen blocks are 1.060 and 1.056
+  /// times as fast as dense ones were, with 4 and 1 1.069 and 1.066.)
+  double buffered_padded_src_run_ns = 4;
+  double buffered_padded_line_ns = 1.1;
+  double buffered_dense_line_ns = 0;  ///< what a line takes more in a block that could be padded and is not
+  /// What a line takes more for each block's worth of room that the ends of modes leave empty, in blocks.
+  double buffered_cut_line_ns = 0;
   double buffered_split_line_ns = 0;  ///< what a line takes more where columns start inside half a line ...
   double buffered_short_line_ns = 0;  ///< ... and more for each column that fits a line
 
@@ -295,8 +306,11 @@ inline constexpr CpuMachine kZen4Machine = [] {
   m.packed_split_line_ns = 3;
   m.packed_large_plane_line_ns = 2;
   m.buffered_write_bytes = 3072;
-  m.buffered_near_least_bytes = 448;
+  m.buffered_near_least_bytes = 700;
   m.buffered_near_most_bytes = 48 << 10;
+  m.buffered_padded = true;
+  m.buffered_dense_line_ns = 0.9;
+  m.buffered_cut_line_ns = 2;
   m.buffered_split_line_ns = 1.5;
   m.buffered_short_line_ns = 1;
   m.channels_join_lines = 1.4;
@@ -382,6 +396,11 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"buffered_write_bytes", nullptr, &CpuMachine::buffered_write_bytes},
     {"buffered_near_least_bytes", nullptr, &CpuMachine::buffered_near_least_bytes},
     {"buffered_near_most_bytes", nullptr, &CpuMachine::buffered_near_most_bytes},
+    {"buffered_padded", nullptr, nullptr, &CpuMachine::buffered_padded},
+    {"buffered_padded_src_run_ns", &CpuMachine::buffered_padded_src_run_ns},
+    {"buffered_padded_line_ns", &CpuMachine::buffered_padded_line_ns},
+    {"buffered_dense_line_ns", &CpuMachine::buffered_dense_line_ns},
+    {"buffered_cut_line_ns", &CpuMachine::buffered_cut_line_ns},
     {"buffered_split_line_ns", &CpuMachine::buffered_split_line_ns},
     {"buffered_short_line_ns", &CpuMachine::buffered_short_line_ns},
     {"channels_join_lines", &CpuMachine::channels_join_lines},
@@ -430,6 +449,7 @@ inline constexpr plan::FittedNumber kFittedCpuNumbers[] = {
     {"buffered_one_run_pages", {1, 1.15, 1.4, 1.8}},
     {"buffered_pages", {1, 1.3, 1.6, 2.2}},
     {"buffered_meeting_pages", {1.3, 2, 3}},
+    {"buffered_padded", {0, 1}},
     {"channels_join_ragged_rows", kTriedFactors, true},
     {"channels_split_ragged_rows", kTriedFactors, true},
     {"channels_no_permutes", {1, 1.4, 2}},

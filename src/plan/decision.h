@@ -71,6 +71,7 @@ inline std::string family_list() { return family_list(may_be_forced); }
   X(kRunBytes, "run_bytes")           /* CPU: dense bytes of dst that a packed tile or a buffered block aims for */    \
   X(kReadBytes, "read_bytes")         /* CPU: the same of src */                                                       \
   X(kWriteBytes, "write_bytes")       /* buffered: bytes of a block that leave at a time */                            \
+  X(kPadded, "padded")                /* buffered: 1 where each column of a block starts on a line of its own */       \
   X(kSrcSet, "src_set")               /* bit mask: modes inside a tile for the source's sake */                        \
   X(kDstSet, "dst_set")               /* bit mask: modes inside a tile for the destination's sake */                   \
   X(kVectorBytes, "vector_bytes")     /* bytes one load or store moves */                                              \

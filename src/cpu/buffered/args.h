@@ -51,6 +51,9 @@ struct BufferedArgs : CommonArgs {
   /// Bytes from the base of src that may be read along behind a row; less than any offset where none may.
   std::int64_t src_end = INT64_MIN / 2;
   std::int64_t write_bytes = 512;  ///< of a block that leave at a time
+  /// From column to column in a block whose columns start on lines of their own; 0: they lie densely, as in dst.
+  std::int64_t column_pitch = 0;
+  std::int64_t run_pitch = 0;  ///< from run to run of dst in a block
   BufferedBlock block;
   Nest nest;  ///< outside the block
 };

@@ -19,18 +19,47 @@ struct Targets {
   std::int64_t src_bytes = 0;
 };
 
+/// Whether src is prefetched into the second cache on a machine that prefetches near. The first cache takes few misses
+/// at a time: where they are short runs, each of its own page, it holds up the block.
+bool reads_far(const Question& q, const BufferedSets& s) {
+  const std::int64_t run = s.src_run.points * q.c.src_unit;
+  return run < q.machine.buffered_near_least_bytes || (q.threads == 1 && run > q.machine.buffered_near_most_bytes);
+}
+
+/// Whether the columns of a block that leaves past the caches are padded. Where src is prefetched near, they are not:
+/// the room that they take is worth more.
+bool is_padded(const Question& q, const BufferedSets& s) {
+  const bool near = q.machine.near && !reads_far(q, s);
+  return q.machine.buffered_padded && !near && padded_column_pitch(q.c, s) != 0;
+}
+
 /// ns for a unit beyond the streams of lines: the ends of runs ...
-double run_ends_ns(const BufferedSets& s, const CpuMachine& m) {
+double run_ends_ns(const BufferedSets& s, const CpuMachine& m, bool padded) {
   return m.buffered_dst_run_ns / static_cast<double>(s.dst_run.points) +
-         m.buffered_src_run_ns / static_cast<double>(s.src_run.points);
+         (padded ? m.buffered_padded_src_run_ns : m.buffered_src_run_ns) / static_cast<double>(s.src_run.points);
 }
 /// ... and the shuffles.
 double shuffle_ns(const Canonical& c, const BufferedSets& s) {
   return buffered_shuffle_ns(c, s.rows.points, s.cols.points);
 }
 
+/// ... and what lines take more where blocks are cut short by the ends of modes, padded and large, or not padded.
+double shape_ns(const Canonical& c, const BufferedSets& s, const CpuMachine& m, bool padded) {
+  double whole = 1;  // units that as many whole blocks would hold
+  for (std::size_t i = 0; i < c.modes.size(); ++i)
+    whole *= static_cast<double>(ceil_div(c.modes[i].extent, s.points[i]) * s.points[i]);
+  double ns = m.buffered_cut_line_ns * (whole / static_cast<double>(c.units) - 1);
+  if (const std::int64_t pitch = padded_column_pitch(c, s); padded)
+    ns += m.buffered_padded_line_ns * static_cast<double>(s.units / s.rows.points * pitch) / kBufferedBytes;
+  else if (pitch != 0)
+    ns += m.buffered_dense_line_ns;
+  return ns * c.dst_unit / static_cast<double>(m.line_bytes);
+}
+
 /// The sets whose ends cost least: of those that fill a block, long runs in dst against long ones in src.
-bool choose_sets(const Canonical& c, const CpuMachine& m, BufferedSets* out, Targets* targets) {
+bool choose_sets(const Question& q, BufferedSets* out, Targets* targets) {
+  const Canonical& c = q.c;
+  const CpuMachine& m = q.machine;
   double least = 0;
   constexpr std::int64_t kLongest = kSizes.buffered_longest_run_bytes;
   for (Targets t{kLongest, kLineBytes}; t.dst_bytes >= kSizes.buffered_shortest_run_bytes && t.src_bytes <= kLongest;) {
@@ -39,7 +68,8 @@ bool choose_sets(const Canonical& c, const CpuMachine& m, BufferedSets* out, Tar
       t.dst_bytes /= 2;
       continue;
     }
-    const double ns = run_ends_ns(s, m) + shuffle_ns(c, s);
+    const bool padded = is_padded(q, s);
+    const double ns = run_ends_ns(s, m, padded) + shuffle_ns(c, s) + shape_ns(c, s, m, padded);
     if (least == 0 || ns < least) {
       least = ns;
       *out = s;
@@ -62,13 +92,6 @@ double split_ns(const Canonical& c, const BufferedSets& s, const CpuMachine& m) 
   return lines * (m.buffered_split_line_ns + m.buffered_short_line_ns * shortness);
 }
 
-/// Whether src is prefetched into the second cache on a machine that prefetches near. The first cache takes few misses
-/// at a time and has no room for a block. Only one thread gains by it: several wait for memory either way.
-bool reads_far(const Question& q, const BufferedSets& s) {
-  const std::int64_t run = s.src_run.points * q.c.src_unit;
-  return q.threads == 1 && (run < q.machine.buffered_near_least_bytes || run > q.machine.buffered_near_most_bytes);
-}
-
 }  // namespace
 
 void bid_buffered(const Question& q, Bid* bid) {
@@ -77,7 +100,7 @@ void bid_buffered(const Question& q, Bid* bid) {
   Bid& k = *bid;
   BufferedSets sets;
   Targets targets;
-  if (!choose_sets(c, m, &sets, &targets)) {
+  if (!choose_sets(q, &sets, &targets)) {
     k.reason = "no set of modes makes dense runs on both sides within a block";
     return;
   }
@@ -86,6 +109,9 @@ void bid_buffered(const Question& q, Bid* bid) {
   k.params.push_back({ParamId::kReadBytes, targets.src_bytes});
   k.params.push_back({ParamId::kWriteBytes, std::clamp<std::int64_t>(m.buffered_write_bytes, 1, kBufferedBytes)});
   push_stream_and_near(&k, c, m, Writes::kRuns, reads_far(q, sets));
+  const bool streams = k.get(ParamId::kStream) != 0;
+  const bool padded = streams && is_padded(q, sets);
+  k.params.push_back({ParamId::kPadded, padded ? 1 : 0});
   // Pages change with every run, unless a block is one run on either side. Runs that meet in the caches, of
   // some 16 places each, push each other out before their time.
   std::int64_t meeting = 1;
@@ -97,8 +123,8 @@ void bid_buffered(const Question& q, Bid* bid) {
                        : meeting > m.buffered_ways ? m.buffered_meeting_pages
                                                    : m.buffered_pages;
   const auto units = static_cast<double>(c.units);
-  const double split = k.get(ParamId::kStream) != 0 ? split_ns(c, sets, m) : 0;
-  set_time(&k, stream_ns(k, m) * pages, units * run_ends_ns(sets, m) + m.buffered_start_ns,
+  const double split = streams && !padded ? split_ns(c, sets, m) : 0;
+  set_time(&k, stream_ns(k, m) * pages, units * run_ends_ns(sets, m, padded) + m.buffered_start_ns,
            units * shuffle_ns(c, sets) + split);
 }
 

@@ -1,5 +1,7 @@
 #include "src/cpu/buffered/block_table.h"
 
+#include <algorithm>
+
 namespace restride::cpu {
 namespace {
 
@@ -24,6 +26,8 @@ BlockTables::BlockTables(const BufferedBlock& b, bool buffered) noexcept {
   const auto in_dst = [](const BlockMode& m) { return m.dst_stride; };
   const auto put = [=](const BlockMode& m) { return buffered ? m.out_stride : m.dst_stride; };
   fill_list(b, b.rows, in_src, rows);
+  for (int i = 0; i < b.rows.size; ++i) whole_rows *= b.modes[b.rows.modes[i]].points;
+  std::fill_n(rows + whole_rows, kBufferedVectorRows, rows[whole_rows - 1]);
   fill_list(b, b.cols, put, cols);
   inner = b.others;
   if (inner.size > 0) {  // both modes that may be cut may be among the others: the last one is walked by itself

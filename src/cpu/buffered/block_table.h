@@ -47,7 +47,9 @@ struct BlockTables {
   int outer = -1;
   std::int64_t outer_src = 0;
   std::int64_t outer_put = 0;
-  std::int64_t rows[kBufferedPoints];        ///< in src
+  std::int64_t whole_rows = 1;  ///< of a block that is not cut
+  /// In src, and the last one again, which stands in for the rows that a vector has beyond them.
+  std::int64_t rows[kBufferedPoints + kBufferedVectorRows];
   std::int64_t cols[kBufferedPoints];        ///< where a block is put together
   std::int64_t others_src[kBufferedPoints];  ///< of the modes `inner`
   std::int64_t others_put[kBufferedPoints];

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
+#include <variant>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/cpu/buffered/kernel.cc"
@@ -10,6 +12,7 @@
 #include "src/base/checked.h"
 #include "src/cpu/buffered/block_table.h"
 #include "src/cpu/buffered/matrix-inl.h"
+#include "src/cpu/simd/column_writer-inl.h"
 #include "src/cpu/simd/run_writers-inl.h"
 #include "src/cpu/simd/tile_prefetch-inl.h"
 
@@ -23,26 +26,61 @@ constexpr std::int64_t kPieceRows = 64;
 constexpr std::int64_t kPieceRowBytes = 512;
 constexpr std::int64_t kPiecePitch = kPieceRowBytes + 64;
 
+/// Writes dst's runs out of padded columns. With vectors of 64 bytes a line that two columns share is put together in a
+/// register.
+class ColumnWriters {
+ public:
+  explicit ColumnWriters(bool runs_go_on) : last_(runs_go_on ? kMostWriters - 1 : kWriters - 1) {}
+#if HWY_TARGET <= HWY_AVX3
+  HWY_NOINLINE void write(std::int64_t run, std::uint8_t* to, const std::uint8_t* from, std::int64_t pitch,
+                          std::int64_t n, std::int64_t bytes) {
+    writers_[run & last_].write(to, from, pitch, n, static_cast<std::size_t>(bytes));
+  }
+  void leave() {
+    for (ColumnWriter& w : writers_) w.leave();
+  }
+
+ private:
+  ColumnWriter writers_[kMostWriters];
+#else
+  HWY_NOINLINE void write(std::int64_t run, std::uint8_t* to, const std::uint8_t* from, std::int64_t pitch,
+                          std::int64_t n, std::int64_t bytes) {
+    for (; n > 0; --n, to += bytes, from += pitch)
+      writers_[run & last_].write_padded(to, from, static_cast<std::size_t>(bytes));
+  }
+  void leave() {
+    for (Writer& w : writers_) w.leave();
+  }
+
+ private:
+  Writer writers_[kMostWriters];
+#endif
+  std::int64_t last_;
+};
+
 /// A finished block on its way out, a few lines after each step of the next one.
 class Leaving {
  public:
   Leaving(const BufferedArgs& a, const BlockTables& t, bool runs_go_on) noexcept
-      : offsets_(t.dst_runs), writers_(a.stream, runs_go_on) {}
+      : offsets_(t.dst_runs),
+        run_pitch_(a.run_pitch),
+        column_pitch_(a.column_pitch),
+        writers_(writers_of(a, runs_go_on)) {}
 
+  /// The next block, whose runs are made of columns of `column_bytes`.
   void enter(std::uint8_t* to, const std::uint8_t* block, std::int64_t runs, std::int64_t run_bytes,
-             std::int64_t pitch) {
+             std::int64_t column_bytes) {
     step(INT64_MAX);
     to_ = to;
     from_ = block;
     runs_ = runs;
     run_bytes_ = run_bytes;
-    pitch_ = pitch;
+    column_bytes_ = column_bytes;
     run_ = at_ = 0;
   }
   void step(std::int64_t bytes) {
     while (bytes > 0 && run_ < runs_) {
-      const std::int64_t n = std::min(bytes, run_bytes_ - at_);
-      writers_.write(run_, to_ + offsets_[run_] + at_, from_ + run_ * pitch_ + at_, static_cast<std::size_t>(n));
+      const std::int64_t n = column_pitch_ == 0 ? write_run(bytes) : write_columns(bytes);
       bytes -= n;
       at_ += n;
       if (at_ < run_bytes_) continue;
@@ -52,18 +90,48 @@ class Leaving {
   }
   void finish() {
     step(INT64_MAX);
-    writers_.leave();
+    std::visit([](auto& w) { w.leave(); }, writers_);
     hwy::FlushStream();
   }
 
  private:
+  using Writers = std::variant<RunWriters, ColumnWriters>;
+  static constexpr std::int64_t kLineBytes = 64;
+  static constexpr std::int64_t kWholeColumnBytes = 512;  ///< up to so many columns leave whole
+
+  static Writers writers_of(const BufferedArgs& a, bool runs_go_on) {
+    if (a.column_pitch == 0) return Writers(std::in_place_type<RunWriters>, a.stream, runs_go_on);
+    return Writers(std::in_place_type<ColumnWriters>, runs_go_on);
+  }
+  std::int64_t write_run(std::int64_t bytes) {
+    const std::int64_t n = std::min(bytes, run_bytes_ - at_);
+    std::get_if<RunWriters>(&writers_)->write(run_, to_ + offsets_[run_] + at_, from_ + run_ * run_pitch_ + at_,
+                                              static_cast<std::size_t>(n));
+    return n;
+  }
+  /// Some columns, or a part of one, which has a line at least.
+  std::int64_t write_columns(std::int64_t bytes) {
+    const std::int64_t column = at_ / column_bytes_, begun = at_ % column_bytes_;
+    std::int64_t n = 1, part = column_bytes_ - begun;
+    if (begun == 0 && column_bytes_ <= std::max(bytes, kWholeColumnBytes))
+      n = std::clamp<std::int64_t>(bytes / column_bytes_, 1, run_bytes_ / column_bytes_ - column);
+    else if (const std::int64_t least = std::max(bytes, kLineBytes); part - kLineBytes >= least)
+      part = least;
+    std::get_if<ColumnWriters>(&writers_)->write(run_, to_ + offsets_[run_] + at_,
+                                                 from_ + run_ * run_pitch_ + column * column_pitch_ + begun,
+                                                 column_pitch_, n, part);
+    return n * part;
+  }
+
   const std::int64_t* offsets_;
-  RunWriters writers_;
+  std::int64_t run_pitch_;
+  std::int64_t column_pitch_;
+  Writers writers_;
   std::uint8_t* to_ = nullptr;
   const std::uint8_t* from_ = nullptr;
   std::int64_t runs_ = 0;
   std::int64_t run_bytes_ = 0;
-  std::int64_t pitch_ = 0;
+  std::int64_t column_bytes_ = 0;
   std::int64_t run_ = 0;
   std::int64_t at_ = 0;
 };
@@ -121,6 +189,13 @@ bool spreads(std::int64_t pitch, std::int64_t rows) {
   return magnitude(pitch) % kLine != 0 || rows <= 8 * sets;
 }
 
+/// n rows, and those that fill the vector of the last ones.
+constexpr std::int64_t filled_rows(std::int64_t n, std::int64_t unit) {
+  const std::int64_t last = n * unit % 64;
+  const std::int64_t vector = last > 32 ? 64 : last > 16 ? 32 : last > 0 ? 16 : 0;
+  return n + (vector - last) / unit;
+}
+
 /// How rows are read: where they are, or by way of a stage.
 struct Reading {
   bool staged;           ///< always
@@ -157,7 +232,8 @@ HWY_NOINLINE void move_staged(const BufferedArgs& a, Move move, const Matrix& wh
   alignas(64) std::uint8_t stage[kPieceRows * kPiecePitch];
   std::int64_t pitches[kPieceRows];
   for (std::int64_t i = 0; i < kPieceRows; ++i) pitches[i] = i * kPiecePitch;
-  const std::int64_t rows = even_piece(whole.rows, kPieceRows);
+  // Rows of padded columns are cut at lines.
+  const std::int64_t rows = a.column_pitch != 0 ? kPieceRows : even_piece(whole.rows, kPieceRows);
   const std::int64_t cols = even_piece(whole.cols, kPieceRowBytes / a.dst_unit);
   for (std::int64_t c = 0; c < whole.cols; c += cols)
     for (std::int64_t r = 0; r < whole.rows; r += rows) {
@@ -187,12 +263,15 @@ void put_together(const BufferedArgs& a, Move move, const BlockTables& t, const 
   const std::int64_t outer = t.outer < 0 ? 1 : shape.points(t.outer);
   const std::int64_t piece_cols = in_place ? even_piece(cols, kPieceRowBytes / a.dst_unit) : cols;
   const Step step{behind};
+  // Whole vectors of rows fit padded columns, so none overlaps the one before it, which would split its stores.
+  const bool fill = a.column_pitch != 0 && in_place && rows == t.whole_rows;
+  const std::int64_t filled = fill ? filled_rows(rows, a.dst_unit) : rows;
   for (std::int64_t o = 0; o < outer; ++o)
     for (std::int64_t i = 0; i < inner; ++i)
       for (std::int64_t c = 0; c < cols; c += piece_cols) {
         const Matrix m{src + o * t.outer_src + t.others_src[i] + c * a.src_unit,
                        t.rows,
-                       rows,
+                       filled,
                        out + o * t.outer_put + t.others_put[i],
                        t.cols + c,
                        std::min(piece_cols, cols - c)};
@@ -224,18 +303,19 @@ void buffered(const BufferedArgs& a, std::byte* dst_base, const std::byte* src_b
     }
     return;
   }
-  std::int64_t pitch = a.dst_unit;
-  for (int i = 0; i < b.dst_run.size; ++i) pitch *= b.modes[b.dst_run.modes[i]].points;
-  const bool runs_go_on = a.nest.rank() > 0 && a.nest[0].dst_stride == pitch;
-  alignas(64) std::uint8_t blocks[2][kBufferedBytes + kLine];
+  std::int64_t run_bytes = a.dst_unit;
+  for (int i = 0; i < b.dst_run.size; ++i) run_bytes *= b.modes[b.dst_run.modes[i]].points;
+  const bool runs_go_on = a.nest.rank() > 0 && a.nest[0].dst_stride == run_bytes;
+  alignas(64) std::uint8_t room[2][kLine + kBufferedBytes + kLine];  // lines before and behind a block are read along
   WriteBehind behind(a, t, runs_go_on, src, begin, end);
   for (std::int64_t task = begin, now = 0; task < end; ++task, at.next()) {
     const BlockShape shape(a, at);
     if (shape.empty()) continue;
+    std::uint8_t* block = room[now] + kLine;
     behind.prefetcher.enter(shape.points(b.src_runs), t.src_runs, shape.points(b.src_run) * a.src_unit, task);
-    put_together(a, move, t, shape, is_in_place(shape, at), blocks[now], src + at.src(), &behind);
-    behind.leaving.enter(dst + at.dst(), blocks[now], shape.points(b.dst_runs), shape.points(b.dst_run) * a.dst_unit,
-                         pitch);
+    put_together(a, move, t, shape, is_in_place(shape, at), block, src + at.src(), &behind);
+    behind.leaving.enter(dst + at.dst(), block, shape.points(b.dst_runs), shape.points(b.dst_run) * a.dst_unit,
+                         shape.points(b.rows) * a.dst_unit);
     now ^= 1;
   }
   behind.leaving.finish();

@@ -90,12 +90,17 @@ void fill_block(const Canonical& c, const BufferedSets& sets, BufferedArgs* a) {
       if (!sets.src_run.has(m)) b.src_runs.push(place[m]);
     }
   std::int64_t bytes = c.dst_unit;
-  for (const BufferedBlock::List* l : {&b.dst_run, &b.dst_runs})
-    for (int i = 0; i < l->size; ++i) {
-      BlockMode& mode = b.modes[l->modes[i]];
-      mode.out_stride = bytes;
-      bytes *= mode.points;
-    }
+  const auto lay_out = [&](const BufferedBlock::List& l, int i) {
+    BlockMode& mode = b.modes[l.modes[i]];
+    mode.out_stride = bytes;
+    bytes *= mode.points;
+  };
+  for (int i = 0; i < b.dst_run.size; ++i) {
+    lay_out(b.dst_run, i);
+    if (i + 1 == b.rows.size && a->column_pitch != 0) bytes = a->column_pitch;
+  }
+  a->run_pitch = bytes;
+  for (int i = 0; i < b.dst_runs.size; ++i) lay_out(b.dst_runs, i);
 }
 
 }  // namespace
@@ -111,6 +116,10 @@ BufferedArgs prepare_buffered(const Canonical& c, const plan::Candidate& k, int)
   if (!sane) refuse(k, c);
   BufferedArgs a;
   set_common(c, k, &a);
+  if (const std::int64_t padded = k.get(plan::ParamId::kPadded); padded < 0 || padded > 1)
+    refuse(k, c);
+  else if (padded == 1 && a.stream)
+    a.column_pitch = padded_column_pitch(c, sets);
   a.kernel = buffered_kernel();
   a.src_end = dense_end(c);
   a.write_bytes = write_bytes;

@@ -55,6 +55,13 @@ void choose_rows(const Canonical& c, BufferedSets* s) {
 
 }  // namespace
 
+std::int64_t padded_column_pitch(const Canonical& c, const BufferedSets& sets) {
+  const std::int64_t column = sets.rows.points * c.dst_unit;
+  const std::int64_t pitch = ceil_div(column, kLineBytes) * kLineBytes;
+  const bool pays = column >= kLineBytes && column < pitch && 3 * pitch <= 4 * column;
+  return pays && sets.units / sets.rows.points * pitch <= kBufferedBytes ? pitch : 0;
+}
+
 double buffered_shuffle_ns(const Canonical& c, std::int64_t rows, std::int64_t cols) {
   const double block = static_cast<double>(kLineBytes) / c.dst_unit;  // rows of the largest vector
   const double waste = padded(rows, c.dst_unit) * padded(cols, c.dst_unit);

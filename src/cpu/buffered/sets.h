@@ -9,6 +9,7 @@ namespace restride::cpu {
 inline constexpr std::int64_t kBufferedBytes = 128 << 10;
 inline constexpr std::int64_t kBufferedPoints = 2048;
 inline constexpr int kBufferedModes = 16;
+inline constexpr std::int64_t kBufferedVectorRows = 64;  ///< of the largest vector, of the smallest units
 
 /// The inside of a buffered block: a few dense runs of dst, made of a few dense runs of src. The last mode of either
 /// run may be inside in part.
@@ -25,6 +26,10 @@ struct BufferedSets {
 /// mode, src none but dst's own, or a limit is passed.
 bool buffered_sets(const layout::Canonical& c, std::int64_t dst_run_bytes, std::int64_t src_run_bytes,
                    BufferedSets* out);
+
+/// From column to column in a block where each starts on a line of its own, so that no store of it is split between
+/// two; 0 where that does not pay or a limit is passed: columns are whole lines as they are, or short ones.
+std::int64_t padded_column_pitch(const layout::Canonical& c, const BufferedSets& sets);
 
 /// ns for the shuffles of a unit, those of its rows and columns that are mere padding included. Rows and columns are
 /// chosen by it, so it is the same on every machine.

@@ -47,15 +47,17 @@ void trace_kernel(const BufferedArgs& a, const TraceBase& on) {
     }
   if (!a.stream) return;
   t.vector_bytes = store_vector_bytes();
-  std::int64_t pitch = a.dst_unit;
-  for (int i = 0; i < b.dst_run.size; ++i) pitch *= b.modes[b.dst_run.modes[i]].points;
-  const std::int64_t run_units = shape.points(b.dst_run);
+  const std::int64_t run_bytes = shape.points(b.dst_run) * a.dst_unit;
+  const std::int64_t column_bytes = a.column_pitch != 0 ? rows * a.dst_unit : run_bytes;  // of what lies densely
   for (std::int64_t r = 0; r < shape.points(b.dst_runs); ++r) {
     const auto run = static_cast<std::int32_t>(r);
-    t.take(run, run, r * pitch, run_units * a.dst_unit);
-    t.store(run, run, dst + tables->dst_runs[r], run_units * a.dst_unit);
-    for (std::int64_t u = 0; u < run_units && !t.full(); ++u)
-      t.unit_staged(run, dst + tables->dst_runs[r] + u * a.dst_unit, r * pitch + u * a.dst_unit);
+    const auto place = [&](std::int64_t byte) {
+      return r * a.run_pitch + byte / column_bytes * a.column_pitch + byte % column_bytes;
+    };
+    for (std::int64_t byte = 0; byte < run_bytes; byte += column_bytes) t.take(run, run, place(byte), column_bytes);
+    t.store(run, run, dst + tables->dst_runs[r], run_bytes);
+    for (std::int64_t byte = 0; byte < run_bytes && !t.full(); byte += a.dst_unit)
+      t.unit_staged(run, dst + tables->dst_runs[r] + byte, place(byte));
   }
 }
 

@@ -13,7 +13,7 @@ std::int64_t near(std::string_view dst, std::string_view src, const CpuMachine& 
   return plan_cpu(c, machine, "buffered", threads).chosen.get(ParamId::kNear);
 }
 
-TEST(CpuBuffered, OneThreadOfAZen4PrefetchesShortRunsAndLargeMatricesIntoTheSecondCache) {
+TEST(CpuBuffered, AZen4PrefetchesShortRunsIntoTheSecondCacheAndOneThreadLargeMatricesToo) {
   constexpr std::string_view short_runs[] = {"u8 (13,25,23,27,19,27)",
                                              "u8 (13,25,23,27,19,27):(1,180063,4501575,13,351,6669)"};
   constexpr std::string_view batch[] = {"f16 (9000,67,35)", "f16 (9000,67,35):(2345,1,67)"};
@@ -21,11 +21,26 @@ TEST(CpuBuffered, OneThreadOfAZen4PrefetchesShortRunsAndLargeMatricesIntoTheSeco
   EXPECT_EQ(near(short_runs[0], short_runs[1], kZen4Machine, 1), 0);
   EXPECT_EQ(near(batch[0], batch[1], kZen4Machine, 1), 1);
   EXPECT_EQ(near(large[0], large[1], kZen4Machine, 1), 0);
+  EXPECT_EQ(near(short_runs[0], short_runs[1], kZen4Machine, 2), 0);
+  EXPECT_EQ(near(batch[0], batch[1], kZen4Machine, 2), 1);
+  EXPECT_EQ(near(large[0], large[1], kZen4Machine, 2), 1) << "threads share memory's rate";
   for (const auto& copy : {short_runs, batch, large}) {
-    EXPECT_EQ(near(copy[0], copy[1], kZen4Machine, 2), 1) << "threads share memory's rate: " << copy[0];
     EXPECT_EQ(near(copy[0], copy[1], kZen5Machine, 1), 1) << copy[0];
     EXPECT_EQ(near(copy[0], copy[1], CpuMachine(), 1), 0) << copy[0];
   }
+}
+
+TEST(CpuBuffered, AZen4PadsColumnsThatEndInsideLinesWhereItPrefetchesFar) {
+  const auto padded = [](std::string_view dst, std::string_view src, const CpuMachine& machine) {
+    const layout::Canonical c =
+        layout::canonicalize(parse_layout(dst), parse_layout(src), 1, 1, layout::UnitRule::kAnywhere);
+    return plan_cpu(c, machine, "buffered", 1).chosen.get(ParamId::kPadded);
+  };
+  EXPECT_EQ(padded("u8 (60000,311)", "u8 (60000,311):(1,60000)", kZen4Machine), 1);
+  EXPECT_EQ(padded("u8 (60000,311)", "u8 (60000,311):(1,60000)", kZen5Machine), 0) << "not timed there";
+  EXPECT_EQ(padded("u8 (60000,320)", "u8 (60000,320):(1,60000)", kZen4Machine), 0) << "columns are whole lines";
+  EXPECT_EQ(padded("u8 (60000,67)", "u8 (60000,67):(1,60000)", kZen4Machine), 0) << "half of a block would be padding";
+  EXPECT_EQ(padded("f16 (9000,67,135)", "f16 (9000,67,135):(9045,1,67)", kZen4Machine), 0) << "long runs of src";
 }
 
 }  // namespace

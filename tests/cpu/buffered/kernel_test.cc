@@ -56,6 +56,31 @@ TEST(Buffered, LeavesByAnyNumberOfBytes) {
                    {{ParamId::kStream, 1}, {ParamId::kRunBytes, 300}, {ParamId::kWriteBytes, bytes}}, 13, 2);
 }
 
+TEST(Buffered, PadsColumnsThatEndInsideLines) {
+  const auto expect_padded = [](const std::string& dst, const std::string& src, std::int64_t run, std::int64_t read,
+                                std::int64_t write) {
+    expect_exact("buffered/blocks", dst, src,
+                 {{ParamId::kStream, 1},
+                  {ParamId::kPadded, 1},
+                  {ParamId::kRunBytes, run},
+                  {ParamId::kReadBytes, read},
+                  {ParamId::kWriteBytes, write}},
+                 13, 2);
+  };
+  for (const std::string d : kDTypes)
+    for (const std::int64_t write : {1, 100, 3072}) {
+      // Runs of whole columns, which go on from block to block; the last block of each is cut.
+      expect_padded(d + " (3,53,111)", d + " (3,53,111):(5883,1,53)", 4096, 64, write);
+      // Columns of two modes, of which the second is cut: the last ones are shorter than a line.
+      expect_padded(d + " (9,4,21,5,2)", d + " (9,4,21,5,2):(1,9,360,36,180)", 100, 24, write);
+      // Columns that lie apart in dst.
+      expect_padded(d + " (5,40,50):(2050,51,1)", d + " (5,40,50):(2000,1,40)", 200, 64, write);
+    }
+  // By way of a stage: a cast, and rows that meet in the caches.
+  expect_padded("f32 (5,77,29)", "u8 (5,77,29):(2233,1,77)", 4096, 64, 3072);
+  expect_padded("f64 (48,70)", "f64 (48,70):(1,8192)", 4096, 64, 3072);
+}
+
 TEST(Buffered, WalksLongModesInStepsThatDoNotDivideThem) {
   const Edits edits = {{ParamId::kStream, 1}, {ParamId::kRunBytes, 64}, {ParamId::kReadBytes, 64}};
   expect_exact("buffered/blocks", "f32 (2,331,337)", "f32 (2,331,337):(111547,1,331)", edits, 13, 2);

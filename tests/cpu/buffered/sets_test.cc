@@ -45,6 +45,22 @@ TEST(BufferedSets, LeaveAModeToTheRowsWhereTheyAreShortWithoutIt) {
   EXPECT_EQ(s.rows.points, 4 * 16 * 21);
 }
 
+TEST(BufferedSets, PadColumnsToLinesWhereThatTakesAThirdAtMostAndFits) {
+  const auto pitch = [](std::string_view dst, std::string_view src, std::int64_t dst_bytes = 4096) {
+    const layout::Canonical c =
+        layout::canonicalize(parse_layout(dst), parse_layout(src), 1, 1, layout::UnitRule::kAnywhere);
+    BufferedSets s;
+    EXPECT_TRUE(buffered_sets(c, dst_bytes, 64, &s));
+    return padded_column_pitch(c, s);
+  };
+  EXPECT_EQ(pitch("f32 (9000,105)", "f32 (9000,105):(1,9000)"), 448);
+  EXPECT_EQ(pitch("f32 (9000,24)", "f32 (9000,24):(1,9000)"), 128) << "96 bytes";
+  EXPECT_EQ(pitch("f32 (9000,23)", "f32 (9000,23):(1,9000)"), 0) << "92 bytes";
+  EXPECT_EQ(pitch("f32 (9000,15)", "f32 (9000,15):(1,9000)"), 0) << "less than a line";
+  EXPECT_EQ(pitch("f32 (9000,112)", "f32 (9000,112):(1,9000)"), 0) << "lines as they are";
+  EXPECT_EQ(pitch("u8 (900,97,150)", "u8 (900,97,150):(14550,1,97)", 150 * 97), 192);
+}
+
 TEST(BufferedSets, AreNoneWithASharedFastModeOrMoreThanABlock) {
   BufferedSets s;
   EXPECT_FALSE(sets_of("f32 (4096,4096)", "f32 (4096,4096):(1,4096)", &s, 4096, 4096)) << "4 MiB";
