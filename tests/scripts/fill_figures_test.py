@@ -69,7 +69,7 @@ class Kernels(unittest.TestCase):
 
 class Sources(unittest.TestCase):
     def test_name_the_runs_that_are_of_another_commit(self):
-        runs = [{"case_files": [name], "threads": 1, "commit": commit * 40} for name, commit in
+        runs = [{"case_files": [name], "device": "cpu", "threads": 1, "commit": commit * 40} for name, commit in
                 (("field", "a"), ("ttc57", "b"), ("extra", "b"))]
         self.assertEqual(bench_figures.commits({"runs": runs}), "commit `bbbbbbbbbbbb`, field on 1 thread of `aaaaaaaaaaaa`")
 
