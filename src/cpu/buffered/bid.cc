@@ -49,8 +49,9 @@ double shape_ns(const Canonical& c, const BufferedSets& s, const CpuMachine& m, 
   for (std::size_t i = 0; i < c.modes.size(); ++i)
     whole *= static_cast<double>(ceil_div(c.modes[i].extent, s.points[i]) * s.points[i]);
   double ns = m.buffered_cut_line_ns * (whole / static_cast<double>(c.units) - 1);
+  const std::int64_t columns = s.units / s.rows.points;
   if (const std::int64_t pitch = padded_column_pitch(c, s); padded)
-    ns += m.buffered_padded_line_ns * static_cast<double>(s.units / s.rows.points * pitch) / kBufferedBytes;
+    ns += m.buffered_padded_line_ns * static_cast<double>(columns * pitch) / kBufferedBytes;
   else if (pitch != 0)
     ns += m.buffered_dense_line_ns;
   return ns * c.dst_unit / static_cast<double>(m.line_bytes);

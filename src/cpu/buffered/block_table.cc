@@ -21,6 +21,25 @@ void fill_list(const BufferedBlock& b, const BufferedBlock::List& list, const St
 
 }  // namespace
 
+BlockShape::BlockShape(const BufferedArgs& a, const NestCursor& at) noexcept {
+  std::int64_t part[BufferedBlock::kCapacity + 2];
+  for (int i = 0; i < a.block.walked_modes; ++i) {
+    const WalkedMode& w = a.block.walked[i];
+    part[i] = (w.inner < 0 ? 0 : at.index(w.inner)) + (w.outer < 0 ? 0 : at.index(w.outer) * w.step);
+    if (part[i] >= w.count) empty_ = true;
+  }
+  for (int i = 0; i < a.block.rank; ++i) {
+    const BlockMode& m = a.block.modes[i];
+    points_[i] = m.parts < 0 ? m.points : std::min(m.points, m.extent - part[m.parts] * m.points);
+  }
+}
+
+std::int64_t BlockShape::points(const BufferedBlock::List& list) const noexcept {
+  std::int64_t n = 1;
+  for (int i = 0; i < list.size; ++i) n *= points_[list.modes[i]];
+  return n;
+}
+
 BlockTables::BlockTables(const BufferedBlock& b, bool buffered) noexcept {
   const auto in_src = [](const BlockMode& m) { return m.src_stride; };
   const auto in_dst = [](const BlockMode& m) { return m.dst_stride; };

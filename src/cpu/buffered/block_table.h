@@ -2,7 +2,6 @@
 // cuts short.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "src/cpu/buffered/args.h"
@@ -13,26 +12,11 @@ namespace restride::cpu {
 /// The points of each mode in the block at a cursor.
 class BlockShape {
  public:
-  BlockShape(const BufferedArgs& a, const NestCursor& at) noexcept {
-    std::int64_t part[BufferedBlock::kCapacity + 2];
-    for (int i = 0; i < a.block.walked_modes; ++i) {
-      const WalkedMode& w = a.block.walked[i];
-      part[i] = (w.inner < 0 ? 0 : at.index(w.inner)) + (w.outer < 0 ? 0 : at.index(w.outer) * w.step);
-      if (part[i] >= w.count) empty_ = true;
-    }
-    for (int i = 0; i < a.block.rank; ++i) {
-      const BlockMode& m = a.block.modes[i];
-      points_[i] = m.parts < 0 ? m.points : std::min(m.points, m.extent - part[m.parts] * m.points);
-    }
-  }
+  BlockShape(const BufferedArgs& a, const NestCursor& at) noexcept;
   /// True behind a mode's end.
   bool empty() const noexcept { return empty_; }
   std::int64_t points(int mode) const noexcept { return points_[mode]; }
-  std::int64_t points(const BufferedBlock::List& list) const noexcept {
-    std::int64_t n = 1;
-    for (int i = 0; i < list.size; ++i) n *= points_[list.modes[i]];
-    return n;
-  }
+  std::int64_t points(const BufferedBlock::List& list) const noexcept;
 
  private:
   bool empty_ = false;

@@ -28,12 +28,12 @@ constexpr std::int64_t kPiecePitch = kPieceRowBytes + 64;
 
 /// Writes dst's runs out of padded columns. With vectors of 64 bytes a line that two columns share is put together in a
 /// register.
+#if HWY_TARGET <= HWY_AVX3
 class ColumnWriters {
  public:
   explicit ColumnWriters(bool runs_go_on) : last_(runs_go_on ? kMostWriters - 1 : kWriters - 1) {}
-#if HWY_TARGET <= HWY_AVX3
-  HWY_NOINLINE void write(std::int64_t run, std::uint8_t* to, const std::uint8_t* from, std::int64_t pitch,
-                          std::int64_t n, std::int64_t bytes) {
+  void write(std::int64_t run, std::uint8_t* to, const std::uint8_t* from, std::int64_t pitch, std::int64_t n,
+             std::int64_t bytes) {
     writers_[run & last_].write(to, from, pitch, n, static_cast<std::size_t>(bytes));
   }
   void leave() {
@@ -41,22 +41,23 @@ class ColumnWriters {
   }
 
  private:
+  std::int64_t last_;
   ColumnWriter writers_[kMostWriters];
+};
 #else
-  HWY_NOINLINE void write(std::int64_t run, std::uint8_t* to, const std::uint8_t* from, std::int64_t pitch,
-                          std::int64_t n, std::int64_t bytes) {
-    for (; n > 0; --n, to += bytes, from += pitch)
-      writers_[run & last_].write_padded(to, from, static_cast<std::size_t>(bytes));
+class ColumnWriters {
+ public:
+  explicit ColumnWriters(bool runs_go_on) : runs_(true, runs_go_on) {}
+  void write(std::int64_t run, std::uint8_t* to, const std::uint8_t* from, std::int64_t pitch, std::int64_t n,
+             std::int64_t bytes) {
+    for (; n > 0; --n, to += bytes, from += pitch) runs_.write(run, to, from, static_cast<std::size_t>(bytes));
   }
-  void leave() {
-    for (Writer& w : writers_) w.leave();
-  }
+  void leave() { runs_.leave(); }
 
  private:
-  Writer writers_[kMostWriters];
-#endif
-  std::int64_t last_;
+  RunWriters runs_;
 };
+#endif
 
 /// A finished block on its way out, a few lines after each step of the next one.
 class Leaving {
@@ -68,8 +69,8 @@ class Leaving {
         writers_(writers_of(a, runs_go_on)) {}
 
   /// The next block, whose runs are made of columns of `column_bytes`.
-  void enter(std::uint8_t* to, const std::uint8_t* block, std::int64_t runs, std::int64_t run_bytes,
-             std::int64_t column_bytes) {
+  HWY_NOINLINE void enter(std::uint8_t* to, const std::uint8_t* block, std::int64_t runs, std::int64_t run_bytes,
+                          std::int64_t column_bytes) {
     step(INT64_MAX);
     to_ = to;
     from_ = block;
@@ -78,7 +79,7 @@ class Leaving {
     column_bytes_ = column_bytes;
     run_ = at_ = 0;
   }
-  void step(std::int64_t bytes) {
+  HWY_NOINLINE void step(std::int64_t bytes) {
     while (bytes > 0 && run_ < runs_) {
       const std::int64_t n = column_pitch_ == 0 ? write_run(bytes) : write_columns(bytes);
       bytes -= n;
@@ -88,9 +89,12 @@ class Leaving {
       ++run_;
     }
   }
-  void finish() {
+  HWY_NOINLINE void finish() {
     step(INT64_MAX);
-    std::visit([](auto& w) { w.leave(); }, writers_);
+    if (column_pitch_ == 0)
+      std::get_if<RunWriters>(&writers_)->leave();
+    else
+      std::get_if<ColumnWriters>(&writers_)->leave();
     hwy::FlushStream();
   }
 
@@ -255,8 +259,8 @@ HWY_NOINLINE void move_staged(const BufferedArgs& a, Move move, const Matrix& wh
 }
 
 /// Puts one block together at `out` from the source at `src`.
-void put_together(const BufferedArgs& a, Move move, const BlockTables& t, const BlockShape& shape, bool in_place,
-                  std::uint8_t* out, const std::uint8_t* src, WriteBehind* behind) {
+HWY_NOINLINE void put_together(const BufferedArgs& a, Move move, const BlockTables& t, const BlockShape& shape,
+                               bool in_place, std::uint8_t* out, const std::uint8_t* src, WriteBehind* behind) {
   const std::int64_t rows = shape.points(a.block.rows);
   const std::int64_t cols = shape.points(a.block.cols);
   const std::int64_t inner = shape.points(t.inner);
