@@ -95,6 +95,17 @@ TEST(CpuTrace, OfPlansThatStreamMovesEveryUnitOnce) {
   }
 }
 
+TEST(CpuTrace, OfPaddedBlocksMovesEveryUnitOnce) {
+  const Plan plan = made("f32 (5,77,29)", "f32 (5,77,29):(2233,1,77)", "buffered/blocks");
+  plan::Decision decision = plan.impl().decision;
+  for (plan::Param& param : decision.chosen.params)
+    if (param.id == plan::ParamId::kStream || param.id == plan::ParamId::kPadded) param.value = 1;
+  const auto padded = api::with_decision(plan.impl(), decision);
+  ASSERT_EQ(padded->cpu.of<cpu::BufferedArgs>()->column_pitch, 128) << "columns of 116 bytes";
+  test::expect_whole_copy(padded->dst, padded->src,
+                          [&](std::int64_t piece) { return cpu::trace(padded->cpu, padded->canonical, piece); });
+}
+
 /// Lines of src that a piece loads.
 std::set<std::int64_t> lines_of(const plan::Trace& t) {
   std::set<std::int64_t> out;
