@@ -132,21 +132,20 @@ struct CpuMachine {
   /// Bytes of a block that leave at a time, while the next one is put together. (Xeon, one thread, 13 layouts, 512 ->
   /// 3072: 0.89 times as fast; Zen 4 1.10.)
   std::int64_t buffered_write_bytes = 512;
-  /// With `near`, src is prefetched into the first cache where its dense runs have so many bytes; with one thread, no
-  /// more than the second number, too. Else it goes into the second cache. (Zen 4, 25 layouts, that one in place of the
-  /// first: runs below 700 bytes 1.07 to 1.33 times as fast with one thread and with two, those of 2 KiB and more 0.9
-  /// to
-  /// 1. Runs above 48 KiB, one thread 1.17, two 0.85.)
+  /// With `near`, src is prefetched into the first cache if its dense runs have at least so many bytes; one thread also
+  /// asks for at most the second number. Else src goes into the second cache. (Zen 4, 25 layouts, second cache in place
+  /// of the first, one thread and two: runs below 700 bytes 1.07 to 1.33 times as fast, runs from 2 KiB on 0.9 to 1.0
+  /// times. Runs above 48 KiB: one thread 1.17, two 0.85.)
   std::int64_t buffered_near_least_bytes = 0;
   std::int64_t buffered_near_most_bytes = 1 << 30;
   bool buffered_padded = false;  ///< columns of a block start on lines of their own, where that pays (sets.h)
-  /// In such blocks: the ends of a run in src, and what a line takes more in a block of the largest size. So these
-  /// blocks are small. (Zen 4, those 25 layouts, one thread and two: with 6 and 0 the chosen blocks are 1.060 and 1.056
-  /// times as fast as dense ones were, with 4 and 1 1.069 and 1.066.)
+  /// The ends of a run of src in a padded block, and what a line takes more in a padded block of the largest size. (Zen
+  /// 4, those 25 layouts, one thread and two: with 6 and 0 ns the chosen blocks are 1.060 and 1.056 times as fast as
+  /// dense blocks, with 4 and 1 ns 1.069 and 1.066 times.)
   double buffered_padded_src_run_ns = 4;
   double buffered_padded_line_ns = 1.1;
   double buffered_dense_line_ns = 0;  ///< what a line takes more in a block that could be padded and is not
-  /// What a line takes more for each block's worth of room that the ends of modes leave empty, in blocks.
+  /// What a line takes more if the ends of modes cut blocks to half of their size; in proportion otherwise.
   double buffered_cut_line_ns = 0;
   double buffered_split_line_ns = 0;  ///< what a line takes more where columns start inside half a line ...
   double buffered_short_line_ns = 0;  ///< ... and more for each column that fits a line

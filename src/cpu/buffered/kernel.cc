@@ -100,7 +100,7 @@ class Leaving {
 
  private:
   using Writers = std::variant<RunWriters, ColumnWriters>;
-  static constexpr std::int64_t kLineBytes = 64;
+  static constexpr auto kLineBytes = static_cast<std::int64_t>(kLine);
   static constexpr std::int64_t kWholeColumnBytes = 512;  ///< up to so many columns leave whole
 
   static Writers writers_of(const BufferedArgs& a, bool runs_go_on) {
