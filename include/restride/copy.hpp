@@ -52,13 +52,15 @@ struct Executor {
   int threads = 1;  ///< how many tasks it runs side by side; more than 4096 are never asked for
 };
 
-/// A copy on the CPU can ask the system for pages before it writes to a destination that has none yet, such as memory
+/// What a copy on the CPU asks of the system before it writes to a destination that has no pages yet, such as memory
 /// fresh from malloc. It asks for whole pages inside the tensor only, and for none inside gaps as long as a page. A
-/// refusal by the system changes nothing. Where the memory has its pages already, asking costs a little time.
+/// refusal by the system changes nothing. From 4 MiB on a copy finds out by itself that it writes to such memory, by
+/// the page of the middle element (a microsecond), and takes its pages all at once, which is faster than one by one.
+/// Plans for fresh memory leave more of it in the caches, where the kernel has just zeroed it.
 enum class FreshDestination : std::uint8_t {
-  kOff,      ///< nothing: pages come one by one as they are written
+  kOff,      ///< nothing more than that
   kAdvise,   ///< huge pages where the system has some (MADV_HUGEPAGE)
-  kPrefault  ///< the same, and all pages before the copy (MADV_POPULATE_WRITE), by all of its threads
+  kPrefault  ///< the same, and all pages before the copy, whatever its size and whether they are there or not
 };
 
 /// When a copy's result will be read. Results up to some size are left in the caches, larger ones are written to memory

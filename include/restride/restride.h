@@ -124,11 +124,12 @@ typedef struct restride_executor {
   { sizeof(restride_executor), NULL, NULL, 1 }
 
 /* How a copy on the CPU asks the system for pages of a destination that has none yet: for whole pages inside the tensor
- * only. A refusal changes nothing. */
+ * only. A refusal changes nothing. From 4 MiB on a copy finds out by itself that it writes to such memory, and takes
+ * all of its pages at once. */
 typedef enum restride_fresh {
-  RESTRIDE_FRESH_OFF = 0,
+  RESTRIDE_FRESH_OFF = 0,     /* nothing more than that */
   RESTRIDE_FRESH_ADVISE = 1,  /* huge pages (MADV_HUGEPAGE) */
-  RESTRIDE_FRESH_PREFAULT = 2 /* the same, and all pages before the copy (MADV_POPULATE_WRITE) */
+  RESTRIDE_FRESH_PREFAULT = 2 /* the same, and all pages before any copy (MADV_POPULATE_WRITE) */
 } restride_fresh;
 
 /* When a result will be read, which sets up to which size a CPU leaves it in the caches. */

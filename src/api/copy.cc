@@ -62,8 +62,10 @@ void copy(const Tensor& dst, const ConstTensor& src, const Options& asked) {
   if (asked.device == DeviceKind::kCuda || to_place.kind != api::MemoryKind::kHost ||
       from_place.kind != api::MemoryKind::kHost)
     target = target_of(to_place, from_place, asked, dst.layout, src.layout);
+  const bool fresh = target.kind == DeviceKind::kCpu &&
+                     (asked.fresh_destination != FreshDestination::kOff || cpu::has_no_pages(dst.data, dst.layout));
   const api::CachedPlan cached =
-      api::cached_plan(dst.layout, src.layout, asked, target, alignment_of(dst.data), alignment_of(src.data));
+      api::cached_plan(dst.layout, src.layout, asked, target, fresh, alignment_of(dst.data), alignment_of(src.data));
   const Plan::Impl& plan = *cached;
   if (plan.canonical.units == 0) return;
   if (dst.data == nullptr || src.data == nullptr)
@@ -77,8 +79,7 @@ void copy(const Tensor& dst, const ConstTensor& src, const Options& asked) {
     throw OverlapError(fmt::format("dst {} overlaps src {}; copy through a temporary, or give dst other memory",
                                    to_string(dst.layout), to_string(src.layout)));
   }
-  if (asked.fresh_destination != FreshDestination::kOff && target.kind == DeviceKind::kCpu)
-    cpu::prepare_fresh(to, plan.canonical, asked.fresh_destination, asked.executor, plan.threads);
+  if (fresh) cpu::prepare_fresh(to, plan.dst, plan.canonical, asked.fresh_destination, asked.executor, plan.threads);
   const int status = api::run_plan(plan, to, from, asked.executor, plan.threads, asked.stream);
   if (status != 0)
     throw DeviceError(fmt::format("cuda:{} refused the copy: {}", target.device, cuda::error_text(status)));

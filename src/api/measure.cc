@@ -27,7 +27,7 @@ std::string text_of(Layout layout) {
 }
 
 /// What a record is valid for: the machine as planning sees it, and the two sides.
-std::string key_of(const Plan::Impl& p, ResultUse result) {
+std::string key_of(const Plan::Impl& p, const Options& options) {
   std::string machine;
   if (p.decision.device == DeviceKind::kCuda) {
     const cuda::CudaMachine m = cuda_machine(p.cuda_device);
@@ -35,7 +35,9 @@ std::string key_of(const Plan::Impl& p, ResultUse result) {
   } else {
     const std::int64_t isas = hwy::SupportedTargets() & HWY_TARGETS;  // better ones have lower bits
     machine = fmt::format("cpu {} {} thread{}", hwy::TargetName(isas & -isas), p.threads, p.threads == 1 ? "" : "s");
-    if (result != ResultUse::kUnknown) machine += result == ResultUse::kSoon ? " read soon" : " read later";
+    if (options.fresh_destination != FreshDestination::kOff) machine += " fresh";
+    if (options.result != ResultUse::kUnknown)
+      machine += options.result == ResultUse::kSoon ? " read soon" : " read later";
   }
   return fmt::format("{} | {} -> {} | align {} -> {}", machine, text_of(p.src), text_of(p.dst), p.src_align,
                      p.dst_align);
@@ -149,7 +151,7 @@ void choose_by_time(Plan::Impl& p, const Options& options) {
   std::vector<Candidate> all = candidates_of(p.decision);
   if (all.size() < 2) return;
   Measurements::State* kept = options.measurements != nullptr ? &options.measurements->state() : nullptr;
-  const std::string key = key_of(p, options.result);
+  const std::string key = key_of(p, options);
   bool known = false;
   if (kept != nullptr) {
     const std::lock_guard lock(kept->mutex);

@@ -58,11 +58,13 @@ void move(Plan::Impl& p, const Offsets& to) {
   p.src.offset_bytes = to.src_bytes;
 }
 
-/// This machine, with the share of the caches that a result for this use may take.
-cpu::CpuMachine machine_for(ResultUse use) noexcept {
+/// This machine, with the share of the caches that a result for this use may take. What the kernel has just zeroed lies
+/// in them already.
+cpu::CpuMachine machine_for(const Options& options) noexcept {
   cpu::CpuMachine machine = machines().cpu;
-  if (use == ResultUse::kSoon) machine.stream_share *= 2;
-  if (use == ResultUse::kLater) machine.stream_share = 0;
+  if (options.fresh_destination != FreshDestination::kOff) machine.stream_share *= 4;
+  if (options.result == ResultUse::kSoon) machine.stream_share *= 2;
+  if (options.result == ResultUse::kLater) machine.stream_share = 0;
   return machine;
 }
 
@@ -140,7 +142,7 @@ std::shared_ptr<Plan::Impl> make_plan(const Layout& dst, const Layout& src, cons
     if (moved_to != nullptr) move(*p, *moved_to);
     p->threads_allowed = cpu::threads_allowed(options);
     p->threads = cpu::threads_that_pay(p->canonical, p->threads_allowed);
-    p->decision = cpu::plan_cpu(p->canonical, machine_for(options.result), options.family, p->threads);
+    p->decision = cpu::plan_cpu(p->canonical, machine_for(options), options.family, p->threads);
     p->fresh_destination = options.fresh_destination;
   }
   choose_by_time(*p, options);
@@ -176,6 +178,10 @@ std::int64_t promised(std::int64_t align, const Layout& layout, const Options& o
   return align;
 }
 
+bool is_fresh(const Plan::Impl& p, const void* dst, FreshDestination said) noexcept {
+  return p.decision.device != DeviceKind::kCuda && (said != FreshDestination::kOff || cpu::has_no_pages(dst, p.dst));
+}
+
 }  // namespace
 
 Plan::Plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align,
@@ -191,8 +197,8 @@ void Plan::throw_empty() {
 
 int Plan::run(void* dst, const void* src) const {
   const Impl& p = impl();
-  if (p.fresh_destination != FreshDestination::kOff)
-    cpu::prepare_fresh(dst, p.canonical, p.fresh_destination, p.executor, p.threads);
+  if (is_fresh(p, dst, p.fresh_destination))
+    cpu::prepare_fresh(dst, p.dst, p.canonical, p.fresh_destination, p.executor, p.threads);
   return api::run_plan(p, dst, src, p.executor, p.threads, p.stream);
 }
 
@@ -200,8 +206,8 @@ int Plan::run(void* dst, const void* src, const Options& options) const {
   const Impl& p = impl();
   if (p.decision.device == DeviceKind::kCuda) return api::run_plan(p, dst, src, nullptr, 1, options.stream);
   const int threads = cpu::threads_that_pay(p.canonical, cpu::threads_allowed(options));
-  if (options.fresh_destination != FreshDestination::kOff)
-    cpu::prepare_fresh(dst, p.canonical, options.fresh_destination, options.executor, threads);
+  if (is_fresh(p, dst, options.fresh_destination))
+    cpu::prepare_fresh(dst, p.dst, p.canonical, options.fresh_destination, options.executor, threads);
   return api::run_plan(p, dst, src, options.executor, threads, options.stream);
 }
 

@@ -55,6 +55,7 @@ struct Key {
   DeviceKind device = DeviceKind::kAuto;
   int cuda_device = -1;
   ResultUse result = ResultUse::kUnknown;
+  bool fresh = false;
   bool measure = false;
   bool reshape = false;
   const void* measurements = nullptr;  ///< the state that copies of one Measurements share; its Entry keeps it alive
@@ -168,8 +169,10 @@ thread_local constinit bool LocalPlans::gone = false;
 }
 
 /// The options of a plan on `target`.
-Options on_target(const Options& asked, const Target& target) noexcept {
+Options on_target(const Options& asked, const Target& target, bool fresh) noexcept {
   Options options = asked;
+  if (fresh && options.fresh_destination == FreshDestination::kOff)
+    options.fresh_destination = FreshDestination::kAdvise;  // any other plans alike
   options.device = target.kind;
   options.cuda_device = target.device;
   return options;
@@ -177,12 +180,12 @@ Options on_target(const Options& asked, const Target& target) noexcept {
 
 }  // namespace
 
-CachedPlan cached_plan(const Layout& dst, const Layout& src, const Options& asked, const Target& target,
+CachedPlan cached_plan(const Layout& dst, const Layout& src, const Options& asked, const Target& target, bool fresh,
                        std::int64_t dst_align, std::int64_t src_align) {
   check(asked);  // also where a plan is there already
   if (!asked.family.empty()) {
     base::log("family '{}' is forced, so every copy is planned anew; hold a Plan", asked.family);
-    return CachedPlan(make_plan(dst, src, on_target(asked, target), dst_align, src_align));
+    return CachedPlan(make_plan(dst, src, on_target(asked, target, fresh), dst_align, src_align));
   }
   // A CPU's plan is the same for every address; only what is measured, and where, asks for it. All others depend on
   // where in a line of kOffsetPeriod bytes the first element lies.
@@ -205,6 +208,7 @@ CachedPlan cached_plan(const Layout& dst, const Layout& src, const Options& aske
   key.device = target.kind;
   key.cuda_device = target.device;
   key.result = asked.result;
+  key.fresh = fresh;
   key.measure = asked.measure;
   key.reshape = asked.reshape;
   if (asked.measurements != nullptr) {
@@ -215,7 +219,7 @@ CachedPlan cached_plan(const Layout& dst, const Layout& src, const Options& aske
     LocalEntry& local = mine->entries[key.hash % kLocal];
     if (local.key == key && local.plan && key.fits(*local.plan, dst, src)) return {*local.plan, local.users};
   }
-  return shared_plan(key, dst, src, on_target(asked, target));
+  return shared_plan(key, dst, src, on_target(asked, target, fresh));
 }
 
 }  // namespace restride::api

@@ -92,8 +92,9 @@ class CachedPlan {
 };
 
 /// The plan for these layouts on `target` from a bounded, thread-safe cache, made when it is not there. Its offsets may
-/// be other ones (Impl::dst, Impl::src): the difference is the pointers' to bear.
-CachedPlan cached_plan(const Layout& dst, const Layout& src, const Options& asked, const Target& target,
+/// be other ones (Impl::dst, Impl::src): the difference is the pointers' to bear. `fresh`: dst has no pages, whether
+/// the caller said so or not.
+CachedPlan cached_plan(const Layout& dst, const Layout& src, const Options& asked, const Target& target, bool fresh,
                        std::int64_t dst_align, std::int64_t src_align);
 
 }  // namespace api

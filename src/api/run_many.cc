@@ -89,7 +89,7 @@ int run_many_on_cpu(const Plan::Impl& p, std::span<void* const> dst, std::span<c
                     const Executor* executor, int allowed, FreshDestination fresh) noexcept {
   const cpu::Work work = cpu::work_of(p.canonical, static_cast<double>(dst.size()), allowed);
   if (fresh != FreshDestination::kOff)
-    for (void* d : dst) cpu::prepare_fresh(d, p.canonical, fresh, executor, work.threads);
+    for (void* d : dst) cpu::prepare_fresh(d, p.dst, p.canonical, fresh, executor, work.threads);
   const auto pairs = static_cast<std::int64_t>(dst.size());
   Many many{p, dst, src, std::min<std::int64_t>(work.pieces, pairs), cpu::pieces_of(p.cpu.common(), 1)};
   if (work.pieces > pairs) {  // larger pairs than pieces are to be

@@ -19,10 +19,15 @@ struct Stretches {
 };
 Stretches stretches_of(const layout::Canonical& c, std::int64_t page_bytes);
 
+/// True where a destination of a MiB or more seems to have no pages yet: the one of its middle element is not there.
+/// Asks the kernel and reads no memory; of any pointer and layout, checked or not.
+bool has_no_pages(const void* dst_data, const Layout& dst) noexcept;
+
 /// Asks the kernel for a destination's pages, as `how` says: whole pages inside its stretches, nothing else. A refusal
-/// changes nothing. Pages are populated by up to `threads` threads, of the executor if there is one.
+/// changes nothing. `kOff`, for one that has none: all pages, of the size that they would come in anyway; and `kAdvise`
+/// as well, if it has none. Pages are populated by up to `threads` threads, of the executor if there is one.
 // NOLINTNEXTLINE(bugprone-exception-escape): see fresh.cc
-void prepare_fresh(void* dst_data, const layout::Canonical& c, FreshDestination how, const Executor* executor,
-                   int threads) noexcept;
+void prepare_fresh(void* dst_data, const Layout& dst, const layout::Canonical& c, FreshDestination how,
+                   const Executor* executor, int threads) noexcept;
 
 }  // namespace restride::cpu

@@ -16,7 +16,7 @@ namespace {
 CachedPlan in_use(const Layout& dst, const Layout& src, const Options& options, std::int64_t align) {
   const bool cuda = options.device == DeviceKind::kCuda;
   const Target target{cuda ? DeviceKind::kCuda : DeviceKind::kCpu, options.cuda_device};
-  return cached_plan(dst, src, options, target, align, align);
+  return cached_plan(dst, src, options, target, false, align, align);
 }
 
 CachedPlan in_use(std::int64_t count, const Options& options = {}) {
@@ -25,6 +25,18 @@ CachedPlan in_use(std::int64_t count, const Options& options = {}) {
 
 /// A plan that the cache keeps.
 const Plan::Impl* cached(std::int64_t count, const Options& options = {}) { return &*in_use(count, options); }
+
+TEST(PlanCache, KeepsPlansForFreshMemoryApart) {
+  const Layout l = contiguous(DType::kF32, {10001});
+  const auto of = [&](bool fresh, FreshDestination how) {
+    Options options;
+    options.fresh_destination = how;
+    return &*cached_plan(l, l, options, {DeviceKind::kCpu}, fresh, 4, 4);
+  };
+  const Plan::Impl* const found = of(true, FreshDestination::kOff);
+  EXPECT_EQ(found, of(true, FreshDestination::kPrefault));
+  EXPECT_NE(found, of(false, FreshDestination::kOff));
+}
 
 TEST(PlanCache, GivesOneKindOfCopyOnePlan) { EXPECT_EQ(cached(10001), cached(10001)); }
 

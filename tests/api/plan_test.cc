@@ -137,6 +137,19 @@ TEST(Plan, LeavesAResultThatIsReadSoonInTheCaches) {
   EXPECT_TRUE(streams(ResultUse::kLater));
 }
 
+TEST(Plan, LeavesMoreInTheCachesWhereThePagesHaveJustBeenZeroed) {
+  const Layout l = contiguous(DType::kU8, {6 << 20});
+  const auto streams = [&](FreshDestination how) {
+    Options options;
+    options.fresh_destination = how;
+    options.threads = 1;
+    return Plan(l, l, options).serialize().find("\"stream\":1") != std::string::npos;
+  };
+  EXPECT_TRUE(streams(FreshDestination::kOff));
+  EXPECT_FALSE(streams(FreshDestination::kAdvise));
+  EXPECT_FALSE(streams(FreshDestination::kPrefault));
+}
+
 TEST(Plan, CopiesIntoFreshMemoryWhateverIsAskedOfIt) {
   const Layout l = contiguous(DType::kU8, {3 << 20});
   const std::vector<std::uint8_t> src(3 << 20, 5);
