@@ -6,8 +6,10 @@
 #include "src/cpu/team/helpers.h"
 
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <climits>
@@ -30,6 +32,13 @@ constexpr auto kAwake = std::chrono::microseconds(50);
 constexpr auto kLostCore = std::chrono::microseconds(15);
 /// The caller looks so long for the last helper to end before it gives its core away.
 constexpr int kLooks = 2000;
+/// A copy with helpers during which its caller was off its core, or waited for them, for longer than this and longer
+/// than it worked: another program has the cores, and Linux gives one back after some milliseconds. The next copies are
+/// made without helpers, twice as many each time that it happens again, up to kMostAlone, and one less for each copy
+/// that goes well; but a copy that works for kLong gains by helpers even then.
+constexpr auto kLongWait = std::chrono::microseconds(500);
+constexpr auto kLong = std::chrono::milliseconds(20);
+constexpr int kMostAlone = 64;
 
 inline void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
@@ -56,6 +65,10 @@ constinit Post posts[kPosts];
 constinit std::atomic<std::uint32_t> opened{0};  // grows with every post that is opened: what helpers wait on
 constinit std::atomic<int> asleep{0};
 constinit std::atomic<bool> stopping{false};
+
+constinit std::atomic<int> alone{0};           // how many copies are still to be made without helpers
+constinit std::atomic<int> next_alone{1};      // and how many when a core is lost again
+constinit std::atomic<bool> took_long{false};  // the last copy with helpers
 
 constinit std::atomic<bool> growing{false};  // held by whoever starts or ends helpers
 constinit std::atomic<int> started{0};
@@ -125,6 +138,8 @@ void forget_all() noexcept {
     post.taken = false;
   }
   asleep = 0;
+  alone = 0;
+  next_alone = 1;
   started = 0;
   growing = false;
 }
@@ -198,9 +213,36 @@ void close(Post& post) noexcept {
   post.taken.store(false, std::memory_order_release);
 }
 
+void work_alone(Claims& claims) noexcept {
+  alone.fetch_sub(1, std::memory_order_relaxed);  // several callers may count it below 0, which is as good as 0
+  const auto begin = Clock::now();
+  claims.work(0);
+  if (Clock::now() - begin > kLong) alone.store(0, std::memory_order_relaxed);
+}
+
+/// Of the calling thread, without the time off its core. Asking takes half a microsecond.
+std::chrono::nanoseconds worked_so_far() noexcept {
+  timespec t{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
+}
+
+void remember(std::chrono::nanoseconds worked, std::chrono::nanoseconds took) noexcept {
+  const int copies = next_alone.load(std::memory_order_relaxed);
+  if (took - worked > std::max<std::chrono::nanoseconds>(worked, kLongWait)) {
+    alone.store(copies, std::memory_order_relaxed);
+    next_alone.store(std::min(2 * copies, kMostAlone), std::memory_order_relaxed);
+  } else if (copies > 1) {
+    next_alone.store(copies - 1, std::memory_order_relaxed);
+  }
+  if (const bool is_long = took > kLongWait; took_long.load(std::memory_order_relaxed) != is_long)
+    took_long.store(is_long, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 void work_with_helpers(Claims& claims, int helpers) noexcept {
+  if (alone.load(std::memory_order_relaxed) > 0) return work_alone(claims);
   if (started.load(std::memory_order_relaxed) < helpers) grow(helpers);
   Post* const post = started.load(std::memory_order_relaxed) > 0 ? take_post() : nullptr;
   if (post == nullptr) {
@@ -209,15 +251,22 @@ void work_with_helpers(Claims& claims, int helpers) noexcept {
     claims.work(0);
     return;
   }
+  const bool watched = took_long.load(std::memory_order_relaxed);
+  const auto worked_before = watched ? worked_so_far() : std::chrono::nanoseconds(0);
+  const auto begin = Clock::now();
   post->claims = &claims;
   const auto room = static_cast<std::uint32_t>(helpers);
   post->state.store(room * Post::kRoom, std::memory_order_release);
   ++opened;
   wake(room);
   claims.work(0);
+  std::chrono::nanoseconds worked = Clock::now() - begin;
+  if (watched) worked = worked_so_far() - worked_before;
   close(*post);
+  remember(worked, Clock::now() - begin);
 }
 
 int helpers_started() noexcept { return started.load(); }
+int calls_alone() noexcept { return std::max(0, alone.load()); }
 
 }  // namespace restride::cpu

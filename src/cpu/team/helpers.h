@@ -12,4 +12,7 @@ void work_with_helpers(Claims& claims, int helpers) noexcept;
 /// How many have been started, and not ended.
 int helpers_started() noexcept;
 
+/// How many calls are still to be made without helpers, because the machine has other work.
+int calls_alone() noexcept;
+
 }  // namespace restride::cpu

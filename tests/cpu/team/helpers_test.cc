@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -37,6 +38,11 @@ bool each_is_done_once(int helpers) {
   for (const std::atomic<int>& n : counts)
     if (n != 1) return false;
   return true;
+}
+
+/// Until helpers are asked again, whatever the machine does beside.
+void wait_for_helpers() {
+  while (calls_alone() > 0) EXPECT_TRUE(each_is_done_once(1));
 }
 
 /// Runs `body` in a child made by `make`, and gives how it ended; a child that hangs ends by a signal.
@@ -80,6 +86,7 @@ TEST(Helpers, ThatAreAllAtWorkForOthersAreToldOf) {
     std::atomic<bool> go_on{false};
   } held;
   ASSERT_TRUE(each_is_done_once(1));
+  wait_for_helpers();
   std::vector<std::thread> callers;
   constexpr int kCallers = 32;  // as many as there are posts
   for (int c = 0; c < kCallers; ++c)
@@ -105,7 +112,71 @@ TEST(Helpers, ThatAreAllAtWorkForOthersAreToldOf) {
   for (std::thread& t : callers) t.join();
 }
 
+TEST(Helpers, ThatLoseTheirCoreAreNotAskedForAWhile) {
+  // The helper's task takes ages beside the caller's, as where another program has its core.
+  struct Pair {
+    std::atomic<int> begun{0};
+    std::thread::id caller = std::this_thread::get_id();
+    static void body(void* self, int) {
+      Pair& p = *static_cast<Pair*>(self);
+      ++p.begun;
+      while (p.begun < 2) std::this_thread::yield();
+      if (std::this_thread::get_id() != p.caller) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  };
+  const auto lose = [] {
+    wait_for_helpers();
+    Pair pair;
+    Claims claims(2, 2, Pair::body, &pair);
+    work_with_helpers(claims, 1);
+    return calls_alone();
+  };
+  EXPECT_GE(lose(), 1);
+  int most = 0;
+  for (int i = 0; i < 8 && most < 8; ++i) most = lose();
+  EXPECT_GE(most, 8) << "twice as long each time";
+  struct Alone {
+    std::thread::id caller = std::this_thread::get_id();
+    std::atomic<int> others{0};
+    static void body(void* self, int) {
+      Alone& a = *static_cast<Alone*>(self);
+      a.others += std::this_thread::get_id() != a.caller;
+    }
+  } mine;
+  Claims claims(2, kTasks, Alone::body, &mine);
+  work_with_helpers(claims, 1);
+  EXPECT_EQ(mine.others, 0);
+  EXPECT_LT(calls_alone(), most);
+}
+
+TEST(Helpers, AreAskedAgainWhereACallIsLong) {
+  struct Long {
+    std::atomic<int> begun{0};
+    static void body(void* self, int) {
+      Long& l = *static_cast<Long*>(self);
+      ++l.begun;
+      while (l.begun < 2) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  };
+  int most = 0;
+  for (int i = 0; i < 8 && most < 8; ++i) {
+    wait_for_helpers();
+    Long two;
+    Claims claims(2, 2, Long::body, &two);
+    work_with_helpers(claims, 1);
+    most = calls_alone();
+  }
+  ASSERT_GE(most, 8) << "a caller that sleeps does not work";
+  Long one;
+  one.begun = 1;
+  Claims claims(1, 1, Long::body, &one);
+  work_with_helpers(claims, 1);
+  EXPECT_EQ(calls_alone(), 0);
+}
+
 TEST(Helpers, AreNotWaitedForWhereTheyAreHeldUpElsewhere) {
+  wait_for_helpers();
   // Every helper that there will be is inside a task of another caller, which ends only when this thread is through.
   struct Held {
     std::atomic<int> begun{0};
