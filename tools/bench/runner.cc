@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <random>
 
 #include <restride/restride.hpp>
 
@@ -71,12 +72,17 @@ int calls_for(const Contender& contender, Device& device) {
   return calls;
 }
 
-/// Turn by turn, so that a change of the machine's pace meets all alike. Finding the number of calls warms up.
+/// Turn by turn, so that a change of the machine's pace meets all alike. Finding the number of calls warms up. Which
+/// one is first is left to chance where single calls are timed: beside other programs a turn takes about as long as
+/// Linux leaves a core to one of them, so that it would always be the same one that is interrupted.
 void time_all(std::vector<Samples>& all, Device& device, int reps, int slots, bool single_calls) {
   for (Samples& s : all) s.calls = single_calls ? 1 : calls_for(*s.contender, device);
   int slot = 0;
+  std::minstd_rand chance;
   for (int rep = 0; rep < reps; ++rep) {
-    for (Samples& s : all) {
+    const std::size_t first = single_calls ? chance() % all.size() : 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      Samples& s = all[(first + i) % all.size()];
       if (s.ns.size() >= 3 && s.spent_ns > kContenderNs) continue;
       s.ns.push_back(device.time_ns(*s.contender, slot, s.calls));
       s.spent_ns += s.ns.back() * s.calls;
