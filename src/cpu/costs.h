@@ -273,7 +273,8 @@ struct Sizes {
   std::int64_t buffered_near_bytes = 8192;  ///< of blocks that follow each other along a side's runs before all others
 
   // run/units
-  std::int64_t run_paired_bytes = 32 << 10;  ///< of a copy, up to which vectors are moved by pairs
+  std::int64_t run_paired_bytes = 32 << 10;      ///< of a run, up to which two of many are moved at once
+  std::int64_t run_paired_wide_bytes = 2 << 10;  ///< the same, where vectors have 64 bytes
 };
 inline constexpr Sizes kSizes;
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "src/cpu/costs.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/cpu/run/kernel.cc"
 #include <hwy/foreach_target.h>
@@ -71,9 +73,12 @@ void run_pairs(const RunArgs& args, void* const* dst, std::int64_t dst_offset, c
   const auto bytes = static_cast<std::size_t>(args.tasks * args.dst_unit);
   const auto to = [&](std::int64_t i) { return moved(static_cast<std::uint8_t*>(dst[i]), dst_offset); };
   const auto from = [&](std::int64_t i) { return moved(static_cast<const std::uint8_t*>(src[i]), src_offset); };
+  const hn::ScalableTag<std::uint8_t> d;
+  const std::int64_t most = hn::Lanes(d) < kLine ? kSizes.run_paired_bytes : kSizes.run_paired_wide_bytes;
   std::int64_t i = 0;
-  for (; i + 1 < count; i += 2) move_two(to(i), from(i), to(i + 1), from(i + 1), bytes);
-  if (i < count) std::memcpy(to(i), from(i), bytes);
+  if (static_cast<std::int64_t>(bytes) <= most)
+    for (; i + 1 < count; i += 2) move_two(to(i), from(i), to(i + 1), from(i + 1), bytes);
+  for (; i < count; ++i) std::memcpy(to(i), from(i), bytes);
 }
 
 }  // namespace

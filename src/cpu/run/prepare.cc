@@ -1,6 +1,5 @@
 #include "src/cpu/run/prepare.h"
 
-#include "src/cpu/costs.h"
 #include "src/cpu/prepare.h"
 #include "src/cpu/rows/kernel.h"
 #include "src/cpu/rows/prepare.h"
@@ -20,7 +19,7 @@ RunArgs prepare_run_units(const layout::Canonical& c, const plan::Candidate& k, 
   set_common(c, k, &a);
   a.kernel = run_kernel();
   a.tasks = c.units;
-  if (!a.stream && a.cast_run == nullptr && c.dst_bytes() <= kSizes.run_paired_bytes) a.pairs = run_pairs_kernel();
+  if (!a.stream && a.cast_run == nullptr) a.pairs = run_pairs_kernel();
   a.row_src_stride = c.src_unit;
   a.align_tasks = kAlignTasks;
   return a;
