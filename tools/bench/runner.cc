@@ -78,7 +78,7 @@ int calls_for(const Contender& contender, Device& device) {
 void time_all(std::vector<Samples>& all, Device& device, int reps, int slots, bool single_calls) {
   for (Samples& s : all) s.calls = single_calls ? 1 : calls_for(*s.contender, device);
   int slot = 0;
-  std::minstd_rand chance;
+  std::minstd_rand chance(std::random_device{}());
   for (int rep = 0; rep < reps; ++rep) {
     const std::size_t first = single_calls ? chance() % all.size() : 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
