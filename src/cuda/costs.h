@@ -1,7 +1,7 @@
 // The bids' times and shares that were fitted to measurements, what a machine's kernels reach and lose, and sizes that
 // bids aim at. Sizes that a kernel's shape needs stand in its map or bid. Whatever is not said otherwise was fitted to
-// the rows of bench/results/cuda-nvidia-h200.json and to times of random layouts on the same H200; what was learnt by
-// it stands in the families' README.md.
+// the rows of bench/results/cuda-nvidia-h200.json and to times of random layouts on the same H200; an H100 has some
+// numbers of its own. What was learnt by it stands in the families' README.md.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@ namespace restride::cuda {
 #define RESTRIDE_CUDA_COSTS(X)                                                                                        \
   /* Every kernel */                                                                                                  \
   X(launch_ns, 2000) /* ns of a launch */                                                                             \
+  X(keeps, 1)        /* 1 where L2 is asked to give up words of src last, else 0, by the kernels with `keep` */       \
   /* rows/words, rows/cast */                                                                                         \
   X(rows_dense, 0.98)         /* share of a copy's speed: rows that are dense in src */                               \
   X(rows_strided, 0.95)       /* the same at another step */                                                          \
@@ -24,6 +25,7 @@ namespace restride::cuda {
   X(rows_cast_strided, 0.8)   /* factor of a cast that loads unit by unit */                                          \
   X(rows_bytes_strided, 0.65) /* of bytes: sixteen loads a word, each of many lines */                                \
   X(rows_behind_run, 1.001)   /* of rows where run is the same */                                                     \
+  X(rows_steps, 2)            /* words of 16-byte units that a thread has under way */                                \
   /* rows/short */                                                                                                    \
   X(short_store_bytes, 180) /* bytes that a multiprocessor copies while a warp stores parts of sectors */             \
   X(short_most, 0.95)       /* share of a copy's speed at most */                                                     \
@@ -98,6 +100,24 @@ namespace restride::cuda {
   X(chains_8_32x32, 0.961)                                                                                            \
   X(chains_8_64x16, 0.949)                                                                                            \
   X(chains_16_32x16, 0.925)                                                                                           \
+  /* tile/chains whose chains share out all modes */                                                                  \
+  X(whole_src_piece, 0.0214)    /* lost for every halving of the pieces of a row of src in a tile below 256 bytes */  \
+  X(whole_dst_piece, 0.0329)    /* the same of dst */                                                                 \
+  X(whole_src_step, 0.0014)     /* lost for every doubling of the step in src of dst's first mode above 1 KiB */      \
+  X(whole_dst_step, 0.005)      /* the same of the step in dst of src's first mode */                                 \
+  X(whole_far, 0.0179)          /* lost where the tiles beside, along src, come late */                               \
+  X(whole_far_shared, 0.0624)   /* the same, besides, where they share what memory moves at once */                   \
+  X(whole_soon_bytes, 20e6)     /* moved until they come, so that L2 still has what they share */                     \
+  X(whole_shared_power, -0.741) /* power of what pieces of rows of dst share of their sectors */                      \
+  X(whole_unused, 0.0989)       /* lost to tiles that nothing fills */                                                \
+  X(whole_1_128x256, 0.966)     /* share of a copy's speed that a full tile reaches: as above */                      \
+  X(whole_1_256x128, 0.952)                                                                                           \
+  X(whole_4_64x64, 0.887)                                                                                             \
+  X(whole_4_64x128, 0.888)                                                                                            \
+  X(whole_8_32x64, 0.98)                                                                                              \
+  X(whole_8_64x32, 0.976)                                                                                             \
+  X(whole_16_32x16, 0.84)                                                                                             \
+  X(whole_16_32x32, 0.85)                                                                                             \
   /* tile/unaligned_chains: a copy's time is 1 */                                                                     \
   X(anywhere_1, 1.0)         /* time that bytes take at least */                                                      \
   X(anywhere_2, 1.01)        /* halves */                                                                             \
@@ -198,6 +218,7 @@ struct Sizes {
 
   // rows/words: words of a thread at most, and bytes of rows
   int rows_steps = 4;
+  std::int64_t rows_short_bytes = 256;       ///< rows of 16-byte units from which fewer words a thread are best
   std::int64_t rows_long_bytes = 4096;       ///< rows of whole words that are best one by one
   std::int64_t rows_least_words_bytes = 64;  ///< rows below which units are moved by themselves
 
@@ -289,6 +310,32 @@ inline constexpr plan::Number<StagedCosts> kStagedCostNumbers[] = {
 };
 
 inline constexpr Costs kH200Costs;
+
+/// An H100's. Its memory is slower by a third, so kernels have the time that larger tiles and more divisions take; and
+/// it loses where L2 is asked to keep words of src.
+constexpr Costs h100_costs() {
+  Costs k;
+  k.keeps = 0;
+  k.rows_steps = 1;
+  k.whole_src_piece = 0.0174;
+  k.whole_dst_piece = 0.0233;
+  k.whole_src_step = 0.0012;
+  k.whole_dst_step = 0.0033;
+  k.whole_far = 0.0174;
+  k.whole_far_shared = 0.0768;
+  k.whole_shared_power = -0.947;
+  k.whole_unused = 0;
+  k.whole_1_128x256 = 0.984;
+  k.whole_1_256x128 = 0.965;
+  k.whole_4_64x64 = 0.993;
+  k.whole_4_64x128 = 0.994;
+  k.whole_8_32x64 = 1.0;
+  k.whole_8_64x32 = 0.987;
+  k.whole_16_32x16 = 0.935;
+  k.whole_16_32x32 = 0.946;
+  return k;
+}
+inline constexpr Costs kH100Costs = h100_costs();
 
 /// What a large device-to-device copy reaches of the memory's peak, for a GPU that was not measured (H200: 4.25 of 4.92
 /// TB/s).

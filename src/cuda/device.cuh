@@ -167,32 +167,45 @@ __device__ inline std::uint64_t kept_policy() {
   return policy;
 }
 
-/// A word of src, or a unit of it, read under that policy.
+/// That policy, or the ordinary one, as a plan says.
+__device__ inline std::uint64_t source_policy(bool keep) {
+  std::uint64_t policy = 0;
+#if __CUDA_ARCH__ >= 800
+  asm volatile("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
+#endif
+  return keep ? kept_policy() : policy;
+}
+
+/// A word of src, or a unit of it, read under a policy.
 template <int bytes = 16>
-__device__ inline Bits<bytes> load_kept(const char* from) {
+__device__ inline Bits<bytes> load_under(std::uint64_t policy, const char* from) {
 #if __CUDA_ARCH__ >= 800
   Bits<bytes> v;
   if constexpr (bytes == 16) {
     asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
                  : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(from), "l"(kept_policy()));
+                 : "l"(from), "l"(policy));
   } else if constexpr (bytes == 8) {
-    asm volatile("ld.global.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
-                 : "=r"(v.x), "=r"(v.y)
-                 : "l"(from), "l"(kept_policy()));
+    asm volatile("ld.global.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;" : "=r"(v.x), "=r"(v.y) : "l"(from), "l"(policy));
   } else if constexpr (bytes == 4) {
-    asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(v) : "l"(from), "l"(kept_policy()));
+    asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(v) : "l"(from), "l"(policy));
   } else if constexpr (bytes == 2) {
-    asm volatile("ld.global.L2::cache_hint.u16 %0, [%1], %2;" : "=h"(v) : "l"(from), "l"(kept_policy()));
+    asm volatile("ld.global.L2::cache_hint.u16 %0, [%1], %2;" : "=h"(v) : "l"(from), "l"(policy));
   } else {
     std::uint32_t byte;
-    asm volatile("ld.global.L2::cache_hint.u8 %0, [%1], %2;" : "=r"(byte) : "l"(from), "l"(kept_policy()));
+    asm volatile("ld.global.L2::cache_hint.u8 %0, [%1], %2;" : "=r"(byte) : "l"(from), "l"(policy));
     v = static_cast<std::uint8_t>(byte);
   }
   return v;
 #else
   return load<bytes>(from);
 #endif
+}
+
+/// The same under the policy of what L2 gives up last.
+template <int bytes = 16>
+__device__ inline Bits<bytes> load_kept(const char* from) {
+  return load_under<bytes>(kept_policy(), from);
 }
 
 /// The word at `from`, of which only what lies in [first, last) is the source's.

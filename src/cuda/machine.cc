@@ -11,7 +11,7 @@ namespace restride::cuda {
 namespace {
 
 /// The GPUs that were measured.
-constexpr GpuNumbers kKnownGpus[] = {{"NVIDIA H200", 9, 0, 4250, kH200Costs}};
+constexpr GpuNumbers kKnownGpus[] = {{"NVIDIA H200", 9, 0, 4250, kH200Costs}, {"NVIDIA H100", 9, 0, 2900, kH100Costs}};
 
 constexpr plan::Number<GpuNumbers> kTraits[] = {{"cc_major", nullptr, &GpuNumbers::cc_major},
                                                 {"cc_minor", nullptr, &GpuNumbers::cc_minor},

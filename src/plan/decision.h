@@ -91,6 +91,7 @@ inline std::string family_list() { return family_list(may_be_forced); }
   X(kThreads, "threads")              /* CUDA: threads a block */                                                      \
   X(kBlocks, "blocks")                /* CUDA: blocks launched */                                                      \
   X(kIndexBits, "index_bits")         /* CUDA: 32 where every offset provably fits, else 64 */                         \
+  X(kKeep, "keep")                    /* CUDA: 1 where L2 is asked to give up words of src last */                     \
   X(kBoundaryBytes, "boundary_bytes") /* CUDA: tile edges keep to such addresses of dst; 0: rows lie on words */       \
   X(kBlockUnits, "block_units")       /* units one task moves; tile: rows of one */
 

@@ -173,10 +173,23 @@ void replay(const Copy& copy, const plan::Candidate& k, const cuda::BulkTileArgs
 }
 
 void replay(const Copy& copy, const plan::Candidate&, const cuda::ChainArgs& a) {
-  const auto row = [](const cuda::Chain& chain) {
-    return [&chain](std::int32_t n) { return cuda::chain_offset(chain, static_cast<std::uint32_t>(n)); };
+  // Words of rows, and what a unit lies behind its word's beginning, less what replay_tiles adds for a dense row.
+  const int unit = copy.c.dst_unit, units = 16 / unit;
+  const auto word = [&](const cuda::WordChain& chain, std::int32_t n) {
+    return cuda::word_offset(chain, static_cast<std::uint32_t>(n));
   };
-  replay_tiles(copy, a.tile, copy.c.dst_unit, copy.c.src_unit, true, row(a.dst_rows), row(a.src_rows));
+  const bool dense = a.dst_words.rank == 1 && a.src_words.rank == 1;
+  replay_tiles(
+      copy, a.tile, unit, unit, dense, [&](std::int32_t s) { return cuda::dst_bytes_of(word(a.dst_rows, s)); },
+      [&](std::int32_t d) { return cuda::src_bytes_of(word(a.src_rows, d)); });
+  for (const std::int64_t d : some_of(a.tile.d_extent))
+    for (const std::int64_t s : some_of(a.tile.s_extent)) {
+      const auto of_d = static_cast<std::int32_t>(d), of_s = static_cast<std::int32_t>(s);
+      copy.expect_pair(a.tile.dst_offset + cuda::dst_bytes_of(word(a.dst_words, of_d / units)) + d % units * unit +
+                           cuda::dst_bytes_of(word(a.dst_rows, of_s)),
+                       a.tile.src_offset + cuda::src_bytes_of(word(a.src_words, of_s / units)) + s % units * unit +
+                           cuda::src_bytes_of(word(a.src_rows, of_d)));
+    }
 }
 
 void replay(const Copy& copy, const plan::Candidate&, const cuda::UnalignedChainArgs& a) {

@@ -30,10 +30,11 @@ TEST(CudaNumbers, NameEachNumberOnce) {
 }
 
 TEST(CudaNumbers, LieInTheRangesOfAFile) {
-  for (const auto& n : kCostNumbers) {
-    EXPECT_GE(kH200Costs.*n.real, plan::range_of(n.name).least) << n.name;
-    EXPECT_LE(kH200Costs.*n.real, plan::range_of(n.name).most) << n.name;
-  }
+  for (const Costs& of : {kH200Costs, kH100Costs})
+    for (const auto& n : kCostNumbers) {
+      EXPECT_GE(of.*n.real, plan::range_of(n.name).least) << n.name;
+      EXPECT_LE(of.*n.real, plan::range_of(n.name).most) << n.name;
+    }
 }
 
 CudaMachine gpu(int major, int minor, double bytes_per_ns) {
@@ -53,9 +54,10 @@ TEST(NearestGpu, IsOfTheClosestCapabilityThenOfTheClosestBandwidth) {
   EXPECT_EQ(nearest(gpu(8, 0, 600), own), "slow");
   EXPECT_EQ(nearest(gpu(8, 0, 1300), own), "fast");
   EXPECT_EQ(nearest(gpu(7, 5, 1300), own), "fast");
-  EXPECT_EQ(nearest(gpu(8, 9, 300), own), "mine") << "a tenth of a capability away";
+  EXPECT_EQ(nearest(gpu(8, 9, 4000), own), "mine") << "a tenth of a capability away";
   EXPECT_EQ(nearest(gpu(9, 0, 4250), own), "mine") << "before the one that restride knows";
-  EXPECT_EQ(nearest(gpu(8, 0, 600), {}), "NVIDIA H200") << "nothing else is known";
+  EXPECT_EQ(nearest(gpu(8, 0, 600), {}), "NVIDIA H100");
+  EXPECT_EQ(nearest(gpu(9, 0, 4000), {}), "NVIDIA H200");
 }
 
 TEST(GpuAsText, ComesBack) {

@@ -26,6 +26,7 @@ struct Form {
   }
   std::string operator()(const cuda::PixelsArgs& a) const { return a.window ? " window" : " collect"; }
   std::string operator()(const cuda::BulkTileArgs& a) const { return a.stages > 1 ? " ring" : ""; }
+  std::string operator()(const cuda::ChainArgs& a) const { return a.breaks ? " breaks" : ""; }
   std::string operator()(const cuda::UnalignedChainArgs& a) const { return a.run_rows != 0 ? " runs" : ""; }
   std::string operator()(const cuda::PixelTileArgs& a) const { return a.backwards ? " backwards" : ""; }
   std::string operator()(const cuda::PackedArgs& a) const { return form_of(a.kind); }
@@ -132,7 +133,11 @@ const std::vector<KernelCase>& kernel_cases() {
       {"tile/chains 2", "u16 (8,6,16,8,12)", "u16 (8,6,16,8,12):(1,8,48,768,6144)"},
       {"tile/chains 4", "f32 (2,2,2,2,2,2,2,2,9,8)", "f32 (2,2,2,2,2,2,2,2,9,8):(1,2,4,8,16,32,64,128,256,2304)"},
       {"tile/chains 8", "f64 (2,2,2,2,2,2,2,2,9,8)", "f64 (2,2,2,2,2,2,2,2,9,8):(1,2,4,8,16,32,64,128,256,2304)"},
-      {"tile/chains 16", "c128 (30,17,24)", "c128 (30,17,24):(700,1,20)"},
+      {"tile/chains 16", "c128 (8,6,5,24)", "c128 (8,6,5,24):(1,8,48,240)"},
+      {"tile/chains breaks 1", "u8 (15,3,32,12,16)", "u8 (15,3,32,12,16):(32,7680,1,23040,480)"},
+      {"tile/chains breaks 4", "f32 (12,9,10,3,12)", "f32 (12,9,10,3,12):(1,36,3888,12,324)"},
+      {"tile/chains breaks 8", "f64 (15,11,10,8)", "f64 (15,11,10,8):(10,1200,1,150)"},
+      {"tile/chains breaks 16", "c128 (30,17,24)", "c128 (30,17,24):(700,1,20)"},
       {"tile/unaligned_chains 1", "u8 (33,33,29,25)", "u8 (33,33,29,25):(33,1,1089,31581)"},
       {"tile/unaligned_chains 2", "u16 (7,33,9,45)", "u16 (7,33,9,45):(1,7,10395,231)"},
       {"tile/unaligned_chains 4", "f32 (39,9,7,25)", "f32 (39,9,7,25):(1,975,8775,39)"},

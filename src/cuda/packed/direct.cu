@@ -31,15 +31,16 @@ __global__ void __launch_bounds__(kDirectThreads)
       from[j] = src + at.src;
       if (j + 1 < kUnits) direct_next<kRank>(a, at);
     }
+    const std::uint64_t policy = source_policy(a.keep);
     Bits<kUnit> units[kUnits];
 #pragma unroll
-    for (int j = 0; j < kUnits; ++j) units[j] = load_kept<kUnit>(from[j]);
+    for (int j = 0; j < kUnits; ++j) units[j] = load_under<kUnit>(policy, from[j]);
     store<16>(to, join<kUnit, kUnits>(units));
     return;
   }
 #pragma unroll 1
   for (int j = max(-first, 0); j < min(kUnits, a.units - first); ++j, direct_next<kRank>(a, at))
-    store<kUnit>(to + j * kUnit, load_kept<kUnit>(src + at.src));
+    store<kUnit>(to + j * kUnit, load<kUnit>(src + at.src));
 }
 
 }  // namespace

@@ -83,7 +83,8 @@ void packed::bid_direct(const Request& request, Candidate& bid) {
   const std::int64_t words = c.dst_bytes() / 16 + 2;  // where dst starts off a word
   bid.params = {{ParamId::kVectorBytes, 16},
                 {ParamId::kThreads, kDirectThreads},
-                {ParamId::kBlocks, ceil_div(words, kDirectThreads)}};
+                {ParamId::kBlocks, ceil_div(words, kDirectThreads)},
+                {ParamId::kKeep, machine.costs->keeps > 0 ? 1 : 0}};
   predict(bid, machine, c.src_bytes() / 32 + 1, c.dst_bytes() / 32 + 1, machine.costs->direct_full);
 }
 
@@ -94,6 +95,7 @@ void prepare_direct(const Canonical& c, const Candidate& chosen, CudaArgs& out) 
   a.units = narrowed<std::int32_t>(c.units);
   a.rank = static_cast<std::int32_t>(c.modes.size());
   a.blocks = narrowed<std::uint32_t>(chosen.get(ParamId::kBlocks, 1));
+  a.keep = chosen.get(ParamId::kKeep) == 1;
   for (std::size_t m = 0; m < c.modes.size(); ++m) {
     a.extent[m] = base::FastDiv(c.modes[m].extent);
     a.step[m] = c.modes[m].src_stride;

@@ -22,6 +22,7 @@ struct DirectArgs {
   std::int64_t step[kMaxDirect] = {};   ///< bytes of src that one index more of a mode adds
   std::int64_t carry[kMaxDirect] = {};  ///< bytes that are added besides where the index of mode m wraps
   std::uint32_t blocks = 0;
+  bool keep = true;  ///< L2 is asked to give up words of src last
 };
 
 /// A unit: its digits but the last, and where it lies in src.

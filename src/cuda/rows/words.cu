@@ -83,7 +83,7 @@ struct Word {
     if constexpr (kShift) {
     } else if constexpr (kind != RowsKind::kCollect) {
       if constexpr (kUnit == 16)
-        in[0] = load_kept(from);
+        in[0] = load_under(source_policy(a.keep), from);
       else
         in[0] = load<kUnit>(from);
     } else {

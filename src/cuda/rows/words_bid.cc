@@ -48,8 +48,10 @@ std::int64_t words_of_row(const Canonical& c, RowsKind kind) {
   return rows_words(row_units(c), units, units - static_cast<int>(alignment / c.dst_unit));
 }
 
-/// Words of a row a thread moves, as measured on H200.
-int words_a_thread(const Canonical& c, RowsKind kind) {
+bool units_are_words(const Canonical& c, RowsKind kind) { return kind == RowsKind::kUnit && c.dst_unit == kWordBytes; }
+
+/// Words of a row a thread moves, as measured on H200 and H100.
+int words_a_thread(const Canonical& c, const Costs& k, RowsKind kind) {
   if (kind == RowsKind::kDense) {
     // Where less is written than read, or a lane reads less than a bank's word, another load should be on its way.
     return c.dst_unit < c.src_unit || 4 * c.src_unit < c.dst_unit ? 2 : 1;
@@ -57,9 +59,10 @@ int words_a_thread(const Canonical& c, RowsKind kind) {
   if (c.cast) return 1;
   // Words that take two loads are best in pairs, as those of a broadcast, long rows of whole words one by one.
   if (kind == RowsKind::kForward || kind == RowsKind::kReverse || kind == RowsKind::kRepeat) return 2;
-  return kind == RowsKind::kCollect || (kind == RowsKind::kUnit && row_units(c) * c.dst_unit >= kSizes.rows_long_bytes)
-             ? 1
-             : kSizes.rows_steps;
+  const std::int64_t row_bytes = row_units(c) * c.dst_unit;
+  if (kind == RowsKind::kCollect || (kind == RowsKind::kUnit && row_bytes >= kSizes.rows_long_bytes)) return 1;
+  if (units_are_words(c, kind) && row_bytes >= kSizes.rows_short_bytes) return k.rows_steps > 1 ? 2 : 1;
+  return kSizes.rows_steps;
 }
 
 /// How blocks share `words` words of each of `rows` rows, `block_words` a block: numbered through, or, where 31 bits do
@@ -116,12 +119,13 @@ void lines(const Canonical& c, const CudaMachine& machine, Candidate& bid) {
   const std::int64_t words = words_of_row(c, kind);
   // A small copy gives every multiprocessor a block before it gives a thread a second word.
   const bool small = rows * words < static_cast<std::int64_t>(machine.sm_count) * kRowsThreads * kSizes.rows_steps * 2;
-  const std::int64_t stages = small ? 1 : words_a_thread(c, kind);
+  const std::int64_t stages = small ? 1 : words_a_thread(c, *machine.costs, kind);
   if (too_many(share_of(rows, words, threads_of(c) * stages).blocks)) return refuse(bid, "too many blocks");
   bid.params = {{ParamId::kKind, static_cast<std::int64_t>(kind)},
                 {ParamId::kVectorBytes, vector},
                 {ParamId::kThreads, threads_of(c)},
                 {ParamId::kStages, stages}};
+  if (units_are_words(c, kind)) bid.params.push_back({ParamId::kKeep, machine.costs->keeps > 0 ? 1 : 0});
   const std::int64_t row_bytes = row_units(c) * c.dst_unit;
   const bool dense = std::abs(step) == c.src_unit || step == 0;
   // Short rows: memory likes long runs, the more where lines are shared, and partly filled words cost as whole ones.
@@ -169,6 +173,7 @@ void prepare_lines(const Canonical& c, const Candidate& chosen, CudaArgs& out) {
   outer_walk(c, kRow, &a.rows, &rows);
   set_sides(a, c);
   a.src_step = src_step(c);
+  a.keep = chosen.get(ParamId::kKeep) == 1;
   a.fetch_ends = sectors_in_part(c) != 0;
   // The forward kernel moves bytes: shifting a word does not depend on the unit.
   a.row_units = kind == RowsKind::kForward ? row_units(c) * c.dst_unit : row_units(c);

@@ -37,6 +37,7 @@ struct RowsArgs {
   base::FastDiv pieces;  ///< words a row; with `chunked`, blocks a row
   bool chunked = false;
   bool fetch_ends = false;  ///< dst has gaps between rows: L2 is asked for the sectors that a row fills in part
+  bool keep = false;        ///< units of 16 bytes: L2 is asked to give up words of src last
   std::uint32_t blocks = 0;
   std::uint32_t block_words = 0;              ///< words a block moves: threads times steps
   std::uint8_t src_dtype = 0, dst_dtype = 0;  ///< with a cast

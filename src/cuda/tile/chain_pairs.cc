@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
+#include <iterator>
 #include <span>
 
 #include "src/cuda/bid.h"
@@ -21,6 +23,13 @@ void append(Link& link, const Canonical& c, std::size_t mode) {
   link.extent *= c.modes[mode].extent;
 }
 
+/// The same of a mode that goes on where the ones before it end.
+void append_dense(Link& link, const Canonical& c, std::size_t mode) {
+  append(link, c, mode);
+  link.dense = link.modes.size();
+  link.run = link.extent;
+}
+
 }  // namespace
 
 Link dst_chain(const Canonical& c) {
@@ -28,7 +37,7 @@ Link dst_chain(const Canonical& c) {
   for (std::size_t m = 0; m < c.modes.size() && m < 64 && link.modes.size() < kMaxChain; ++m) {
     if (c.modes[m].dst_stride != link.extent * c.dst_unit || link.extent * c.modes[m].extent >= std::int64_t{1} << 30)
       break;
-    append(link, c, m);
+    append_dense(link, c, m);
   }
   return link;
 }
@@ -40,7 +49,7 @@ Link src_chain(const Canonical& c) {
     for (std::size_t m = 0; m < c.modes.size() && m < 64 && !found; ++m) {
       if ((link.mask >> m & 1) != 0 || c.modes[m].src_stride != link.extent * c.src_unit) continue;
       if (link.extent * c.modes[m].extent >= std::int64_t{1} << 30) return link;
-      append(link, c, m);
+      append_dense(link, c, m);
       found = true;
     }
   }
@@ -49,17 +58,37 @@ Link src_chain(const Canonical& c) {
 
 Link first_of(const Canonical& c, const Link& chain, std::size_t count) {
   Link link;
-  for (std::size_t i = 0; i < std::min(count, chain.modes.size()); ++i) append(link, c, chain.modes[i]);
+  for (std::size_t i = 0; i < std::min(count, chain.modes.size()); ++i) append_dense(link, c, chain.modes[i]);
+  return link;
+}
+
+Link link_of(const Canonical& c, std::uint64_t mask, std::int64_t CopyMode::*stride, int unit) {
+  detail::FixedVector<std::uint8_t, kMaxChain> order;
+  for (std::size_t m = 0; m < c.modes.size() && m < 64; ++m)
+    if ((mask >> m & 1) != 0) order.push_back(static_cast<std::uint8_t>(m));
+  std::sort(order.begin(), order.end(), [&](std::uint8_t a, std::uint8_t b) {
+    const std::int64_t x = std::abs(c.modes[a].*stride), y = std::abs(c.modes[b].*stride);
+    return x != y ? x < y : a < b;
+  });
+  Link link;
+  for (const std::uint8_t m : order)
+    if (link.dense == link.modes.size() && c.modes[m].*stride == link.extent * unit)
+      append_dense(link, c, m);
+    else
+      append(link, c, m);
   return link;
 }
 
 namespace {
 
-/// Largest power of two, up to 128, that divides where rows of a side start; `stride` is that side's, of a mode.
+/// Largest power of two, up to 128, that divides where the dense runs of a side's rows start; `stride` is that side's,
+/// of a mode.
 std::int64_t rows_on(const Canonical& c, const Link& link, std::int64_t align, std::int64_t CopyMode::*stride) {
+  std::uint64_t inside = 0;
+  for (std::size_t i = 0; i < link.dense; ++i) inside |= std::uint64_t{1} << link.modes[i];
   std::int64_t bits = align | 128;
   for (std::size_t m = 0; m < c.modes.size(); ++m)
-    if (m >= 64 || (link.mask >> m & 1) == 0) bits |= c.modes[m].*stride;
+    if (m >= 64 || (inside >> m & 1) == 0) bits |= c.modes[m].*stride;
   return bits & -bits;
 }
 
@@ -107,6 +136,21 @@ std::span<const Rated> shapes_of(int unit) {
 constexpr std::size_t kMostShapes = 5;
 static_assert(std::ranges::is_sorted(kShapes, {}, &Rated::unit));
 
+/// True where offsets along the chain fit WordChain: below 2^32 words of dst, 2^31 either way of src.
+bool fits_words(const Canonical& c, const Link& link) {
+  constexpr std::int64_t kMostDst = (std::int64_t{1} << 32) * kWordBytes, kMostSrc = kMostDst / 2;
+  std::int64_t dst = 0, src = 0;
+  for (const std::uint8_t m : link.modes) {
+    const CopyMode& mode = c.modes[m];
+    if (mode.dst_stride >= (kMostDst - dst) / mode.extent ||
+        std::abs(mode.src_stride) >= (kMostSrc - src) / mode.extent)
+      return false;
+    dst += mode.extent * mode.dst_stride;
+    src += mode.extent * std::abs(mode.src_stride);
+  }
+  return true;
+}
+
 /// The first modes of a side's chain as rows of a tile: where they start, the part of each shape that is wasted at the
 /// tiles' ends, and the cost of the rows themselves. Fitted, like the shapes, to times on an H200; README.md says of
 /// which layouts.
@@ -131,7 +175,8 @@ Rows rows_of(const Canonical& c, const Link& chain, std::size_t count, const Sid
   Rows rows;
   rows.link = first_of(c, chain, count);
   rows.starts_on = rows_on(c, rows.link, side.align, side.stride);
-  rows.words = rows.starts_on >= kWordBytes && rows.link.extent * c.dst_unit % kWordBytes == 0;
+  rows.words =
+      rows.starts_on >= kWordBytes && rows.link.extent * c.dst_unit % kWordBytes == 0 && fits_words(c, rows.link);
   const std::span<const Rated> shapes = shapes_of(c.dst_unit);
   for (std::size_t k = 0; k < shapes.size() && rows.words; ++k) {
     const std::int64_t along = shapes[k].shape.*side.along;
@@ -207,17 +252,112 @@ void rate(const Canonical& c, const CudaMachine& machine, const Rows& d, const R
   }
 }
 
+// ---- All modes in one of both chains ----
+
+/// A tile's shape for these, and what a full one reaches.
+struct WholeRated {
+  int unit;
+  TileShape shape;
+  double Costs::*full;
+};
+constexpr WholeRated kWholeShapes[] = {
+    {1, {128, 256}, &Costs::whole_1_128x256}, {1, {256, 128}, &Costs::whole_1_256x128},
+    {4, {64, 64}, &Costs::whole_4_64x64},     {4, {64, 128}, &Costs::whole_4_64x128},
+    {8, {32, 64}, &Costs::whole_8_32x64},     {8, {64, 32}, &Costs::whole_8_64x32},
+    {16, {32, 16}, &Costs::whole_16_32x16},   {16, {32, 32}, &Costs::whole_16_32x32},
+};
+
+/// Bytes of the pieces that a tile `along` units long takes of a row: a chain that breaks off has its breaks anywhere
+/// in a tile.
+double piece_bytes(const Link& link, std::int64_t along, int unit) {
+  const auto run = static_cast<double>(link.run * unit);
+  if (link.run < link.extent) return 1 / (1 / run + 1 / static_cast<double>(along * unit));
+  return run / static_cast<double>(ceil_div(link.run, along));
+}
+
+double halvings(double bytes, double of) { return std::max(0.0, std::log2(of / bytes)); }
+
+/// The best shape for two chains that share out all modes, if it beats `best`. Fitted to all such pairs of chains of
+/// ttc57, of copies of every width in the case files and of 100 random ones, timed on an H200 and on an H100.
+void rate_whole(const Canonical& c, const CudaMachine& machine, const Link& d, const Link& s, Pair& best) {
+  const Costs& k = *machine.costs;
+  const int unit = c.dst_unit;
+  const std::int64_t d_on = rows_on(c, d, c.dst_align, &CopyMode::dst_stride);
+  const std::int64_t s_on = rows_on(c, s, c.src_align, &CopyMode::src_stride);
+  if (std::min(d_on, s_on) < kWordBytes || (d.run | s.run) * unit % kWordBytes != 0 || !fits_words(c, d) ||
+      !fits_words(c, s))
+    return;
+  constexpr double kPage = 1024;
+  const auto step = [](std::int64_t bytes) {
+    return std::max(0.0, std::log2(static_cast<double>(std::abs(bytes)) / kPage));
+  };
+  const double far_lost = k.whole_far + (s_on < 2 * kSectorBytes ? k.whole_far_shared : 0);
+  const double steps =
+      k.whole_src_step * step(c.modes[d.modes[0]].src_stride) + k.whole_dst_step * step(c.modes[s.modes[0]].dst_stride);
+  for (const WholeRated& r : kWholeShapes) {
+    if (r.unit != unit || 2 * d.extent < r.shape.d || 2 * s.extent < r.shape.s) continue;
+    const double dst_piece = piece_bytes(d, r.shape.d, unit), src_piece = piece_bytes(s, r.shape.s, unit);
+    const double used = used_by(d.extent, r.shape.d) * used_by(s.extent, r.shape.s);
+    const bool far =
+        s.run > r.shape.s &&
+        static_cast<double>(d.extent) * std::min<double>(r.shape.s, s.extent) * unit * 2 > k.whole_soon_bytes;
+    const double lost = steps + k.whole_src_piece * halvings(src_piece, 256) +
+                        k.whole_dst_piece * halvings(dst_piece, 256) + (far ? far_lost : 0) +
+                        k.whole_unused * (1 - used);
+    const double shared = static_cast<double>(std::max<std::int64_t>(kSectorBytes - d_on, 0)) / dst_piece;
+    double efficiency = k.*r.full * std::exp(-lost) * std::pow(1 + shared, k.whole_shared_power);
+    const double tiles = static_cast<double>(c.units) / (used * r.shape.d * r.shape.s);
+    efficiency *= tiles / (tiles + k.chains_wave * machine.sm_count);
+    if (efficiency > best.efficiency) best = {d, s, r.shape, efficiency};
+  }
+}
+
+/// Every way to share out all modes: the first ones of a side are its chain, all others the other side's.
+void rate_whole(const Canonical& c, const CudaMachine& machine, Pair& best) {
+  const std::size_t count = c.modes.size();
+  if (count < 2 || count > 2 * kMaxChain || c.modes[0].dst_stride != c.dst_unit ||
+      std::none_of(std::begin(kWholeShapes), std::end(kWholeShapes), [&](auto& r) { return r.unit == c.dst_unit; }))
+    return;
+  std::uint64_t along_src = 0, along_dst = 0, all = (std::uint64_t{1} << count) - 1;
+  std::int64_t extent = 1;
+  for (const CopyMode& m : c.modes) {
+    if (m.src_stride == 0 || m.extent >= (std::int64_t{1} << 30) / extent) return;
+    extent *= m.extent;
+  }
+  detail::FixedVector<std::uint8_t, 2 * kMaxChain> order;
+  for (std::size_t m = 0; m < count; ++m) order.push_back(static_cast<std::uint8_t>(m));
+  std::sort(order.begin(), order.end(), [&](std::uint8_t a, std::uint8_t b) {
+    return std::abs(c.modes[a].src_stride) < std::abs(c.modes[b].src_stride);
+  });
+  if (c.modes[order[0]].src_stride != c.src_unit) return;
+  const auto rate_split = [&](std::uint64_t src) {
+    const auto modes = static_cast<std::size_t>(std::popcount(src));
+    if (modes > kMaxChain || count - modes > kMaxChain) return;
+    rate_whole(c, machine, link_of(c, all & ~src, &CopyMode::dst_stride, c.dst_unit),
+               link_of(c, src, &CopyMode::src_stride, c.src_unit), best);
+  };
+  for (std::size_t i = 0; i + 1 < count && order[i] != 0; ++i) {
+    along_src |= std::uint64_t{1} << order[i];
+    rate_split(along_src);
+  }
+  for (std::size_t m = 0; m + 1 < count && m != order[0]; ++m) {
+    along_dst |= std::uint64_t{1} << m;
+    rate_split(all & ~along_dst);
+  }
+}
+
 }  // namespace
 
 Pair best_pair(const Canonical& c, const CudaMachine& machine) {
+  Pair best;
+  rate_whole(c, machine, best);
   const Link longest_d = dst_chain(c), longest_s = src_chain(c);
-  if (longest_d.modes.empty() || longest_s.modes.empty()) return {};
+  if (c.modes.size() < 3 || longest_d.modes.empty() || longest_s.modes.empty()) return best;
   detail::FixedVector<Rows, kMaxChain> sources;
   for (std::size_t j = 1; j <= longest_s.modes.size(); ++j) {
     sources.push_back(rows_of(c, longest_s, j, {c.src_align, &CopyMode::src_stride, &TileShape::s, 2 * kSectorBytes}));
     sources[j - 1].yield = src_yield(*machine.costs, c, sources[j - 1]);
   }
-  Pair best;
   for (std::size_t i = 1; i <= longest_d.modes.size(); ++i) {
     Rows d = rows_of(c, longest_d, i, {c.dst_align, &CopyMode::dst_stride, &TileShape::d, kSectorBytes});
     if (!d.words) continue;

@@ -1,10 +1,11 @@
 // Moves         the copies of tile_aligned without a cast, if several short modes make up dst's rows, or src's.
-// Applies when  modes form a dense chain on each side, no mode is in both, rows of both sides start on words and are
-//               whole words.
+// Applies when  modes form a chain on each side, no mode is in both, rows of both sides start on words and are whole
+//               words. A chain is dense, or breaks off where all modes are in one of both; no word lies across a break.
 // Thread map    64 to 256 threads a tile: load, 16 bytes a lane along src's chain; store, 16 bytes a lane along dst's.
-//               Before that lanes find the rows of both sides by dividing, each up to three, for the whole block.
+//               Before that lanes find the rows of both sides and the words in a row by dividing, for the whole block.
 // Shared memory lines of 128 bytes, swizzled; see chain_stage_byte in src/cuda/tile/chains_map.h. No bank conflicts,
-//               but two cycles a read where a warp stores 256 bytes of a row. Behind them, where each row lies.
+//               but two cycles a read where a warp stores 256 bytes of a row. Behind them, where each row and word
+//               lies.
 // Traffic       every byte once each way, 128 bytes of a row at least, however short the modes are.
 // Source        the CPU's tile family, whose rows and columns are chains as well; small blocks and hints to L2 as in
 //               torch.compile's kernels for these copies; measured rows in bench/results.
@@ -24,8 +25,10 @@ struct ChainTile {
   static constexpr int kGroups = kD / kUnits, kRows = kS / kAcross;
   static constexpr int kRowWords = kS * kUnit / kWordBytes;
   static constexpr int kLoads = kD * kRowWords / kThreads, kStores = kGroups * kRows / kThreads;
-  static constexpr int kBytes = kD * kS * kUnit;
-  static_assert(kBytes % sizeof(std::int64_t) == 0);  // where rows lie comes behind the stage
+  static constexpr int kLog = tile_store_log(kGroups, kGroups);
+  static constexpr int kBytes = kD * kS * kUnit, kEntries = chain_entries(kD, kS, kUnits, true);
+  static constexpr int kShared = kBytes + kEntries * 4 + 2 * 8;  ///< the stage, the table, where both sides start
+  static_assert(kBytes % 4 == 0 && kEntries % 2 == 0);
   static_assert(kLoads * kThreads == kD * kRowWords && kStores * kThreads == kGroups * kRows);
   static_assert(kRowWords % 8 == 0 && (kGroups % 8 == 0 || 8 % kGroups == 0) && kThreads % kRowWords == 0);
 };
@@ -38,33 +41,36 @@ __global__ void __launch_bounds__(Tile::kThreads, resident_blocks(Tile::kThreads
   extern __shared__ __align__(128) char shared[];
   const TilePlace place = tile_place(a, blockIdx.x);
   // Finding a row takes long, so each is found once a block, and the last warp finds where the tile is.
-  auto* const src_rows = reinterpret_cast<std::int64_t*>(shared + Tile::kBytes);
-  auto* const dst_rows = src_rows + Tile::kD;
-  auto* const bases = dst_rows + Tile::kS;
+  auto* const src_rows = reinterpret_cast<std::uint32_t*>(shared + Tile::kBytes);
+  const std::uint32_t* const dst_rows = src_rows + Tile::kD;
+  const std::uint32_t* const dst_words = dst_rows + Tile::kS;
+  const std::uint32_t* const src_words = dst_words + Tile::kGroups;
+  auto* const bases = reinterpret_cast<std::int64_t*>(src_rows + Tile::kEntries);
   if (threadIdx.x / 32 == Tile::kThreads / 32 - 1) {
     const Offsets batch = offsets(a.batch, place.batch);
     if (threadIdx.x % 32 == 0) {
-      bases[0] = a.src_offset + batch.src + static_cast<std::int64_t>(place.s) * kUnit;
-      bases[1] = a.dst_offset + batch.dst + static_cast<std::int64_t>(place.d) * kUnit;
+      bases[0] = a.src_offset + batch.src;
+      bases[1] = a.dst_offset + batch.dst;
     }
   }
-#pragma unroll(kUnit > 2 ? 1 : 2)
-  for (int i = static_cast<int>(threadIdx.x); i < Tile::kD + Tile::kS; i += Tile::kThreads) {
-    const bool of_src = i < Tile::kD;
-    src_rows[i] = chain_offset(of_src ? c.src_rows : c.dst_rows, of_src ? place.d + i : place.s + i - Tile::kD);
-  }
+#pragma unroll 1
+  for (int i = static_cast<int>(threadIdx.x); i < chain_entries(Tile::kD, Tile::kS, kUnits, c.breaks);
+       i += Tile::kThreads)
+    src_rows[i] = chain_entry(c, place, Tile::kD, Tile::kS, kUnits, i);
   __syncthreads();
 
   const std::uint32_t stage = shared_address(shared);
   const unsigned column = threadIdx.x % Tile::kRowWords, row = threadIdx.x / Tile::kRowWords, byte = column * 16;
   constexpr unsigned kRowsAStep = Tile::kThreads / Tile::kRowWords;
-  const int left = tile_units_left(a, place, column * kUnits), rows = a.d_extent - place.d;
-  const char* const from = src + bases[0] + byte;
+  const bool inside = tile_units_left(a, place, column * kUnits) > 0;
+  const int rows = a.d_extent - place.d;
+  const char* const from = src + bases[0] + src_bytes_of(c.breaks ? src_words[column] : place.s / kUnits + column);
+  const std::uint64_t policy = source_policy(c.keep);
   uint4 words[Tile::kLoads];
 #pragma unroll
   for (int step = 0; step < Tile::kLoads; ++step) {
     const unsigned d = row + step * kRowsAStep;
-    if (left > 0 && static_cast<int>(d) < rows) words[step] = load_kept(from + src_rows[d]);
+    if (inside && static_cast<int>(d) < rows) words[step] = load_under(policy, from + src_bytes_of(src_rows[d]));
   }
 #pragma unroll
   for (int step = 0; step < Tile::kLoads; ++step)
@@ -73,18 +79,18 @@ __global__ void __launch_bounds__(Tile::kThreads, resident_blocks(Tile::kThreads
 
   char* const to = dst + bases[1];
   constexpr int kRowsApart = Tile::kGroups * kLineBytes;  // from a row of src to the next of its group
-  const int log = tile_store_log(Tile::kGroups, (rows + kUnits - 1) / kUnits);
 #pragma unroll
   for (int step = 0; step < Tile::kStores; ++step) {
-    const TileStore at = tile_line_store(step, threadIdx.x, Tile::kThreads, log, Tile::kRows);
+    const TileStore at = tile_line_store(step, threadIdx.x, Tile::kThreads, Tile::kLog, Tile::kRows);
     const int s = at.s * kAcross, d = at.word * kUnits;
     if (d >= rows || place.s + s >= a.s_extent) continue;
+    char* const word = to + dst_bytes_of(c.breaks ? dst_words[at.word] : place.d / kUnits + at.word);
     const std::uint32_t address = stage + chain_stage_byte(d, s * kUnit, kUnits, Tile::kGroups);
     if constexpr (kAcross == 1) {
       Bits<kUnit> units[kUnits];
 #pragma unroll
       for (int j = 0; j < kUnits; ++j) units[j] = load_shared<kUnit>(address + j * kRowsApart);
-      store<16>(to + dst_rows[s] + d * kUnit, join<kUnit, kUnits>(units));
+      store<16>(word + dst_bytes_of(dst_rows[s]), join<kUnit, kUnits>(units));
     } else {
       std::uint32_t out[kAcross][4];
 #pragma unroll
@@ -98,15 +104,14 @@ __global__ void __launch_bounds__(Tile::kThreads, resident_blocks(Tile::kThreads
       }
 #pragma unroll
       for (int i = 0; i < kAcross; ++i)
-        store<16>(to + dst_rows[s + i] + d * kUnit, make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]));
+        store<16>(word + dst_bytes_of(dst_rows[s + i]), make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]));
     }
   }
 }
 
 template <class Tile>
 int launch_instance(const ChainArgs& c, const Launch& on) noexcept {
-  constexpr int kRowTables = (Tile::kD + Tile::kS + 2) * static_cast<int>(sizeof(std::int64_t));
-  return enqueue(tile_chains_kernel<Tile>, c, on, c.tile.tiles, Tile::kThreads, Tile::kBytes + kRowTables);
+  return enqueue(tile_chains_kernel<Tile>, c, on, c.tile.tiles, Tile::kThreads, Tile::kShared);
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
 // The bid of tile's kernel for chains on CUDA: tiles whose rows, on either side, are several modes.
-#include <bit>
-
 #include "src/base/checked.h"
 #include "src/cuda/tile/chain_pairs.h"
 #include "src/cuda/tile/tile.h"
@@ -14,12 +12,29 @@ using namespace chains;
 
 namespace {
 
-void set_chain(const Canonical& c, const Link& link, Chain& chain, std::int64_t CopyMode::*stride) {
+/// The steps of a chain's modes on a side, in words. Chains are chosen so that they fit.
+WordChain across(const Canonical& c, const Link& link, std::int64_t CopyMode::*stride) {
+  WordChain chain;
   for (const std::uint8_t m : link.modes) {
     const auto at = static_cast<std::size_t>(chain.rank++);
     chain.extent[at] = base::FastDiv(c.modes[m].extent);
-    chain.stride[at] = c.modes[m].*stride;
+    chain.step[at] = static_cast<std::uint32_t>(c.modes[m].*stride / kWordBytes);
   }
+  return chain;
+}
+
+/// The words of a chain's rows on its own side: those of the dense run, then the modes behind its end.
+WordChain along(const Canonical& c, const Link& link, std::int64_t CopyMode::*stride) {
+  WordChain chain;
+  chain.rank = 1;
+  chain.extent[0] = base::FastDiv(link.run * c.dst_unit / kWordBytes);
+  chain.step[0] = 1;
+  for (std::size_t i = link.dense; i < link.modes.size(); ++i) {
+    const auto at = static_cast<std::size_t>(chain.rank++);
+    chain.extent[at] = base::FastDiv(c.modes[link.modes[i]].extent);
+    chain.step[at] = static_cast<std::uint32_t>(c.modes[link.modes[i]].*stride / kWordBytes);
+  }
+  return chain;
 }
 
 }  // namespace
@@ -30,7 +45,7 @@ void bid_chains(const Request& request, std::span<Candidate> bids) {
   Candidate& bid = bids[0];
   if (c.two_sided) return refuse(bid, "the sides share no modes");
   if (c.cast) return refuse(bid, "chains of modes are moved, not converted");
-  if (c.modes.size() < 3) return refuse(bid, "a chain of modes needs three modes");
+  if (c.modes.size() < 2) return refuse(bid, "chains of modes need two modes");
   if (c.dst_bytes() < machine.sm_count * kSizes.chains_small_share)
     return refuse(bid, "too small for chains of modes to pay");
   const Pair pair = best_pair(c, machine);
@@ -43,24 +58,28 @@ void bid_chains(const Request& request, std::span<Candidate> bids) {
                 {ParamId::kSrcSet, static_cast<std::int64_t>(pair.s.mask)},
                 {ParamId::kTileRows, pair.shape.d},
                 {ParamId::kTileCols, pair.shape.s},
-                {ParamId::kVectorBytes, 16}};
+                {ParamId::kVectorBytes, 16},
+                {ParamId::kKeep, machine.costs->keeps > 0 ? 1 : 0}};
   predict(bid, machine, c.src_bytes() / 32 + 1, c.dst_bytes() / 32 + 1, pair.efficiency);
 }
 
 void prepare_chains(const Canonical& c, const Candidate& chosen, CudaArgs& out) {
-  const auto modes_in = [&](ParamId id) {
-    return static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(chosen.get(id))));
-  };
-  const Link d = first_of(c, dst_chain(c), modes_in(ParamId::kDstSet));
-  const Link s = first_of(c, src_chain(c), modes_in(ParamId::kSrcSet));
+  const Link d =
+      link_of(c, static_cast<std::uint64_t>(chosen.get(ParamId::kDstSet)), &CopyMode::dst_stride, c.dst_unit);
+  const Link s =
+      link_of(c, static_cast<std::uint64_t>(chosen.get(ParamId::kSrcSet)), &CopyMode::src_stride, c.src_unit);
   auto& a = out.args.emplace<ChainArgs>();
   const std::uint64_t inside = d.mask | s.mask;
   a.tile = tiles::tiles_over(c, chosen, inside, {d.extent, s.extent});
   // Tiles follow dst's modes where src's chain is one mode, else the two chains come first.
   if (s.modes.size() == 1)
     a.tile.near_batches = base::FastDiv(tiles::near_tuples(c, inside, c.modes[s.modes[0]].dst_stride));
-  set_chain(c, d, a.src_rows, &CopyMode::src_stride);
-  set_chain(c, s, a.dst_rows, &CopyMode::dst_stride);
+  a.src_rows = across(c, d, &CopyMode::src_stride);
+  a.dst_rows = across(c, s, &CopyMode::dst_stride);
+  a.dst_words = along(c, d, &CopyMode::dst_stride);
+  a.src_words = along(c, s, &CopyMode::src_stride);
+  a.breaks = d.dense < d.modes.size() || s.dense < s.modes.size();
+  a.keep = chosen.get(ParamId::kKeep) == 1;
 }
 
 }  // namespace restride::cuda

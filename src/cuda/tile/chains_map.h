@@ -33,12 +33,69 @@ RESTRIDE_HD constexpr std::int64_t chain_offset(const Chain& chain, std::uint32_
   return at + static_cast<std::int64_t>(n) * chain.stride[chain.rank - 1];
 }
 
-/// A tile both of whose modes are chains: `tile` has their extents, and no pitches.
+/// Modes innermost first, with their steps on a side in words of 16 bytes. Steps and sums are modulo 2^32: of dst they
+/// are below that, of src they are signed.
+struct WordChain {
+  std::int32_t rank = 0;
+  base::FastDiv extent[kMaxChain];
+  std::uint32_t step[kMaxChain] = {};
+};
+
+/// Where index `n` of the chain lies on that side. Behind the chain's end the sum means nothing.
+RESTRIDE_HD constexpr std::uint32_t word_offset(const WordChain& chain, std::uint32_t n) {
+  std::uint32_t at = 0;
+#ifdef __CUDA_ARCH__
+#pragma unroll 1
+#endif
+  for (int m = 0; m + 1 < chain.rank; ++m) {
+    const std::uint32_t rest = chain.extent[m].quotient(n);
+    at += (n - rest * chain.extent[m].divisor) * chain.step[m];
+    n = rest;
+  }
+  return at + n * chain.step[chain.rank - 1];
+}
+
+/// Such an offset in bytes.
+RESTRIDE_HD constexpr std::int64_t dst_bytes_of(std::uint32_t words) { return std::int64_t{words} * kWordBytes; }
+RESTRIDE_HD constexpr std::int64_t src_bytes_of(std::uint32_t words) {
+  return std::int64_t{static_cast<std::int32_t>(words)} * kWordBytes;
+}
+
+/// A tile both of whose modes are chains: `tile` has their extents, and no pitches. A chain may break off: what follows
+/// its first modes on its own side may lie elsewhere. Words never lie across a break.
 struct ChainArgs {
   TileArgs tile;
-  Chain src_rows;  ///< dst's chain: where in src the row of each of its indices starts
-  Chain dst_rows;  ///< src's chain: where in dst the row of each of its indices starts
+  WordChain src_rows;   ///< dst's chain: where in src the row of each of its indices starts
+  WordChain dst_rows;   ///< src's chain: where in dst the row of each of its indices starts
+  WordChain dst_words;  ///< dst's chain, counted in words: where in a row of dst each lies
+  WordChain src_words;  ///< src's chain, counted in words: where in a row of src each lies
+  bool breaks = false;  ///< one of both chains breaks off; else words of rows lie side by side
+  bool keep = true;     ///< L2 is asked to give up words of src last
 };
+
+/// Entries of a block's table: of each of its rows of src and each row of dst; where a chain breaks off, also of each
+/// word of a row of dst and each word of a row of src.
+RESTRIDE_HD constexpr int chain_entries(int tile_d, int tile_s, int units, bool breaks) {
+  return tile_d + tile_s + (breaks ? tile_d / units + tile_s / units : 0);
+}
+
+/// Entry number `i`; `units` share a word.
+RESTRIDE_HD constexpr std::uint32_t chain_entry(const ChainArgs& c, const TilePlace& place, int tile_d, int tile_s,
+                                                int units, int i) {
+  const WordChain* chain = &c.src_rows;
+  int n = place.d + i;
+  if (i >= tile_d + tile_s + tile_d / units) {
+    chain = &c.src_words;
+    n = place.s / units + i - (tile_d + tile_s + tile_d / units);
+  } else if (i >= tile_d + tile_s) {
+    chain = &c.dst_words;
+    n = place.d / units + i - (tile_d + tile_s);
+  } else if (i >= tile_d) {
+    chain = &c.dst_rows;
+    n = place.s + i - tile_d;
+  }
+  return word_offset(*chain, static_cast<std::uint32_t>(n));
+}
 
 // X(bytes of a unit, units along d, units along s, threads, blocks a multiprocessor holds): the kernel's instances.
 #define RESTRIDE_CHAIN_SHAPES(X) \
@@ -57,7 +114,9 @@ struct ChainArgs {
   X(4, 64, 32, 128, 12)          \
   X(4, 32, 32, 128, 16)          \
   X(4, 32, 128, 128, 8)          \
-  X(8, 32, 32, 128, 8) X(8, 64, 16, 128, 8) X(16, 32, 16, 128, 8)
+  X(4, 64, 128, 256, 4)          \
+  X(8, 32, 32, 128, 8)           \
+  X(8, 64, 16, 128, 8) X(8, 32, 64, 256, 4) X(8, 64, 32, 256, 4) X(16, 32, 16, 128, 8) X(16, 32, 32, 256, 4)
 
 /// tile_stage_byte for tiles whose rows of dst have `groups` words, 2, 4 or a multiple of 8: fewer words a row are
 /// spread over as many banks, for a warp then reads that many more rows.

@@ -33,23 +33,23 @@ struct Here {
 };
 
 /// tile/aligned's loads, and tile/chains': words along rows of src, into lines of the stage.
-template <class RowOf, class StageByte>
-void load_lines(const Here& h, plan::Trace& t, RowOf row_of, StageByte stage_byte) {
+/// `word_of(row, word)` is where a word of a row lies.
+template <class WordOf, class StageByte>
+void load_lines(const Here& h, plan::Trace& t, WordOf word_of, StageByte stage_byte) {
   const int row_words = h.a.tile_s * t.src_unit / kWordBytes, rows_a_step = t.threads / row_words;
   for (std::int32_t step = 0; step * rows_a_step < h.a.tile_d; ++step)
     for (std::int32_t thread = 0; thread < t.threads; ++thread) {
       const std::int32_t row = thread / row_words + step * rows_a_step, byte = thread % row_words * kWordBytes;
       if (h.place.d + row >= h.a.d_extent || tile_units_left(h.a, h.place, byte / t.src_unit) <= 0) continue;
-      load_word_staged(t, step, thread, row_of(row) + byte, kWordBytes, h.a.src_first, h.a.src_last,
+      load_word_staged(t, step, thread, word_of(row, byte / kWordBytes), kWordBytes, h.a.src_first, h.a.src_last,
                        stage_byte(row, byte));
     }
 }
 
 /// The way out of lines of the stage, of all kernels whose rows lie on words: write_tile in stage.cuh.
-template <class RowOf, class StageByte>
-void store_lines(const Here& h, plan::Trace& t, RowOf row_of, StageByte stage_byte) {
+template <class WordOf, class StageByte>
+void store_lines(const Here& h, plan::Trace& t, int log, WordOf word_of, StageByte stage_byte) {
   const int units = h.units, across = h.across, groups = h.a.tile_d / units;
-  const int log = tile_store_log(groups, (h.a.d_extent - h.place.d + units - 1) / units);
   t.stage_is =
       "A word of 16 bytes has one of 8 places in its line of 128 bytes: its own, XORed with a number that changes "
       "from line to line (a swizzle). So lanes that take a row of dst out of lines below each other find it in up to 8 "
@@ -71,7 +71,7 @@ void store_lines(const Here& h, plan::Trace& t, RowOf row_of, StageByte stage_by
       }
       const int last = std::min(units, h.a.d_extent - d);
       for (int i = 0; i < across && h.place.s + s + i < h.a.s_extent; ++i) {
-        const std::int64_t to = row_of(s + i) + std::int64_t{d} * t.dst_unit;
+        const std::int64_t to = word_of(s + i, at.word);
         t.store(step * across + i, thread, to, last * t.dst_unit);
         for (int j = 0; j < last; ++j)
           t.unit_staged(thread, to + j * t.dst_unit, stage_byte(at.word * units + j, (s + i) * t.src_unit));
@@ -79,8 +79,17 @@ void store_lines(const Here& h, plan::Trace& t, RowOf row_of, StageByte stage_by
     }
 }
 
+/// Words of rows one after the other, of which the first begins at `first`.
 auto pitched(std::int64_t first, std::int64_t pitch) {
-  return [=](std::int64_t row) { return first + row * pitch; };
+  return [=](std::int64_t row, std::int64_t word) { return first + row * pitch + word * kWordBytes; };
+}
+
+/// The tile's rows of dst, and how a warp writes them.
+auto rows_of_dst(const Here& h, const plan::Trace& t) {
+  return pitched(h.dst + std::int64_t{h.place.d} * t.dst_unit, h.a.dst_pitch);
+}
+int store_log(const Here& h) {
+  return tile_store_log(h.a.tile_d / h.units, (h.a.d_extent - h.place.d + h.units - 1) / h.units);
 }
 
 /// The stage of the kernels for rows on words.
@@ -162,7 +171,7 @@ void trace_kernel(const TileArgs& a, const CudaArgs& args, plan::Trace& t) {
   const Here h(a, t);
   if (args.kernel->name.text == "tile/aligned") {
     load_lines(h, t, pitched(h.src, a.src_pitch), lines_of(h));
-    store_lines(h, t, pitched(h.dst, a.dst_pitch), lines_of(h));
+    store_lines(h, t, store_log(h), rows_of_dst(h, t), lines_of(h));
     return;
   }
   load_rows(h, t);
@@ -193,7 +202,7 @@ void trace_kernel(const BulkTileArgs& b, const CudaArgs&, plan::Trace& t) {
                           tile_stage_byte(group * h.units + row, box * kLineBytes + byte, h.units, a.tile_d));
         }
   }
-  store_lines(h, t, pitched(h.dst, a.dst_pitch), lines_of(h));
+  store_lines(h, t, store_log(h), rows_of_dst(h, t), lines_of(h));
 }
 
 void trace_kernel(const ChainArgs& c, const CudaArgs&, plan::Trace& t) {
@@ -203,17 +212,18 @@ void trace_kernel(const ChainArgs& c, const CudaArgs&, plan::Trace& t) {
   const Offsets batch = offsets(a.batch, h.place.batch);
   const int groups = a.tile_d / h.units;
   const auto stage = [&](std::int32_t row, std::int32_t byte) { return chain_stage_byte(row, byte, h.units, groups); };
+  const auto entry = [&](int i) { return chain_entry(c, h.place, a.tile_d, a.tile_s, h.units, i); };
+  const int dst_words = a.tile_d + a.tile_s, src_words = dst_words + groups;
   load_lines(
       h, t,
-      [&](std::int32_t row) {
-        return a.src_offset + batch.src + std::int64_t{h.place.s} * t.src_unit +
-               chain_offset(c.src_rows, static_cast<std::uint32_t>(h.place.d + row));
+      [&](int row, int word) {
+        return a.src_offset + batch.src + src_bytes_of(entry(src_words + word)) + src_bytes_of(entry(row));
       },
       stage);
   store_lines(
-      h, t,
-      [&](std::int32_t s) {
-        return a.dst_offset + batch.dst + chain_offset(c.dst_rows, static_cast<std::uint32_t>(h.place.s + s));
+      h, t, tile_store_log(groups, groups),
+      [&](int s, int word) {
+        return a.dst_offset + batch.dst + dst_bytes_of(entry(dst_words + word)) + dst_bytes_of(entry(a.tile_d + s));
       },
       stage);
 }

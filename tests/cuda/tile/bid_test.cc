@@ -10,10 +10,10 @@ namespace {
 
 using cuda_test::canonical;
 
-/// Tile's other kernel that offers itself first, or tile/bulk's refusal.
-const plan::Candidate* other_tile(const plan::Decision& decision) {
+/// Bulk copies' bid or refusal, where another kernel was chosen.
+const plan::Candidate* bulk_of(const plan::Decision& decision) {
   for (const plan::Candidate& k : decision.others)
-    if (k.kernel.family == plan::Family::kTile && (k.applies || k.kernel.text == "tile/bulk")) return &k;
+    if (k.kernel.text == "tile/bulk") return &k;
   return nullptr;
 }
 
@@ -22,13 +22,21 @@ TEST(CudaTilePlan, LargeTransposesGoByOrdinaryLoadsAndBulkTensorCopiesBidCloseBe
     const plan::Decision decision = cuda::plan_cuda(
         canonical(std::string(dtype) + " (8192,4096)", std::string(dtype) + " (8192,4096):(1,8192)"), {});
     EXPECT_EQ(decision.chosen.kernel.family, plan::Family::kTile);
-    EXPECT_EQ(decision.chosen.kernel.text, "tile/aligned") << dtype;
-    const plan::Candidate* bulk = other_tile(decision);
+    EXPECT_EQ(decision.chosen.kernel.text, dtype == std::string("f64") ? "tile/chains" : "tile/aligned") << dtype;
+    const plan::Candidate* bulk = bulk_of(decision);
     ASSERT_NE(bulk, nullptr);
     EXPECT_TRUE(bulk->applies);
-    EXPECT_EQ(bulk->kernel.text, "tile/bulk");
-    EXPECT_LT(bulk->predicted.time_ns, decision.chosen.predicted.time_ns * 1.05);
+    EXPECT_LT(bulk->predicted.time_ns, decision.chosen.predicted.time_ns * 1.06);
   }
+}
+
+TEST(CudaTilePlan, OfAnH100GoByChains) {
+  cuda::CudaMachine h100;
+  h100.copy_bytes_per_ns = 2900;
+  cuda::take_nearest_costs({}, &h100);
+  const plan::Candidate chosen = cuda::plan_cuda(canonical("f32 (8192,4096)", "f32 (8192,4096):(1,8192)"), h100).chosen;
+  EXPECT_EQ(chosen.kernel.text, "tile/chains");
+  EXPECT_EQ(chosen.get(plan::ParamId::kKeep, -1), 0) << "its L2 is not asked to keep words of src";
 }
 
 TEST(CudaTilePlan, TransposesOfWholeWordsGoByPacked) {
@@ -64,8 +72,8 @@ TEST(CudaTilePlan, OlderGpusLoadAsEver) {
   older.cc_major = 8;
   const plan::Decision decision = cuda::plan_cuda(canonical("f32 (8192,4096)", "f32 (8192,4096):(1,8192)"), older);
   EXPECT_EQ(decision.chosen.kernel.text, "tile/aligned");
-  ASSERT_NE(other_tile(decision), nullptr);
-  EXPECT_EQ(other_tile(decision)->reason, "bulk tensor copies need sm_90");
+  ASSERT_NE(bulk_of(decision), nullptr);
+  EXPECT_EQ(bulk_of(decision)->reason, "bulk tensor copies need sm_90");
 }
 
 TEST(CudaTilePlan, GpusThatRunCodeWithoutBulkCopiesLoadAsEver) {
@@ -76,8 +84,8 @@ TEST(CudaTilePlan, GpusThatRunCodeWithoutBulkCopiesLoadAsEver) {
     const plan::Decision decision = cuda::plan_cuda(canonical(dst, src), machine);
     EXPECT_NE(decision.chosen.kernel.text, "tile/bulk");
     for (const plan::Candidate& k : decision.others) EXPECT_FALSE(k.applies && k.kernel.text == "tile/bulk");
-    ASSERT_NE(other_tile(decision), nullptr);
-    EXPECT_NE(other_tile(decision)->reason.find("compiled for sm_90"), std::string_view::npos);
+    ASSERT_NE(bulk_of(decision), nullptr);
+    EXPECT_NE(bulk_of(decision)->reason.find("compiled for sm_90"), std::string_view::npos);
   }
 }
 
@@ -86,8 +94,8 @@ TEST(CudaTilePlan, ShortRowsOfSrcAreNotWorthWhatTheEngineFetches) {
       cuda::plan_cuda(canonical("f16 (12,75,96,608)", "f16 (12,75,96,608):(96,700416,1,1152)"), {});
   EXPECT_EQ(decision.chosen.kernel.family, plan::Family::kTile);
   EXPECT_NE(decision.chosen.kernel.text, "tile/bulk");
-  ASSERT_NE(other_tile(decision), nullptr);
-  EXPECT_TRUE(other_tile(decision)->applies);
+  ASSERT_NE(bulk_of(decision), nullptr);
+  EXPECT_TRUE(bulk_of(decision)->applies);
 }
 
 TEST(CudaTilePlan, BulkCopiesOfRowsThatStartOffSectorsGetARingWithFewTilesUnderWay) {

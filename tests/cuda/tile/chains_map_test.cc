@@ -28,48 +28,81 @@ int threads_of(int unit, const cuda::TileArgs& a) {
   return 1;
 }
 
-/// Stages the rows that the chain of dst names and collects the rows that the chain of src names.
-void replay(const std::string& dst, const std::string& src) {
-  SCOPED_TRACE(dst + " from " + src);
-  const Copy copy(dst, src, 128);
-  const plan::Candidate bid = cuda_test::bid_of("tile/chains", copy.c, tiny());
+/// The cheapest pair of chains that share out all modes, also where a pair with modes outside would be cheaper.
+cuda::CudaMachine whole() {
+  static const cuda::Costs costs = [] {
+    cuda::Costs k;
+    for (double cuda::Costs::*full :
+         {&cuda::Costs::whole_1_128x256, &cuda::Costs::whole_1_256x128, &cuda::Costs::whole_4_64x64,
+          &cuda::Costs::whole_4_64x128, &cuda::Costs::whole_8_32x64, &cuda::Costs::whole_8_64x32,
+          &cuda::Costs::whole_16_32x16, &cuda::Costs::whole_16_32x32})
+      k.*full = 100;
+    return k;
+  }();
+  cuda::CudaMachine machine = tiny();
+  machine.costs = &costs;
+  return machine;
+}
+
+/// Moves all units as the kernel of this bid does: by the entries of the blocks' tables.
+void replay_bid(const Copy& copy, const plan::Candidate& bid) {
   ASSERT_TRUE(bid.applies) << bid.reason;
   const auto args = cuda_test::args_of<cuda::ChainArgs>(copy.c, bid);
   const cuda::TileArgs& a = args.tile;
   const int unit = copy.c.dst_unit, units = 16 / unit, across = unit < 4 ? 4 / unit : 1;
   const int groups = a.tile_d / units, threads = threads_of(unit, a);
-  const int steps = groups * a.tile_s / across / threads;
+  const int steps = groups * a.tile_s / across / threads, log = cuda::tile_store_log(groups, groups);
+  const int dst_words = a.tile_d + a.tile_s, src_words = dst_words + groups;
+  EXPECT_EQ(args.breaks, args.dst_words.rank > 1 || args.src_words.rank > 1);
   Written written(copy);
   for (std::uint32_t tile = 0; tile < a.tiles; ++tile) {
     const cuda::TilePlace place = cuda::tile_place(a, tile);
     const cuda::Offsets batch = cuda::offsets(a.batch, place.batch);
-    std::map<std::int64_t, std::int64_t> stage;  // byte of shared memory -> source byte
-    for (int row = 0; row < a.tile_d && place.d + row < a.d_extent; ++row) {
-      const std::int64_t from = a.src_offset + batch.src + std::int64_t{place.s} * unit +
-                                cuda::chain_offset(args.src_rows, static_cast<std::uint32_t>(place.d + row));
-      ASSERT_EQ(from % 16, 0) << "rows of src lie on words";
-      for (int byte = 0; byte < std::min(a.tile_s, a.s_extent - place.s) * unit; ++byte)
-        stage[cuda::chain_stage_byte(row, byte, units, groups)] = from + byte;
+    const auto entry = [&](int i) { return cuda::chain_entry(args, place, a.tile_d, a.tile_s, units, i); };
+    if (!args.breaks) {  // the kernel leaves these out of the table
+      ASSERT_EQ(entry(dst_words + 1), place.d / units + 1U);
+      ASSERT_EQ(entry(src_words + 1), place.s / units + 1U);
     }
-    const int log = cuda::tile_store_log(groups, (a.d_extent - place.d + units - 1) / units);
+    std::map<std::int64_t, std::int64_t> stage;  // byte of shared memory -> source byte
+    for (int row = 0; row < a.tile_d && place.d + row < a.d_extent; ++row)
+      for (int word = 0; word < a.tile_s / units; ++word) {
+        if (cuda::tile_units_left(a, place, word * units) <= 0) continue;
+        const std::int64_t from =
+            a.src_offset + batch.src + cuda::src_bytes_of(entry(src_words + word)) + cuda::src_bytes_of(entry(row));
+        ASSERT_EQ(from % 16, 0) << "rows of src lie on words";
+        for (int byte = 0; byte < 16; ++byte)
+          stage[cuda::chain_stage_byte(row, word * 16 + byte, units, groups)] = from + byte;
+      }
     for (int step = 0; step < steps; ++step)
       for (int thread = 0; thread < threads; ++thread) {
         const cuda::TileStore at = cuda::tile_line_store(step, thread, threads, log, a.tile_s / across);
-        for (int i = 0; i < across; ++i)
+        for (int i = 0; i < across; ++i) {
+          const int s = at.s * across + i;
+          if (place.s + s >= a.s_extent || place.d + at.word * units >= a.d_extent) continue;
+          const std::int64_t to = a.dst_offset + batch.dst + cuda::dst_bytes_of(entry(dst_words + at.word)) +
+                                  cuda::dst_bytes_of(entry(a.tile_d + s));
+          ASSERT_EQ(to % 16, 0) << "rows of dst lie on words";
           for (int j = 0; j < units; ++j) {
-            const int s = at.s * across + i, d = place.d + at.word * units + j;
-            if (place.s + s >= a.s_extent || d >= a.d_extent) continue;
-            const std::int64_t row =
-                a.dst_offset + batch.dst + cuda::chain_offset(args.dst_rows, static_cast<std::uint32_t>(place.s + s));
-            ASSERT_EQ(row % 16, 0) << "rows of dst lie on words";
             const std::int64_t byte = cuda::chain_stage_byte(at.word * units + j, s * unit, units, groups);
             ASSERT_TRUE(stage.count(byte)) << "reads shared memory that no load filled";
-            written.unit(row + std::int64_t{d} * unit, stage[byte], unit);
+            written.unit(to + j * unit, stage[byte], unit);
             if (testing::Test::HasFatalFailure()) return;
           }
+        }
       }
   }
   written.expect_complete();
+}
+
+/// By the pair that the planner chooses, and by one that shares out all modes, if units of that size have one.
+void replay(const std::string& dst, const std::string& src) {
+  SCOPED_TRACE(dst + " from " + src);
+  const Copy copy(dst, src, 128);
+  replay_bid(copy, cuda_test::bid_of("tile/chains", copy.c, tiny()));
+  const plan::Candidate shared = cuda_test::bid_of("tile/chains", copy.c, whole());
+  if (copy.c.dst_unit == 2) return;
+  EXPECT_EQ(shared.get(plan::ParamId::kDstSet) | shared.get(plan::ParamId::kSrcSet), (1 << copy.c.modes.size()) - 1);
+  replay_bid(copy, shared);
 }
 
 TEST(ChainMap, MovesReversalsOfManyModesOnce) {
@@ -85,11 +118,23 @@ TEST(ChainMap, FollowsOuterModesAndRowsOfSrcThatRunBackwards) {
   replay("f32 (8,12,4,20)", "f32 (8,12,4,20):(1,8,-1920,96)@5760");
 }
 
-TEST(ChainMap, RefusesRowsOffWordsAndPlainMatrices) {
+TEST(ChainMap, TilesGoOnWhereModesEnd) {
+  // Every mode lies in one of both chains, and neither is dense: 12 x 8 x 20 of dst, broken off after 12.
+  replay("f32 (6,20,8,5,12)", "f32 (6,20,8,5,12):(1,6,14400,120,1200)");
+  replay("u8 (3,16,12,64)", "u8 (3,16,12,64):(12288,1,16,192)");
+  replay("f64 (6,8,4,14)", "f64 (6,8,4,14):(1,84,672,6)");
+  replay("c128 (5,3,4,7)", "c128 (5,3,4,7):(21,1,105,3)");
+  replay("f32 (64,96)", "f32 (64,96):(1,64)");
+  // A source with gaps, and a mode that runs backwards.
+  replay("f32 (5,40,12)", "f32 (5,40,12):(600,1,48)");
+  replay("f32 (5,40,12)", "f32 (5,40,12):(-600,1,48)@9600");
+}
+
+TEST(ChainMap, RefusesRowsOffWordsAndOneMode) {
   const auto reason = [](const char* dst, const char* src) {
     return cuda_test::bid_of("tile/chains", Copy(dst, src, 128).c, tiny()).reason;
   };
-  EXPECT_EQ(reason("f32 (64,96)", "f32 (64,96):(1,64)"), "a chain of modes needs three modes");
+  EXPECT_EQ(reason("f32 (64)", "f32 (64)"), "chains of modes need two modes");
   EXPECT_EQ(reason("u8 (7,5,9)", "u8 (7,5,9):(1,7,35)"), "no chains of modes whose rows lie on words");
 }
 
