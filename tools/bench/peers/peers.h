@@ -21,11 +21,11 @@ void add_openblas_peer(std::vector<Peer>& out, const Case& c);
 bool has_openblas();
 
 /// numpy.copyto between the case's views, in a process of its own; it has no threads. The Python is RESTRIDE_PYTHON's.
-void add_numpy_peer(std::vector<Peer>& out, const Case& c);
+void add_numpy_peer(std::vector<Peer>& out, const Case& c, Pages pages);
 bool has_numpy();
 
 /// torch.Tensor.copy_ between the same views, in the same way; it needs NumPy beside it.
-void add_torch_peer(std::vector<Peer>& out, const Case& c, int threads);
+void add_torch_peer(std::vector<Peer>& out, const Case& c, Pages pages, int threads);
 bool has_torch();
 
 /// The interpreter of both, as a shell's word.

@@ -129,11 +129,13 @@ bool has(const std::string& module) {
   return output_of(python() + " -c " + quoted(script) + " 2>/dev/null") == "1\n";
 }
 
-Peer python_peer(const std::string& library, const Case& c, int threads) {
+/// NumPy makes the tensors of both libraries, from 4 MiB on in huge pages where it is not told otherwise.
+Peer python_peer(const std::string& library, const Case& c, Pages pages, int threads) {
   Peer peer;
   peer.name = library;
-  peer.time_itself = [library, threads, json = to_json(c.spec)]() -> TimedItself {
-    const std::string command = python() + " -c " + quoted(kScript) + " " + library + " " + quoted(json) + " " +
+  peer.time_itself = [library, pages, threads, json = to_json(c.spec)]() -> TimedItself {
+    const std::string command = std::string("NUMPY_MADVISE_HUGEPAGE=") + (pages == Pages::kHuge ? "1 " : "0 ") +
+                                python() + " -c " + quoted(kScript) + " " + library + " " + quoted(json) + " " +
                                 std::to_string(tools::last_level_cache_bytes()) + " 5 " + std::to_string(threads) +
                                 " 2>/dev/null";
     const std::string printed = output_of(command);
@@ -161,12 +163,12 @@ bool has_torch() {
   return found;
 }
 
-void add_numpy_peer(std::vector<Peer>& out, const Case& c) {
-  if (c.dst.useful_bytes >= kSmallestBytes && has_numpy()) out.push_back(python_peer("numpy", c, 1));
+void add_numpy_peer(std::vector<Peer>& out, const Case& c, Pages pages) {
+  if (c.dst.useful_bytes >= kSmallestBytes && has_numpy()) out.push_back(python_peer("numpy", c, pages, 1));
 }
 
-void add_torch_peer(std::vector<Peer>& out, const Case& c, int threads) {
-  if (c.dst.useful_bytes >= kSmallestBytes && has_torch()) out.push_back(python_peer("torch", c, threads));
+void add_torch_peer(std::vector<Peer>& out, const Case& c, Pages pages, int threads) {
+  if (c.dst.useful_bytes >= kSmallestBytes && has_torch()) out.push_back(python_peer("torch", c, pages, threads));
 }
 
 }  // namespace restride::bench
