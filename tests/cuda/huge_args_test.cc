@@ -176,7 +176,7 @@ void replay(const Copy& copy, const plan::Candidate&, const cuda::ChainArgs& a) 
   // Words of rows, and what a unit lies behind its word's beginning, less what replay_tiles adds for a dense row.
   const int unit = copy.c.dst_unit, units = 16 / unit;
   const auto word = [&](const cuda::WordChain& chain, std::int32_t n) {
-    return cuda::word_offset(chain, static_cast<std::uint32_t>(n));
+    return cuda::chain_offset(chain, static_cast<std::uint32_t>(n));
   };
   const bool dense = a.dst_words.rank == 1 && a.src_words.rank == 1;
   replay_tiles(

@@ -12,13 +12,13 @@ using namespace chains;
 
 namespace {
 
-/// The steps of a chain's modes on a side, in words. Chains are chosen so that they fit.
+/// The strides of a chain's modes on a side, in words. Chains are chosen so that they fit.
 WordChain across(const Canonical& c, const Link& link, std::int64_t CopyMode::*stride) {
   WordChain chain;
   for (const std::uint8_t m : link.modes) {
     const auto at = static_cast<std::size_t>(chain.rank++);
     chain.extent[at] = base::FastDiv(c.modes[m].extent);
-    chain.step[at] = static_cast<std::uint32_t>(c.modes[m].*stride / kWordBytes);
+    chain.stride[at] = static_cast<std::uint32_t>(c.modes[m].*stride / kWordBytes);
   }
   return chain;
 }
@@ -28,11 +28,11 @@ WordChain along(const Canonical& c, const Link& link, std::int64_t CopyMode::*st
   WordChain chain;
   chain.rank = 1;
   chain.extent[0] = base::FastDiv(link.run * c.dst_unit / kWordBytes);
-  chain.step[0] = 1;
+  chain.stride[0] = 1;
   for (std::size_t i = link.dense; i < link.modes.size(); ++i) {
     const auto at = static_cast<std::size_t>(chain.rank++);
     chain.extent[at] = base::FastDiv(c.modes[link.modes[i]].extent);
-    chain.step[at] = static_cast<std::uint32_t>(c.modes[link.modes[i]].*stride / kWordBytes);
+    chain.stride[at] = static_cast<std::uint32_t>(c.modes[link.modes[i]].*stride / kWordBytes);
   }
   return chain;
 }

@@ -12,50 +12,33 @@ namespace restride::cuda {
 
 inline constexpr int kMaxChain = 8;
 
-/// Modes innermost first, with their strides on the side where they are not dense.
-struct Chain {
+/// Modes innermost first, with their strides on a side.
+template <class Offset>
+struct ChainOf {
   std::int32_t rank = 0;
   base::FastDiv extent[kMaxChain];
-  std::int64_t stride[kMaxChain] = {};
+  Offset stride[kMaxChain] = {};
 };
+using Chain = ChainOf<std::int64_t>;  ///< in bytes
+/// In words of 16 bytes, strides and sums modulo 2^32: of dst they are below that, of src they are signed.
+using WordChain = ChainOf<std::uint32_t>;
 
-/// Where index `n` of the chain lies on the other side, in bytes.
-RESTRIDE_HD constexpr std::int64_t chain_offset(const Chain& chain, std::uint32_t n) {
-  std::int64_t at = 0;
+/// Where index `n` of the chain lies on that side. Behind the chain's end the sum means nothing.
+template <class Offset>
+RESTRIDE_HD constexpr Offset chain_offset(const ChainOf<Offset>& chain, std::uint32_t n) {
+  Offset at = 0;
 #ifdef __CUDA_ARCH__
 #pragma unroll 1  // unrolled, chains of one or two modes pay for code they skip
 #endif
   for (int m = 0; m + 1 < chain.rank; ++m) {
     const std::uint32_t rest = chain.extent[m].quotient(n);
-    at += static_cast<std::int64_t>(n - rest * chain.extent[m].divisor) * chain.stride[m];
+    at += static_cast<Offset>(n - rest * chain.extent[m].divisor) * chain.stride[m];
     n = rest;
   }
-  return at + static_cast<std::int64_t>(n) * chain.stride[chain.rank - 1];
+  return at + static_cast<Offset>(n) * chain.stride[chain.rank - 1];
 }
 
-/// Modes innermost first, with their steps on a side in words of 16 bytes. Steps and sums are modulo 2^32: of dst they
-/// are below that, of src they are signed.
-struct WordChain {
-  std::int32_t rank = 0;
-  base::FastDiv extent[kMaxChain];
-  std::uint32_t step[kMaxChain] = {};
-};
-
-/// Where index `n` of the chain lies on that side. Behind the chain's end the sum means nothing.
-RESTRIDE_HD constexpr std::uint32_t word_offset(const WordChain& chain, std::uint32_t n) {
-  std::uint32_t at = 0;
-#ifdef __CUDA_ARCH__
-#pragma unroll 1
-#endif
-  for (int m = 0; m + 1 < chain.rank; ++m) {
-    const std::uint32_t rest = chain.extent[m].quotient(n);
-    at += (n - rest * chain.extent[m].divisor) * chain.step[m];
-    n = rest;
-  }
-  return at + n * chain.step[chain.rank - 1];
-}
-
-/// Such an offset in bytes.
+/// A WordChain's offset in bytes.
 RESTRIDE_HD constexpr std::int64_t dst_bytes_of(std::uint32_t words) { return std::int64_t{words} * kWordBytes; }
 RESTRIDE_HD constexpr std::int64_t src_bytes_of(std::uint32_t words) {
   return std::int64_t{static_cast<std::int32_t>(words)} * kWordBytes;
@@ -94,7 +77,7 @@ RESTRIDE_HD constexpr std::uint32_t chain_entry(const ChainArgs& c, const TilePl
     chain = &c.dst_rows;
     n = place.s + i - tile_d;
   }
-  return word_offset(*chain, static_cast<std::uint32_t>(n));
+  return chain_offset(*chain, static_cast<std::uint32_t>(n));
 }
 
 // X(bytes of a unit, units along d, units along s, threads, blocks a multiprocessor holds): the kernel's instances.
