@@ -55,7 +55,8 @@ struct Executor {
 /// What a copy on the CPU asks of the system before it writes to a destination that has no pages yet, such as memory
 /// fresh from malloc. It asks for whole pages inside the tensor only, and for none inside gaps as long as a page. A
 /// refusal by the system changes nothing. From 4 MiB on a copy finds out by itself that it writes to such memory, by
-/// the page of the middle element (a microsecond), and takes its pages all at once, which is faster than one by one.
+/// the page of the middle element (a microsecond), and takes its pages all at once, which is faster than one by one;
+/// `run_many` does not look.
 /// Plans for fresh memory leave more of it in the caches, where the kernel has just zeroed it.
 enum class FreshDestination : std::uint8_t {
   kOff,      ///< nothing more than that

@@ -62,8 +62,7 @@ void copy(const Tensor& dst, const ConstTensor& src, const Options& asked) {
   if (asked.device == DeviceKind::kCuda || to_place.kind != api::MemoryKind::kHost ||
       from_place.kind != api::MemoryKind::kHost)
     target = target_of(to_place, from_place, asked, dst.layout, src.layout);
-  const bool fresh = target.kind == DeviceKind::kCpu &&
-                     (asked.fresh_destination != FreshDestination::kOff || cpu::has_no_pages(dst.data, dst.layout));
+  const bool fresh = target.kind == DeviceKind::kCpu && cpu::is_fresh(asked.fresh_destination, dst.data, dst.layout);
   const api::CachedPlan cached =
       api::cached_plan(dst.layout, src.layout, asked, target, fresh, alignment_of(dst.data), alignment_of(src.data));
   const Plan::Impl& plan = *cached;

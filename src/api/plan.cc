@@ -58,8 +58,8 @@ void move(Plan::Impl& p, const Offsets& to) {
   p.src.offset_bytes = to.src_bytes;
 }
 
-/// This machine, with the share of the caches that a result for this use may take. What the kernel has just zeroed lies
-/// in them already.
+/// This machine, with the share of the caches that a result for this use may take; a larger one in fresh memory, which
+/// lies in them since the kernel zeroed it.
 cpu::CpuMachine machine_for(const Options& options) noexcept {
   cpu::CpuMachine machine = machines().cpu;
   if (options.fresh_destination != FreshDestination::kOff) machine.stream_share *= 4;
@@ -178,10 +178,6 @@ std::int64_t promised(std::int64_t align, const Layout& layout, const Options& o
   return align;
 }
 
-bool is_fresh(const Plan::Impl& p, const void* dst, FreshDestination said) noexcept {
-  return p.decision.device != DeviceKind::kCuda && (said != FreshDestination::kOff || cpu::has_no_pages(dst, p.dst));
-}
-
 }  // namespace
 
 Plan::Plan(const Layout& dst, const Layout& src, const Options& options, std::int64_t dst_align,
@@ -197,16 +193,17 @@ void Plan::throw_empty() {
 
 int Plan::run(void* dst, const void* src) const {
   const Impl& p = impl();
-  if (is_fresh(p, dst, p.fresh_destination))
+  if (p.decision.device == DeviceKind::kCuda) return api::run_plan(p, dst, src, nullptr, 1, p.stream);
+  if (cpu::is_fresh(p.fresh_destination, dst, p.dst))
     cpu::prepare_fresh(dst, p.dst, p.canonical, p.fresh_destination, p.executor, p.threads);
-  return api::run_plan(p, dst, src, p.executor, p.threads, p.stream);
+  return api::run_plan(p, dst, src, p.executor, p.threads, nullptr);
 }
 
 int Plan::run(void* dst, const void* src, const Options& options) const {
   const Impl& p = impl();
   if (p.decision.device == DeviceKind::kCuda) return api::run_plan(p, dst, src, nullptr, 1, options.stream);
   const int threads = cpu::threads_that_pay(p.canonical, cpu::threads_allowed(options));
-  if (is_fresh(p, dst, options.fresh_destination))
+  if (cpu::is_fresh(options.fresh_destination, dst, p.dst))
     cpu::prepare_fresh(dst, p.dst, p.canonical, options.fresh_destination, options.executor, threads);
   return api::run_plan(p, dst, src, options.executor, threads, options.stream);
 }

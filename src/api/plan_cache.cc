@@ -55,7 +55,7 @@ struct Key {
   DeviceKind device = DeviceKind::kAuto;
   int cuda_device = -1;
   ResultUse result = ResultUse::kUnknown;
-  bool fresh = false;
+  bool fresh = false;  ///< dst has no pages
   bool measure = false;
   bool reshape = false;
   const void* measurements = nullptr;  ///< the state that copies of one Measurements share; its Entry keeps it alive
@@ -172,7 +172,7 @@ thread_local constinit bool LocalPlans::gone = false;
 Options on_target(const Options& asked, const Target& target, bool fresh) noexcept {
   Options options = asked;
   if (fresh && options.fresh_destination == FreshDestination::kOff)
-    options.fresh_destination = FreshDestination::kAdvise;  // any other plans alike
+    options.fresh_destination = FreshDestination::kAdvise;  // plans for all but kOff are alike
   options.device = target.kind;
   options.cuda_device = target.device;
   return options;

@@ -45,8 +45,7 @@ void log_refused(int advice, std::uintptr_t bytes, int error) noexcept {
   else
     base::log(
         "{} KiB of a destination did not get their pages before the copy (MADV_POPULATE_WRITE: {}); it takes Linux "
-        "5.14, "
-        "mapped memory that may be written, and enough of it; or set Options::fresh_destination to off",
+        "5.14, mapped memory that may be written, and enough of it; or set Options::fresh_destination to off",
         bytes >> 10, why);
 }
 
@@ -142,7 +141,7 @@ bool has_no_pages(const void* dst_data, const Layout& dst) noexcept {
 }
 
 // NOLINTNEXTLINE(bugprone-exception-escape): there is room for as many modes as there were
-void prepare_fresh(void* dst_data, const Layout& dst, const layout::Canonical& c, FreshDestination how,
+void prepare_fresh(void* dst_data, const Layout& dst, const layout::Canonical& c, FreshDestination said,
                    const Executor* executor, int threads) noexcept {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   if (c.units == 0) return;
@@ -150,7 +149,7 @@ void prepare_fresh(void* dst_data, const Layout& dst, const layout::Canonical& c
   const Stretches s = stretches_of(c, page_bytes);
   if (s.bytes < kLeastBytes || s.count > INT_MAX) return;
   const int error = errno;  // what a copy leaves it at is none of its caller's business
-  const bool wanted = how != FreshDestination::kOff;
+  const bool wanted = said != FreshDestination::kOff;
   Request request{static_cast<std::byte*>(dst_data), s, page_bytes, 1, MADV_HUGEPAGE, wanted};
   if (wanted) {
     for (int i = 0; i < s.count; ++i) request.run(i);
@@ -159,11 +158,11 @@ void prepare_fresh(void* dst_data, const Layout& dst, const layout::Canonical& c
   }
   request.advice = MADV_POPULATE_WRITE;
   request.tasks_each = s.bytes / kTaskBytes + 2;  // it may begin and end inside one
-  if (request.tasks_each <= INT_MAX / s.count && (how != FreshDestination::kAdvise || has_no_pages(dst_data, dst)))
+  if (request.tasks_each <= INT_MAX / s.count && (said != FreshDestination::kAdvise || has_no_pages(dst_data, dst)))
     run_tasks(executor, threads, static_cast<int>(request.tasks_each * s.count), Request::body, &request);
   errno = error;
 #else
-  (void)dst_data, (void)dst, (void)c, (void)how, (void)executor, (void)threads;
+  (void)dst_data, (void)dst, (void)c, (void)said, (void)executor, (void)threads;
 #endif
 }
 
