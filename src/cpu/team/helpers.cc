@@ -68,7 +68,7 @@ constinit std::atomic<bool> stopping{false};
 
 constinit std::atomic<int> alone{0};           // how many copies are still to be made without helpers
 constinit std::atomic<int> next_alone{1};      // and how many when a core is lost again
-constinit std::atomic<bool> took_long{false};  // the last copy with helpers
+constinit std::atomic<bool> took_long{false};  // the last copy with helpers took kLongWait: the next is watched
 
 constinit std::atomic<bool> growing{false};  // held by whoever starts or ends helpers
 constinit std::atomic<int> started{0};
@@ -140,6 +140,7 @@ void forget_all() noexcept {
   asleep = 0;
   alone = 0;
   next_alone = 1;
+  took_long = false;
   started = 0;
   growing = false;
 }

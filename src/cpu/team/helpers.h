@@ -7,6 +7,7 @@ namespace restride::cpu {
 
 /// Does all of `claims` on this thread and up to `helpers` others, which are started if need be and if they can be.
 /// Returns when all tasks are done. It waits for helpers that are at a task; for one that has not come it does not.
+/// Where another program took a core away from an earlier call, it asks no helper.
 void work_with_helpers(Claims& claims, int helpers) noexcept;
 
 /// How many have been started, and not ended.
