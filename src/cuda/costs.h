@@ -25,7 +25,7 @@ namespace restride::cuda {
   X(rows_cast_strided, 0.8)   /* factor of a cast that loads unit by unit */                                          \
   X(rows_bytes_strided, 0.65) /* of bytes: sixteen loads a word, each of many lines */                                \
   X(rows_behind_run, 1.001)   /* of rows where run is the same */                                                     \
-  X(rows_steps, 2)            /* words of 16-byte units that a thread has under way */                                \
+  X(rows_wide_steps, 2)       /* words that a thread has under way, of 16-byte units in rows that are not short */    \
   /* rows/short */                                                                                                    \
   X(short_store_bytes, 180) /* bytes that a multiprocessor copies while a warp stores parts of sectors */             \
   X(short_most, 0.95)       /* share of a copy's speed at most */                                                     \
@@ -316,7 +316,7 @@ inline constexpr Costs kH200Costs;
 constexpr Costs h100_costs() {
   Costs k;
   k.keeps = 0;
-  k.rows_steps = 1;
+  k.rows_wide_steps = 1;
   k.whole_src_piece = 0.0174;
   k.whole_dst_piece = 0.0233;
   k.whole_src_step = 0.0012;

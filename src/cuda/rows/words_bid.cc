@@ -61,7 +61,7 @@ int words_a_thread(const Canonical& c, const Costs& k, RowsKind kind) {
   if (kind == RowsKind::kForward || kind == RowsKind::kReverse || kind == RowsKind::kRepeat) return 2;
   const std::int64_t row_bytes = row_units(c) * c.dst_unit;
   if (kind == RowsKind::kCollect || (kind == RowsKind::kUnit && row_bytes >= kSizes.rows_long_bytes)) return 1;
-  if (units_are_words(c, kind) && row_bytes >= kSizes.rows_short_bytes) return k.rows_steps > 1 ? 2 : 1;
+  if (units_are_words(c, kind) && row_bytes >= kSizes.rows_short_bytes) return k.rows_wide_steps > 1 ? 2 : 1;
   return kSizes.rows_steps;
 }
 
