@@ -1,6 +1,6 @@
 // Moves         the copies of tile_aligned without a cast, if several short modes make up dst's rows, or src's.
 // Applies when  modes form a chain on each side, no mode is in both, rows of both sides start on words and are whole
-//               words. A chain is dense, or breaks off where all modes are in one of both; no word lies across a break.
+//               words. Chains are dense; or every mode is in one of them, and they may have gaps between words.
 // Thread map    64 to 256 threads a tile: load, 16 bytes a lane along src's chain; store, 16 bytes a lane along dst's.
 //               Before that lanes find the rows of both sides and the words in a row by dividing, for the whole block.
 // Shared memory lines of 128 bytes, swizzled; see chain_stage_byte in src/cuda/tile/chains_map.h. No bank conflicts,
