@@ -15,13 +15,26 @@
 namespace restride::io {
 namespace {
 
-/// The standard stream that goes to the file behind `path`; -1: neither does.
-int standard_stream(const struct stat& target) {
+/// The standard stream that `path` names, or that goes to the file behind it; -1: neither. The two names mean the
+/// streams whatever is in /dev: a small container has no links there, and one that a compiler took away would become
+/// a file.
+int standard_stream(const std::string& path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  struct stat target {};
+  if (::stat(path.c_str(), &target) != 0) return -1;
   for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
     struct stat st {};
     if (::fstat(fd, &st) == 0 && st.st_dev == target.st_dev && st.st_ino == target.st_ino) return fd;
   }
   return -1;
+}
+
+/// Throws unless bytes can be written into the stream at `path`.
+void require_stream(const std::string& path) {
+  const int standard = standard_stream(path);
+  if (standard < 0 ? ::access(path.c_str(), W_OK) == 0 : ::write(standard, "", 0) == 0) return;
+  throw IoError(errno_message("write", path));
 }
 
 void write_all(int fd, std::string_view text, const std::string& path) {
@@ -34,8 +47,7 @@ void write_all(int fd, std::string_view text, const std::string& path) {
 }
 
 void write_stream(const std::string& path, const std::string& text) {
-  struct stat st {};
-  const int standard = ::stat(path.c_str(), &st) == 0 ? standard_stream(st) : -1;
+  const int standard = standard_stream(path);
   if (standard >= 0) {  // behind what was printed; opened anew it would be overwritten from its start
     std::fflush(standard == STDOUT_FILENO ? stdout : stderr);
     return write_all(standard, text, path);
@@ -67,9 +79,9 @@ Json older_report(const std::string& path, const std::function<bool(const Json&)
 }  // namespace
 
 bool is_stream(const std::string& path) {
+  if (standard_stream(path) >= 0) return true;
   struct stat st {};
-  if (::stat(path.c_str(), &st) != 0 || S_ISDIR(st.st_mode)) return false;
-  return !S_ISREG(st.st_mode) || standard_stream(st) >= 0;
+  return ::stat(path.c_str(), &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
 Json require_report(const std::string& path, const std::function<bool(const Json&)>& is_report) {
@@ -77,15 +89,12 @@ Json require_report(const std::string& path, const std::function<bool(const Json
     { const OutputFile probe(path, true); }  // what is not committed leaves nothing behind
     return older_report(path, is_report);
   }
-  if (::access(path.c_str(), W_OK) != 0) throw IoError(errno_message("write", path));
+  require_stream(path);
   return {};
 }
 
 void require_drawing(const std::string& path, std::string_view beginning) {
-  if (is_stream(path)) {
-    if (::access(path.c_str(), W_OK) != 0) throw IoError(errno_message("write", path));
-    return;
-  }
+  if (is_stream(path)) return require_stream(path);
   { const OutputFile probe(path, true); }  // what is not committed leaves nothing behind
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0 || st.st_size == 0) return;
