@@ -161,7 +161,7 @@ def test_a_device_stays_a_device(restride, tmp_path, cases):
     assert sorted(os.listdir(tmp_path)) == ["cases.json", "null"]
 
 
-# Its name means standard output also where a small container's /dev has no such link: no file comes to be there.
+# The name means standard output even if /dev is empty, as in a small container; no file is made there.
 @pytest.mark.parametrize("before", [[], ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs none /dev && "$@" && test ! -e /dev/stdout', "-"]])
 def test_standard_output_gets_the_table_and_then_the_result(tmp_path, cases, before):
     if before and subprocess.run([*before, "true"], stderr=subprocess.DEVNULL).returncode != 0:
@@ -170,6 +170,12 @@ def test_standard_output_gets_the_table_and_then_the_result(tmp_path, cases, bef
         subprocess.run([*before, RESTRIDE, *cases, "--json", "/dev/stdout"], cwd=tmp_path, stdout=out, check=True)
     table, result = (tmp_path / "both.txt").read_text().split("\n{", 1)
     assert table.startswith("name ") and len(json.loads("{" + result)["runs"][0]["cases"]) == 2
+
+
+def test_a_standard_output_that_is_closed_is_refused_before_measuring(restride, tmp_path, cases):
+    err = restride(*cases, "--json", "/dev/stdout", before=lambda: os.close(1), code=1).err
+    assert "cannot write /dev/stdout" in err and "name a file" in err
+    assert os.listdir(tmp_path) == ["cases.json"]
 
 
 @pytest.mark.parametrize("args, words", [

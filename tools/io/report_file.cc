@@ -15,9 +15,8 @@
 namespace restride::io {
 namespace {
 
-/// The standard stream that `path` names, or that goes to the file behind it; -1: neither. The two names mean the
-/// streams whatever is in /dev: a small container has no links there, and one that a compiler took away would become
-/// a file.
+/// The standard stream that `path` names, or that goes to the file behind it; -1: neither. A name is enough: in a small
+/// container /dev has no such links, and the report would become a file there.
 int standard_stream(const std::string& path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -34,7 +33,7 @@ int standard_stream(const std::string& path) {
 void require_stream(const std::string& path) {
   const int standard = standard_stream(path);
   if (standard < 0 ? ::access(path.c_str(), W_OK) == 0 : ::write(standard, "", 0) == 0) return;
-  throw IoError(errno_message("write", path));
+  throw IoError(errno_message("write", path) + "; name a file, or a stream that is open for writing");
 }
 
 void write_all(int fd, std::string_view text, const std::string& path) {

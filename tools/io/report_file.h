@@ -9,9 +9,9 @@
 
 namespace restride::io {
 
-/// True when `path` is there and no regular file, or is the file that standard output or error goes to, or is
-/// /dev/stdout or /dev/stderr, also where those do not exist: bytes are added to it and nothing takes its place, so a
-/// report is written into it once, when it is complete.
+/// True when `path` is there and no regular file, when it is the file that standard output or error goes to, and for
+/// the names /dev/stdout and /dev/stderr, even if /dev lacks them. Nothing takes a stream's place: a report is added to
+/// what is there, once, when it is complete.
 bool is_stream(const std::string& path);
 
 /// Finds out before the work whether `write_report` will be able to, and that it replaces an older report at most: an
