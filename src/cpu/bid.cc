@@ -52,6 +52,7 @@ bool streams(const Canonical& c, const CpuMachine& m, Writes writes) noexcept {
   // 70 -> 44 / 136 -> 50, 512 x 512 533 -> 125 / 757 -> 139, 960 x 960 324 -> 188 / 647 -> 252, 1728 x 1728 (12 MB)
   // 1504 -> 2885 / 2832 -> 3723; bytes 1216 x 1216 730 -> 134 / 864 -> 159. 1024 x 1024, which are `kept` bytes where a
   // thread may use 16 MiB, 2147 -> 1100 / 2998 -> 1240: so columns of just so many bytes stay, where runs do not.
+  if (m.columns_stay) return bytes >= kept;
   return m.has_permutes() || bytes > kept;
 }
 bool reads_near(const Canonical& c, const CpuMachine& m, Writes writes) noexcept {

@@ -20,7 +20,7 @@ CpuArgs made_by(const layout::Canonical& c, const plan::Candidate& k, int thread
 }  // namespace
 
 const Kernel kKernels[kKernelCount] = {
-#define RESTRIDE_X(family, name, bid, prepare) {{Family::family, name}, bid, made_by<prepare>},
+#define RESTRIDE_X(family, name, bid, prepare, ...) {{Family::family, name}, bid, made_by<prepare>, {__VA_ARGS__}},
     RESTRIDE_CPU_KERNELS(RESTRIDE_X)
 #undef RESTRIDE_X
 };

@@ -29,6 +29,17 @@ void tell_traffic(const Canonical& c, const CpuMachine& m, std::span<Bid> bids) 
   }
 }
 
+/// True where bids are priced for the caches. Kernels without permutes of two vectors were not measured in them.
+bool stays(const Canonical& c, const CpuMachine& m) noexcept {
+  return m.has_permutes() && !streams(c, m, Writes::kRuns) && !streams(c, m, Writes::kColumns);
+}
+
+/// Prices a bid for the caches.
+void keep_in_caches(const InCaches& left, Bid* k) {
+  const double lines = k->predicted.sectors_ns, starts = k->predicted.starts_ns;
+  set_time(k, lines * left.lines, starts * left.starts, (k->predicted.time_ns - lines - starts) * left.units);
+}
+
 }  // namespace
 
 Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_view forced, int threads) {
@@ -36,6 +47,7 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
   std::array<Bid, std::size(kKernels)> bids;
   std::array<const Candidate*, std::size(kKernels)> order;
   const Lines lines = lines_of(c, machine);
+  const bool cached = stays(c, machine);
   for (Bid& k : bids) {
     k.read_lines = lines.read;
     k.written_lines = lines.written;
@@ -43,6 +55,7 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
   for (std::size_t i = 0; i < bids.size(); ++i) {
     if (i == 0 || kKernels[i].bid != kKernels[i - 1].bid) kKernels[i].bid({c, machine, forced, threads}, &bids[i]);
     bids[i].kernel = kKernels[i].name;
+    if (cached && bids[i].applies) keep_in_caches(kKernels[i].in_caches, &bids[i]);
     order[i] = &bids[i];
   }
   tell_traffic(c, machine, bids);

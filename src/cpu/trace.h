@@ -35,7 +35,7 @@ struct TraceBase {
 };
 
 // A family's trace.cc has one for its arguments.
-#define RESTRIDE_X(family, name, bid, prepare)                                                                         \
+#define RESTRIDE_X(family, name, bid, prepare, ...)                                                                    \
   void trace_kernel(                                                                                                   \
       const decltype(prepare(std::declval<const layout::Canonical&>(), std::declval<const plan::Candidate&>(), 1))& a, \
       const TraceBase& on);

@@ -47,11 +47,11 @@ TEST(Explain, SaysWhereTheTimeOfEveryLoserGoes) {
   using plan::Family;
   const auto large = decided("f32 (4096,4096)", "f32 (4096,4096):(1,4096)");
   EXPECT_TRUE(holds(reason(large, Family::kRows), " behind: +", "for 15728640 more lines"));
-  const auto small = decided("f32 (128,128)", "f32 (128,128):(1,128)");
-  EXPECT_TRUE(holds(reason(small, Family::kPacked), "lines again or out of order", "for starts", "for moving units"));
+  const auto bytes = decided("u8 (2048,2048)", "u8 (2048,2048):(1,2048)");
+  EXPECT_TRUE(holds(reason(bytes, Family::kPacked), "lines again or out of order", "for starts", "for moving units"));
   const auto converted = decided("f16 (1000,1000)", "f32 (1000,1000)");
   EXPECT_EQ(reason(converted, Family::kRows), "6 ns behind: +6 ns for starts");
-  EXPECT_EQ(reason(converted, Family::kGather), "1 ms behind: +1 ms for moving units");
+  EXPECT_EQ(reason(converted, Family::kGather), "4 ms behind: +4 ms for moving units");
 }
 
 /// Nanoseconds of a table's cell: "12.08 ms", "-".
@@ -156,7 +156,7 @@ TEST(Explain, FitsAHundredColumnsAndSaysNothingOverAndOver) {
 TEST(Explain, SaysThatAnotherWasAskedForWhereALoserIsFaster) {
   const auto forced = decided("f32 (1000,1000)", "f32 (1000,1000):(1,1000)", "rows");
   EXPECT_TRUE(holds(reason(forced, plan::Family::kTile), " ahead, but another was asked for"));
-  EXPECT_TRUE(holds(made("f32 (1000,1000)", "f32 (1000,1000):(1,1000)", "rows").explain(), "ms  asked for, "));
+  EXPECT_TRUE(holds(made("f32 (4000,4000)", "f32 (4000,4000):(1,4000)", "rows").explain(), "ms  asked for, "));
 }
 
 TEST(Explain, GoesByWhatWasMeasured) {

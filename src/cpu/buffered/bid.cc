@@ -38,9 +38,16 @@ double run_ends_ns(const BufferedSets& s, const CpuMachine& m, bool padded) {
   return m.buffered_dst_run_ns / static_cast<double>(s.dst_run.points) +
          (padded ? m.buffered_padded_src_run_ns : m.buffered_src_run_ns) / static_cast<double>(s.src_run.points);
 }
+/// ... the conversions: a call for each piece of a row, which takes longest for less than a vector ...
+double cast_ns(const Canonical& c, const BufferedSets& s, const CpuMachine& m) {
+  if (!c.cast) return 0;
+  const auto piece = std::min<std::int64_t>(s.cols.points, kSizes.buffered_cast_bytes / c.dst_unit);
+  const double call = piece < kSizes.buffered_short_cast_units ? m.buffered_short_cast_ns : m.buffered_cast_ns;
+  return call / static_cast<double>(piece);
+}
 /// ... and the shuffles.
-double shuffle_ns(const Canonical& c, const BufferedSets& s) {
-  return buffered_shuffle_ns(c, s.rows.points, s.cols.points);
+double shuffle_ns(const Canonical& c, const BufferedSets& s, const CpuMachine& m) {
+  return buffered_shuffle_ns(c, s.rows.points, s.cols.points) + cast_ns(c, s, m);
 }
 
 /// ... and what lines take more where blocks are cut short by the ends of modes, padded and large, or not padded.
@@ -70,7 +77,7 @@ bool choose_sets(const Question& q, BufferedSets* out, Targets* targets) {
       continue;
     }
     const bool padded = is_padded(q, s);
-    const double ns = run_ends_ns(s, m, padded) + shuffle_ns(c, s) + shape_ns(c, s, m, padded);
+    const double ns = run_ends_ns(s, m, padded) + shuffle_ns(c, s, m) + shape_ns(c, s, m, padded);
     if (least == 0 || ns < least) {
       least = ns;
       *out = s;
@@ -126,7 +133,7 @@ void bid_buffered(const Question& q, Bid* bid) {
   const auto units = static_cast<double>(c.units);
   const double split = streams && !padded ? split_ns(c, sets, m) : 0;
   set_time(&k, stream_ns(k, m) * pages, units * run_ends_ns(sets, m, padded) + m.buffered_start_ns,
-           units * shuffle_ns(c, sets) + split);
+           units * shuffle_ns(c, sets, m) + split);
 }
 
 }  // namespace restride::cpu
