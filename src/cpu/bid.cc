@@ -69,6 +69,12 @@ double stream_ns(const Bid& k, const CpuMachine& m) {
   return lines * static_cast<double>(m.line_bytes) / m.stream_bytes_per_ns;
 }
 
+double cast_ns(const Canonical& c, const CpuMachine& m, std::int64_t piece) {
+  if (!c.cast) return 0;
+  const double call = piece < kSizes.cast_short_units ? m.cast_short_call_ns : m.cast_call_ns;
+  return call / static_cast<double>(std::clamp<std::int64_t>(piece, 1, kSizes.cast_call_bytes / c.dst_unit));
+}
+
 void set_time(Bid* k, double lines_ns, double starts_ns, double units_ns) {
   k->predicted.time_ns = lines_ns + starts_ns + units_ns;
   k->predicted.sectors_ns = lines_ns;

@@ -51,6 +51,9 @@ void push_stream_and_near(Candidate* k, const layout::Canonical& c, const CpuMac
 /// The time that a bid's lines take from and to memory.
 double stream_ns(const Bid& k, const CpuMachine& m);
 
+/// The time that conversions take of a unit, in calls for `piece` units each; 0 without a cast.
+double cast_ns(const layout::Canonical& c, const CpuMachine& m, std::int64_t piece);
+
 /// Sets the time of a bid from its parts: lines, starts, and the moving of its units.
 void set_time(Bid* k, double lines_ns, double starts_ns, double units_ns);
 

@@ -66,6 +66,12 @@ struct CpuMachine {
   double unit_ns = 0.6;                  ///< address arithmetic, load and store of one unit moved by itself
   double row_ns = 6.0;                   ///< starting a row or a run
 
+  /// Conversions: of a unit by itself, a call for a piece of a row, and for less than a vector. (Zen 4, f64 to bytes,
+  /// four columns: 34 ns; f32 to bf16, 40 columns: 8 ns.)
+  double cast_unit_ns = 3;
+  double cast_call_ns = 6;
+  double cast_short_call_ns = 30;
+
   // rows
   double rows_repeated_byte_ns = 0.01;  ///< of units that a broadcast repeats
   double rows_reversed_byte_ns = 0.05;  ///< of units that src walks downwards
@@ -128,11 +134,7 @@ struct CpuMachine {
   /// takes 1.13 times the best one's time, by 24 and 6 1.09; 68 layouts in turns 1.03 times as fast. Xeon, 108 layouts:
   /// three change, 1.1 to 1.85 times as fast with one thread. Not timed on Zen 5 and Zen 3.)
   double buffered_dst_run_ns = 24;
-  double buffered_src_run_ns = 6;  ///< the same in src
-  /// A call that converts a piece of a row, and one that converts less than a vector. (Zen 4, f64 to bytes, four
-  /// columns: 34 ns; f32 to bf16, 40 columns: 8 ns.)
-  double buffered_cast_ns = 6;
-  double buffered_short_cast_ns = 30;
+  double buffered_src_run_ns = 6;        ///< the same in src
   double buffered_start_ns = 60;         ///< of a call
   double buffered_one_run_pages = 1.15;  ///< what lines take where a block is one run on either side
   double buffered_pages = 1.3;           ///< else: pages change with every run
@@ -174,7 +176,6 @@ struct CpuMachine {
 
   // gather
   double gather_unit_ns = 0.4;  ///< beside unit_ns
-  double gather_cast_ns = 3;    ///< a unit that is converted takes more
 
   /// True where permutes of two vectors take such units: from bytes on with AVX-512 that permutes bytes, from halves on
   /// with other AVX-512.
@@ -234,6 +235,10 @@ struct InCaches {
 /// Sizes that bids aim at on every machine. Each was chosen by timing when its kernel was written: those of rows and
 /// packed on Zen 5, the others on the Xeon, one thread.
 struct Sizes {
+  // conversions
+  std::int64_t cast_call_bytes = 512;  ///< of a row that are made by one call at most
+  std::int64_t cast_short_units = 16;  ///< fewer are less than a vector
+
   // rows, in lines: the shortest row that is moved in src's order
   std::int64_t rows_whole_lines = 2;   ///< where rows of dst are whole lines
   std::int64_t rows_ragged_lines = 6;  ///< where they share lines with rows that come much later
@@ -286,9 +291,6 @@ struct Sizes {
   double packed_pairs_small = 8;             ///< windows' pairs a vector, of units of 1 and 2 bytes, that still pay
   double packed_pairs = 4;                   ///< the same of wider units
   double packed_shapes = 4;                  ///< of tiles, where two modes are cut unevenly; two of them are kept
-
-  std::int64_t buffered_cast_bytes = 512;       ///< of a row that is converted by one call at most
-  std::int64_t buffered_short_cast_units = 16;  ///< fewer are less than a vector
 
   // buffered: bytes of runs that are tried, by factors of two
   std::int64_t buffered_longest_run_bytes = 4096;
@@ -374,6 +376,9 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"pick_unit_ns", &CpuMachine::pick_unit_ns},
     {"unit_ns", &CpuMachine::unit_ns},
     {"row_ns", &CpuMachine::row_ns},
+    {"cast_unit_ns", &CpuMachine::cast_unit_ns},
+    {"cast_call_ns", &CpuMachine::cast_call_ns},
+    {"cast_short_call_ns", &CpuMachine::cast_short_call_ns},
     {"rows_repeated_byte_ns", &CpuMachine::rows_repeated_byte_ns},
     {"rows_reversed_byte_ns", &CpuMachine::rows_reversed_byte_ns},
     {"rows_record_ns", &CpuMachine::rows_record_ns},
@@ -413,8 +418,6 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"packed_large_plane_units", nullptr, &CpuMachine::packed_large_plane_units},
     {"buffered_dst_run_ns", &CpuMachine::buffered_dst_run_ns},
     {"buffered_src_run_ns", &CpuMachine::buffered_src_run_ns},
-    {"buffered_cast_ns", &CpuMachine::buffered_cast_ns},
-    {"buffered_short_cast_ns", &CpuMachine::buffered_short_cast_ns},
     {"buffered_start_ns", &CpuMachine::buffered_start_ns},
     {"buffered_one_run_pages", &CpuMachine::buffered_one_run_pages},
     {"buffered_pages", &CpuMachine::buffered_pages},
@@ -439,7 +442,6 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"channels_shuffles", &CpuMachine::channels_shuffles},
     {"channels_no_permutes", &CpuMachine::channels_no_permutes},
     {"gather_unit_ns", &CpuMachine::gather_unit_ns},
-    {"gather_cast_ns", &CpuMachine::gather_cast_ns},
 };
 
 /// Those that `restride tune` fits, in turn: first the shapes of tiles and how memory is read, then costs, which choose

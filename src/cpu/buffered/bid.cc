@@ -38,16 +38,9 @@ double run_ends_ns(const BufferedSets& s, const CpuMachine& m, bool padded) {
   return m.buffered_dst_run_ns / static_cast<double>(s.dst_run.points) +
          (padded ? m.buffered_padded_src_run_ns : m.buffered_src_run_ns) / static_cast<double>(s.src_run.points);
 }
-/// ... the conversions: a call for each piece of a row, which takes longest for less than a vector ...
-double cast_ns(const Canonical& c, const BufferedSets& s, const CpuMachine& m) {
-  if (!c.cast) return 0;
-  const auto piece = std::min<std::int64_t>(s.cols.points, kSizes.buffered_cast_bytes / c.dst_unit);
-  const double call = piece < kSizes.buffered_short_cast_units ? m.buffered_short_cast_ns : m.buffered_cast_ns;
-  return call / static_cast<double>(piece);
-}
-/// ... and the shuffles.
+/// ... and the shuffles and conversions.
 double shuffle_ns(const Canonical& c, const BufferedSets& s, const CpuMachine& m) {
-  return buffered_shuffle_ns(c, s.rows.points, s.cols.points) + cast_ns(c, s, m);
+  return buffered_shuffle_ns(c, s.rows.points, s.cols.points) + cast_ns(c, m, s.cols.points);
 }
 
 /// ... and what lines take more where blocks are cut short by the ends of modes, padded and large, or not padded.

@@ -167,7 +167,7 @@ void offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std:
   const double times = times_laid_out(c, sets);
   const double tables_ns = table_ns * (way.planes ? times - 1 : times);
   set_time(bid, stream_ns(k, m) * pages, m.packed_start_ns + tiles * m.row_ns * static_cast<double>(runs),
-           static_cast<double>(c.units) * way.unit_ns + tables_ns);
+           static_cast<double>(c.units) * (way.unit_ns + cast_ns(c, m, sets.src_run_units)) + tables_ns);
 }
 
 }  // namespace

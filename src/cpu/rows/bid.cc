@@ -57,7 +57,7 @@ void bid_units(const Canonical& c, const CpuMachine& m, Bid* k) {
   if (c.modes[0].src_stride != c.src_unit) {
     const bool easy = !c.cast && (c.modes[0].src_stride == 0 || c.modes[0].src_stride == -c.src_unit);
     const double byte_ns = c.modes[0].src_stride == 0 ? m.rows_repeated_byte_ns : m.rows_reversed_byte_ns;
-    units_ns = static_cast<double>(c.units) * (easy ? byte_ns * c.dst_unit : m.unit_ns);
+    units_ns = static_cast<double>(c.units) * (easy ? byte_ns * c.dst_unit : m.unit_ns + (c.cast ? m.cast_unit_ns : 0));
   }
   set_time(k, stream_ns(*k, m), rows * (loop == RowLoop::kCached ? m.rows_cached_row_rows : 1) * m.row_ns, units_ns);
 }

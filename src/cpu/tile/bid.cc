@@ -362,7 +362,8 @@ void bid_units(const Canonical& c, const TileSets& sets, const CpuMachine& m, Bi
                        padded(static_cast<double>(sets.cols.points), blocks_of(kLeastVectorBytes));
   const double stream = stream_ns(*k, m);
   set_time(k, stream, ragged_ns(c, sets, m) + tile_starts_ns(c, sets, m, *k),
-           std::max(lines * waste * m.shuffle_line_ns - stream, 0.0) + m.tile_line_ns * lines);
+           std::max(lines * waste * m.shuffle_line_ns - stream, 0.0) + m.tile_line_ns * lines +
+               static_cast<double>(c.units) * cast_ns(c, m, std::min(sets.cols.points, k->get(ParamId::kTileCols))));
 }
 
 /// True where dst's rows are lines of one unit each: they are filled, and nothing is transposed.
