@@ -5,8 +5,8 @@ pass or short, row by row.
 Usage: scripts/bench_targets.py RESULT.json [RESULT.json ...] [--worst N]
 
 Several files of runs are read as one result; of a case that appears twice under the same conditions the last one
-counts. Conditions are what a run was told about memory and load (`--fresh`, `--load`, `--huge-pages`); fresh memory and
-load have rows of their own, the ordinary ones hold for small and for huge pages. Exit code 1 when a row falls short, a
+counts. Conditions are what a run was told about memory and load (`--fresh`, `--load`, `--warm`, `--huge-pages`); fresh
+and warm memory and load have rows of their own, the ordinary ones hold for small and for huge pages. Exit code 1 when a row falls short, a
 case failed or a GPU's test did, 2 when a file cannot be read.
 """
 
@@ -19,7 +19,7 @@ import sys
 
 import result_file
 
-CONDITIONS = ("fresh", "fresh_destination", "load", "huge_pages")  # of a run's options; the others choose cases
+CONDITIONS = ("fresh", "fresh_destination", "load", "warm", "huge_pages")  # of a run's options; the others choose cases
 TARGETS = pathlib.Path(__file__).resolve().parent.parent / "bench" / "targets.json"
 
 
@@ -123,7 +123,7 @@ def report(cases, targets, worst_count):
             special = [rows for rows in wanted.get("under", []) if rows["condition"] in under]
             ratios = [(r, here) for rows in special for r in rows.get("ratios", [])]
             fixed = [r for rows in special for r in rows.get("fixed", [])]
-            peers = []
+            peers = [r for rows in special for r in rows.get("peers", [])]
             if not special:
                 ratios = [(r, large) for r in wanted["threads"].get(str(threads), [])]
                 ratios += [(r, here) for r in wanted.get("any_size", [])]

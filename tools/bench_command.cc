@@ -218,6 +218,9 @@ void add_bench_command(CLI::App& app) {
                    "Keep N busy loops beside: single calls are timed, against one thread of ours under the same load")
       ->check(whole_number(0, 4096))
       ->type_name("N");
+  command->add_flag("--warm", settings->warm,
+                    "Time cases of all sizes in the same memory again and again, so that what fits the CPU's caches is "
+                    "in them, as small ones are timed anyway");
   add_words(*command, "--peers", settings->run.only_peers, "[NAME...]",
             "Time the other libraries found on this machine as well, or these of them: naive, OpenBLAS, HPTT, Eigen, "
             "oneDNN, numpy, torch")
@@ -236,6 +239,9 @@ void add_bench_command(CLI::App& app) {
     std::erase(settings->run.only_peers, "");  // of --peers alone
     if ((settings->fresh || settings->load > 0 || *fresh_destination != "off") && settings->device == "cuda")
       throw UsageError("--fresh, --fresh-destination and --load are about the CPU; leave them out with --device cuda");
+    if (settings->warm && (settings->fresh || settings->load > 0 || settings->device == "cuda"))
+      throw UsageError(
+          "--warm is about what is in the CPU's caches; leave it out with --fresh, --load and --device cuda");
     settings->run.fresh_destination = fresh_destination_named(*fresh_destination);
     settings->run.loaded = settings->load > 0;
     if (!page->from.empty() && !settings->json_path.empty())

@@ -52,7 +52,7 @@ FRESH = "f32 (256,256) -> (1,0)"  # a destination of 256 KiB: less than 64 is no
 
 
 @pytest.mark.parametrize("args, options", [
-    (("--fresh",), {"fresh": True}), (("--load", "1"), {"load": 1}), (("--load", "0"), {}),
+    (("--fresh",), {"fresh": True}), (("--load", "1"), {"load": 1}), (("--load", "0"), {}), (("--warm",), {"warm": True}),
     (("--fresh-destination", "off"), {}), (("--fresh-destination", "advise"), {"fresh_destination": "advise"}),
     (("--fresh", "--fresh-destination", "prefault"), {"fresh": True, "fresh_destination": "prefault"}),
     (("--load", "2", "--fresh", "--fresh-destination", "prefault"),
@@ -71,11 +71,11 @@ def test_the_result_says_what_destinations_and_what_load_there_were(restride, tm
 
 
 def test_runs_with_other_destinations_or_load_take_places_of_their_own(restride, tmp_path):
-    ways = [(), ("--fresh",), ("--fresh-destination", "advise"), ("--load", "1"), ("--load", "2")]
+    ways = [(), ("--fresh",), ("--fresh-destination", "advise"), ("--load", "1"), ("--load", "2"), ("--warm",)]
     for args in [*ways, ("--fresh",)]:
         restride("bench", FRESH, "--reps", "1", "--threads", "1", *args, "--json", "out.json")
     runs = json.loads((tmp_path / "out.json").read_text())["runs"]
-    options = [{}, {"fresh": True}, {"fresh_destination": "advise"}, {"load": 1}, {"load": 2}]
+    options = [{}, {"fresh": True}, {"fresh_destination": "advise"}, {"load": 1}, {"load": 2}, {"warm": True}]
     assert [run["options"] for run in runs] == options
 
 
@@ -93,6 +93,25 @@ def test_fresh_destinations_get_their_pages_in_every_call(tmp_path):
         pytest.skip("this kernel counts no page faults")
     # The ceiling, the plan and copy() are called four times each at least, with as many pages less the two at the ends.
     assert faults("--fresh") - once > 8 * ((256 << 10) // os.sysconf("SC_PAGESIZE") - 2)
+
+
+def test_warm_cases_stay_in_the_same_memory(tmp_path):
+    def kib(*args):
+        command = [RESTRIDE, "bench", "f32 (1024,4096) -> (1,0)", "--reps", "1", "--threads", "1", "--no-check", *args]
+        child = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        assert child.returncode == 0
+        return usage.ru_maxrss
+
+    # Else pairs of 32 MiB are rotated until they are four times the last cache.
+    assert kib("--warm") < kib() or os.sysconf("SC_LEVEL3_CACHE_SIZE") < 8 << 20
+
+
+@pytest.mark.parametrize("args", [("--fresh",), ("--load", "1"), ("--device", "cuda")])
+def test_warm_memory_is_neither_fresh_nor_loaded_nor_a_gpus(restride, cases, args):
+    result = restride(*cases, "--warm", *args, code=2)
+    assert "leave it out" in result.err and result.out == ""
 
 
 @pytest.mark.parametrize("how", ["done", "failed", "killed"])

@@ -271,16 +271,47 @@ TEST(PlanCpu, TakesChannelsWithoutPermutesWhereTheyAreMeasured) {
   EXPECT_EQ(kernel(kZen5Machine), "packed/staged");
 }
 
-TEST(PlanCpu, TurnsImagesInTheCachesWithoutTilesWhereThatIsMeasured) {
+TEST(PlanCpu, TurnsImagesInTheCachesWithoutTiles) {
   const auto kernel = [](std::int64_t least_shuffled_unit, const char* dst, const char* src) {
     CpuMachine m = kZen3Machine;
     m.least_shuffled_unit = least_shuffled_unit;
     return std::string(chosen(dst, src, m).kernel.text);
   };
   EXPECT_EQ(kernel(32, "u8 (224,224,3)", "u8 (224,224,3):(3,672,1)"), "tile/matrices");
-  EXPECT_EQ(kernel(1, "u8 (224,224,3)", "u8 (224,224,3):(3,672,1)"), "tile/records");
+  EXPECT_EQ(kernel(1, "u8 (224,224,3)", "u8 (224,224,3):(3,672,1)"), "tile/matrices");
+  EXPECT_EQ(kernel(1, "u8 (4096,4096,3)", "u8 (4096,4096,3):(3,12288,1)"), "tile/records") << "past the caches";
   EXPECT_NE(kernel(32, "f32 (60,60,5)", "f32 (60,60,5):(5,300,1)"), "tile/matrices") << "records of 20 bytes";
   EXPECT_NE(kernel(32, "u8 (4096,4096,3)", "u8 (4096,4096,3):(3,12288,1)"), "tile/matrices") << "past the caches";
+}
+
+TEST(PlanCpu, PricesCopiesInTheCachesForThem) {
+  const auto kernel = [](const char* dst, const char* src, const CpuMachine& m = kZen4Machine) {
+    return chosen(dst, src, m).kernel.text;
+  };
+  // Heads: rows of 64 bytes are copied as they lie; staged they take three times as long, and ten where they are few.
+  EXPECT_EQ(kernel("f32 (4,20,56,16)", "f32 (4,20,56,16):(17920,16,320,1)"), "rows/units");
+  EXPECT_EQ(kernel("f32 (2,2,23,16)", "f32 (2,2,23,16):(736,16,32,1)"), "rows/units");
+  EXPECT_EQ(kernel("f32 (4,20,56,16)", "f32 (4,20,56,16):(17920,16,320,1)", {}), "rows/units");
+  EXPECT_EQ(kernel("f32 (4,4,4,4,4,4)", "f32 (4,4,4,4,4,4):(256,4,1,1024,16,64)"), "buffered/blocks");
+  // A call for each four bytes takes longer than picking them one by one.
+  EXPECT_NE(kernel("u8 (4,144,144)", "f64 (4,144,144):(20736,1,144)"), "gather/units");
+  EXPECT_NE(kernel("u8 (4,144,144)", "f64 (4,144,144):(1,684,4)"), "buffered/blocks");
+  // Rows of bytes that meet in the first cache are staged, or taken block by block.
+  EXPECT_EQ(kernel("u8 (512,500)", "u8 (512,500):(1,512)"), "tile/matrices");
+  EXPECT_NE(kernel("u8 (4096,128)", "u8 (4096,128):(1,4096)"), "tile/matrices");
+  // One unit repeated along a row of dst reads one line.
+  EXPECT_EQ(kernel("f16 (9236)", "f16 (9236):(0)"), "rows/units");
+}
+
+TEST(PlanCpu, ColumnsStayAsLongAsRunsWhereThatIsMeasured) {
+  const auto streams = [](const char* dst, const char* src, CpuMachine m) {
+    m.thread_cache_bytes = 16 << 20;
+    return chosen(dst, src, m).get(ParamId::kStream) != 0;
+  };
+  EXPECT_FALSE(streams("f32 (1000,1000)", "f32 (1000,1000):(1,1000)", kZen4Machine));
+  EXPECT_TRUE(streams("f32 (1024,1024)", "f32 (1024,1024):(1,1024)", kZen4Machine)) << "4 MiB, a quarter of 16";
+  EXPECT_TRUE(streams("f32 (1000,1000)", "f32 (1000,1000):(1,1000)", {}));
+  EXPECT_TRUE(streams("f32 (1000,1000)", "f32 (1000,1000):(1,1000)", kZen5Machine));
 }
 
 TEST(PlanCpu, SaysHowATilesColumnsLeave) {

@@ -87,9 +87,9 @@ std::vector<CaseSpec> variants(const CaseSpec& spec, const std::vector<Element>&
 }
 
 std::unique_ptr<Device> make_device(const Settings& settings, int threads) {
-  return settings.device == "cuda"
-             ? make_cuda_device()
-             : make_cpu_device(threads, settings.huge_pages ? Pages::kHuge : Pages::kSmall, settings.fresh);
+  if (settings.device == "cuda") return make_cuda_device();
+  const Memory memory = settings.fresh ? Memory::kFresh : settings.warm ? Memory::kWarm : Memory::kCold;
+  return make_cpu_device(threads, settings.huge_pages ? Pages::kHuge : Pages::kSmall, memory);
 }
 
 /// The case ready to run, or why it cannot be.
@@ -158,6 +158,7 @@ RunInfo describe(const Settings& settings, const Device& device, int threads) {
     info.options["fresh_destination"] =
         settings.run.fresh_destination == FreshDestination::kAdvise ? "advise" : "prefault";
   if (settings.load > 0) info.options["load"] = settings.load;
+  if (settings.warm) info.options["warm"] = true;
   nlohmann::json machine = device.describe();
   machine.update(describe_run());
   std::vector<std::string> peers = settings.run.peers ? device.peer_names() : std::vector<std::string>{};

@@ -21,6 +21,7 @@ struct Settings {
   std::string device = "cpu";
   bool huge_pages = false;  ///< tensors of the CPU in huge pages
   bool fresh = false;       ///< destinations of the CPU without pages
+  bool warm = false;        ///< the same memory of the CPU in every call
   int load = 0;             ///< busy loops beside
   std::string json_path;
   bool list = false;

@@ -43,11 +43,11 @@ void copy_stream(void* dst, const void* src, std::int64_t bytes) { copy_streamin
 
 }  // namespace
 
-CpuDevice::CpuDevice(int threads, Pages pages, bool fresh)
+CpuDevice::CpuDevice(int threads, Pages pages, Memory memory)
     : team_(threads),
       pages_(pages),
-      fresh_(fresh),
-      cache_bytes_(tools::last_level_cache_bytes()),
+      fresh_(memory == Memory::kFresh),
+      cache_bytes_(memory == Memory::kWarm ? 0 : tools::last_level_cache_bytes()),
       src_(pages),
       dst_(pages) {}
 
@@ -146,8 +146,8 @@ std::vector<Contender> CpuDevice::ceilings(std::int64_t read_bytes, std::int64_t
   return out;
 }
 
-std::unique_ptr<Device> make_cpu_device(int threads, Pages pages, bool fresh) {
-  return std::make_unique<CpuDevice>(threads, pages, fresh);
+std::unique_ptr<Device> make_cpu_device(int threads, Pages pages, Memory memory) {
+  return std::make_unique<CpuDevice>(threads, pages, memory);
 }
 
 }  // namespace restride::bench

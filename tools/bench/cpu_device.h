@@ -8,9 +8,8 @@ namespace restride::bench {
 
 class CpuDevice final : public Device {
  public:
-  /// `fresh`: every timed call finds a destination without pages, and the ceiling is memcpy into as many bytes of such
-  /// memory, from as many as there are to read.
-  explicit CpuDevice(int threads, Pages pages = Pages::kSmall, bool fresh = false);
+  /// With fresh memory the ceiling is memcpy into as many bytes of such memory, from as many as there are to read.
+  explicit CpuDevice(int threads, Pages pages = Pages::kSmall, Memory memory = Memory::kCold);
 
   DeviceKind kind() const override { return DeviceKind::kCpu; }
   nlohmann::json describe() const override;

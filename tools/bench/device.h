@@ -55,7 +55,7 @@ class Device {
   virtual DeviceKind kind() const = 0;
   /// Goes into the result's `machine`.
   virtual nlohmann::json describe() const = 0;
-  /// Bytes of the last-level cache; rotation moves several times this between two uses of a slot.
+  /// Bytes of the last-level cache; rotation moves several times this between two uses of a slot. 0: there is none.
   virtual std::int64_t cache_bytes() const = 0;
   /// Smallest piece of memory that is read whole: 64-byte lines, 32-byte sectors.
   virtual std::int64_t sector_bytes() const = 0;
@@ -91,7 +91,10 @@ class Device {
   virtual Contender nothing() { return {}; }
 };
 
-std::unique_ptr<Device> make_cpu_device(int threads, Pages pages = Pages::kSmall, bool fresh = false);
+/// What timed calls find: memory that is in no cache, the same as the call before, or destinations without pages.
+enum class Memory { kCold, kWarm, kFresh };
+
+std::unique_ptr<Device> make_cpu_device(int threads, Pages pages = Pages::kSmall, Memory memory = Memory::kCold);
 /// Errors: DeviceError when there is no usable GPU, UnsupportedError when the build has no CUDA.
 std::unique_ptr<Device> make_cuda_device();
 

@@ -172,27 +172,24 @@ struct Block {
   static HWY_INLINE void load_shuffle_emit(const Row& row, const Spread& spread, const Emit& emit,
                                            std::index_sequence<I...>) {
     constexpr std::make_index_sequence<kCols / 2> kPairs;
-    // To and fro, never copied back: g++ 12 copies four vectors of 16 bytes as one of 64, by way of memory.
     V v[kCols] = {spread(lanes_of_rows(D(), row, I))...};
-    V w[kCols];
-    if constexpr (kCols >= 2) shuffle(v, w, kPairs);
-    if constexpr (kCols >= 4) shuffle(w, v, kPairs);
-    if constexpr (kCols >= 8) shuffle(v, w, kPairs);
-    if constexpr (kCols >= 16) shuffle(w, v, kPairs);
-    if constexpr (kCols == 2 || kCols == 8)
-      (emit(I, w[I]), ...);
-    else
-      (emit(I, v[I]), ...);
+    if constexpr (kCols >= 2) shuffle(v, kPairs, std::index_sequence<I...>());
+    if constexpr (kCols >= 4) shuffle(v, kPairs, std::index_sequence<I...>());
+    if constexpr (kCols >= 8) shuffle(v, kPairs, std::index_sequence<I...>());
+    if constexpr (kCols >= 16) shuffle(v, kPairs, std::index_sequence<I...>());
+    (emit(I, v[I]), ...);
   }
 
-  /// One perfect shuffle of the vectors and of the units in their lanes.
-  template <std::size_t... I>
-  static HWY_INLINE void shuffle(const V* v, V* to, std::index_sequence<I...>) {
+  /// One perfect shuffle of the vectors and of the units in their lanes. No loop copies the vectors back: g++ 12 makes
+  /// one copy of several by way of memory of it, wider than the stores before it.
+  template <std::size_t... I, std::size_t... J>
+  static HWY_INLINE void shuffle(V* v, std::index_sequence<I...>, std::index_sequence<J...>) {
     constexpr std::size_t kHalf = kCols / 2;
     const D d;
-    ((to[2 * I] = hn::InterleaveLower(d, v[I], v[I + kHalf]),
-      to[2 * I + 1] = hn::InterleaveUpper(d, v[I], v[I + kHalf])),
+    V t[kCols];
+    ((t[2 * I] = hn::InterleaveLower(d, v[I], v[I + kHalf]), t[2 * I + 1] = hn::InterleaveUpper(d, v[I], v[I + kHalf])),
      ...);
+    ((v[J] = t[J]), ...);
   }
 };
 

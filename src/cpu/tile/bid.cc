@@ -312,6 +312,9 @@ bool may_stream_matrices(const Canonical& c, const TileSets& sets, const CpuMach
          streamed_matrices(c, sets) && !columns_on_lines(c) && matrix_band_cols(c, sets) == sets.cols.points;
 }
 
+/// True where the rows of a block push each other out of the first cache, which staged ones do not.
+bool rows_meet(const Canonical& c, const TileSets& sets) { return !rows_spread(c, sets, kLineBytes / c.dst_unit); }
+
 void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m, bool in_turn, Bid* k) {
   k->applies = true;
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
@@ -328,7 +331,8 @@ void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m,
   k->params.push_back({ParamId::kBandCols, matrix_band_cols(c, sets)});
   if (streamed_matrices(c, sets)) k->params.push_back({ParamId::kStream, past ? 1 : 0});
   if (!past && (m.tile_matrix_lines == 0 || !streams(c, m, Writes::kColumns)))
-    return set_time(k, 0, matrices * m.row_ns, blocks * m.shuffle_line_ns);
+    return set_time(k, 0, matrices * m.row_ns,
+                    blocks * m.shuffle_line_ns * (rows_meet(c, sets) ? m.tile_meeting_rows : 1));
   const double moved = blocks * block_instructions(c, sets) * m.tile_matrix_instruction_ns;
   set_time(k, past ? past_lines : in_caches, matrices * m.row_ns + (past ? past_columns : 0),
            std::max(moved - stream, 0.0));
@@ -388,22 +392,22 @@ void bid_tile(const Question& q, Bid* bids) {
     Records records;
     if (!tile_records(c, &records) || !tile_sets(records.copy, kTileRowBytes, kTileColBytes, &sets)) return;
     const bool plain = plain_record_matrices(records, sets);
-    const bool small = plain && !m.has_permutes() && !streams(c, m, Writes::kColumns);
-    if (small && !q.wants("tile/records"))
+    const bool small = plain && !streams(c, m, Writes::kColumns);
+    if (small && !m.has_permutes() && !q.wants("tile/records"))
       of_records.reason = "matrices of records that stay in the caches need no staging";
     else
       bid_records(c, records.copy, sets, m, &of_records);
     if (small || (plain && q.wants("tile/matrices")))
       bid_record_matrices(records.copy, sets, m, &matrices);
     else
-      matrices.reason = plain ? "records leave the caches, or AVX-512 takes them by tiles"
+      matrices.reason = plain ? "records leave the caches"
                               : "records of over 16 bytes, less than 16 rows or 4 columns, or several modes";
     return;
   }
   of_records.reason = "units are transposed as they are";
   const bool plain = plain_matrices(c, sets);
   const bool small = plain && !streams(c, m, Writes::kColumns);
-  if (small && !q.wants("tile/units"))
+  if (small && !rows_meet(c, sets) && !q.wants("tile/units"))
     units.reason = "matrices that stay in the caches need no staging";
   else if (repeats_along_rows(c, m) && !q.wants("tile/units"))
     units.reason = "src repeats a unit along rows of dst, which rows/units fills";

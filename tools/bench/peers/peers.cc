@@ -42,8 +42,8 @@ std::vector<Peer> CpuDevice::peers(const Case& c) {
   add_naive_peer(out, c, team_);
   add_openblas_peer(out, c);
   add_module_peers(out, c, team_.size());
-  add_numpy_peer(out, c, pages_);
-  add_torch_peer(out, c, pages_, team_.size());
+  add_numpy_peer(out, c, {pages_, cache_bytes_});
+  add_torch_peer(out, c, {pages_, cache_bytes_}, team_.size());
   return out;
 }
 

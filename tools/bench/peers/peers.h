@@ -5,6 +5,7 @@
 // depends on none of them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,18 @@ void add_naive_peer(std::vector<Peer>& out, const Case& c, const Team& team);
 void add_openblas_peer(std::vector<Peer>& out, const Case& c);
 bool has_openblas();
 
+/// What a process of a peer's own is told of the memory to time in.
+struct PeerTerms {
+  Pages pages = Pages::kSmall;
+  std::int64_t cache_bytes = 0;  ///< that rotation leaves behind; 0: none
+};
+
 /// numpy.copyto between the case's views, in a process of its own; it has no threads. The Python is RESTRIDE_PYTHON's.
-void add_numpy_peer(std::vector<Peer>& out, const Case& c, Pages pages);
+void add_numpy_peer(std::vector<Peer>& out, const Case& c, const PeerTerms& on);
 bool has_numpy();
 
 /// torch.Tensor.copy_ between the same views, in the same way; it needs NumPy beside it.
-void add_torch_peer(std::vector<Peer>& out, const Case& c, Pages pages, int threads);
+void add_torch_peer(std::vector<Peer>& out, const Case& c, const PeerTerms& on, int threads);
 bool has_torch();
 
 /// The interpreter of both, as a shell's word.

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "tools/bench/peers/peers.h"
-#include "tools/machine.h"
 
 namespace restride::bench {
 namespace {
@@ -130,14 +129,13 @@ bool has(const std::string& module) {
 }
 
 /// NumPy makes the tensors of both libraries, from 4 MiB on in huge pages where it is not told otherwise.
-Peer python_peer(const std::string& library, const Case& c, Pages pages, int threads) {
+Peer python_peer(const std::string& library, const Case& c, const PeerTerms& on, int threads) {
   Peer peer;
   peer.name = library;
-  peer.time_itself = [library, pages, threads, json = to_json(c.spec)]() -> TimedItself {
-    const std::string command = std::string("NUMPY_MADVISE_HUGEPAGE=") + (pages == Pages::kHuge ? "1 " : "0 ") +
+  peer.time_itself = [library, on, threads, json = to_json(c.spec)]() -> TimedItself {
+    const std::string command = std::string("NUMPY_MADVISE_HUGEPAGE=") + (on.pages == Pages::kHuge ? "1 " : "0 ") +
                                 python() + " -c " + quoted(kScript) + " " + library + " " + quoted(json) + " " +
-                                std::to_string(tools::last_level_cache_bytes()) + " 5 " + std::to_string(threads) +
-                                " 2>/dev/null";
+                                std::to_string(on.cache_bytes) + " 5 " + std::to_string(threads) + " 2>/dev/null";
     const std::string printed = output_of(command);
     constexpr std::string_view kNo = "no: ";
     if (printed.starts_with(kNo)) return {-1, printed.substr(kNo.size(), printed.size() - kNo.size() - 1)};
@@ -163,12 +161,12 @@ bool has_torch() {
   return found;
 }
 
-void add_numpy_peer(std::vector<Peer>& out, const Case& c, Pages pages) {
-  if (c.dst.useful_bytes >= kSmallestBytes && has_numpy()) out.push_back(python_peer("numpy", c, pages, 1));
+void add_numpy_peer(std::vector<Peer>& out, const Case& c, const PeerTerms& on) {
+  if (c.dst.useful_bytes >= kSmallestBytes && has_numpy()) out.push_back(python_peer("numpy", c, on, 1));
 }
 
-void add_torch_peer(std::vector<Peer>& out, const Case& c, Pages pages, int threads) {
-  if (c.dst.useful_bytes >= kSmallestBytes && has_torch()) out.push_back(python_peer("torch", c, pages, threads));
+void add_torch_peer(std::vector<Peer>& out, const Case& c, const PeerTerms& on, int threads) {
+  if (c.dst.useful_bytes >= kSmallestBytes && has_torch()) out.push_back(python_peer("torch", c, on, threads));
 }
 
 }  // namespace restride::bench
