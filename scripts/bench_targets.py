@@ -6,8 +6,8 @@ Usage: scripts/bench_targets.py RESULT.json [RESULT.json ...] [--worst N]
 
 Several files of runs are read as one result; of a case that appears twice under the same conditions the last one
 counts. Conditions are what a run was told about memory and load (`--fresh`, `--load`, `--warm`, `--huge-pages`); fresh
-and warm memory and load have rows of their own, the ordinary ones hold for small and for huge pages. Exit code 1 when a row falls short, a
-case failed or a GPU's test did, 2 when a file cannot be read.
+and warm memory and load have rows of their own, the ordinary ones hold for small and for huge pages. Exit code 1 when a
+row falls short, a case failed or a GPU's test did, 2 when a file cannot be read.
 """
 
 import argparse

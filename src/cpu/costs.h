@@ -357,6 +357,7 @@ inline constexpr CpuMachine kZen3Machine = [] {
   m.tile_column_bytes = 256;
   m.channels_no_permutes = 1;
   m.rows_cached_row_rows = 0.25;
+  m.tile_meeting_rows = 1;
   return m;
 }();
 

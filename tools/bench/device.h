@@ -55,7 +55,7 @@ class Device {
   virtual DeviceKind kind() const = 0;
   /// Goes into the result's `machine`.
   virtual nlohmann::json describe() const = 0;
-  /// Bytes of the last-level cache; rotation moves several times this between two uses of a slot. 0: there is none.
+  /// Bytes of the last-level cache; rotation moves several times this between two uses of a slot. 0: nothing rotates.
   virtual std::int64_t cache_bytes() const = 0;
   /// Smallest piece of memory that is read whole: 64-byte lines, 32-byte sectors.
   virtual std::int64_t sector_bytes() const = 0;

@@ -180,8 +180,8 @@ struct Block {
     (emit(I, v[I]), ...);
   }
 
-  /// One perfect shuffle of the vectors and of the units in their lanes. No loop copies the vectors back: g++ 12 makes
-  /// one copy of several by way of memory of it, wider than the stores before it.
+  /// One perfect shuffle of the vectors and of the units in their lanes. No loop copies the vectors back: g++ 12 turns
+  /// it into one wide load from memory, which waits for all the narrow stores before it.
   template <std::size_t... I, std::size_t... J>
   static HWY_INLINE void shuffle(V* v, std::index_sequence<I...>, std::index_sequence<J...>) {
     constexpr std::size_t kHalf = kCols / 2;
