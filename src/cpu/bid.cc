@@ -46,13 +46,12 @@ bool streams(const Canonical& c, const CpuMachine& m, Writes writes) noexcept {
   if (c.dst_bytes() < m.stream_from_bytes) return false;
   const double kept = m.stream_share * static_cast<double>(m.thread_cache_bytes);
   const auto bytes = static_cast<double>(c.dst_bytes());
-  if (writes == Writes::kRuns) return bytes >= kept;
+  if (writes == Writes::kRuns || (writes == Writes::kMatrices && m.columns_stay)) return bytes >= kept;
   // Columns past the caches are fast where permutes of two vectors join their ends in registers. Without those, Zen 3,
   // one thread, f32 transposed, past the caches -> in them, us, the same memory again / and read: 448 x 448
   // 70 -> 44 / 136 -> 50, 512 x 512 533 -> 125 / 757 -> 139, 960 x 960 324 -> 188 / 647 -> 252, 1728 x 1728 (12 MB)
   // 1504 -> 2885 / 2832 -> 3723; bytes 1216 x 1216 730 -> 134 / 864 -> 159. 1024 x 1024, which are `kept` bytes where a
   // thread may use 16 MiB, 2147 -> 1100 / 2998 -> 1240: so columns of just so many bytes stay, where runs do not.
-  if (m.columns_stay) return bytes >= kept;
   return m.has_permutes() || bytes > kept;
 }
 bool reads_near(const Canonical& c, const CpuMachine& m, Writes writes) noexcept {
@@ -62,6 +61,11 @@ bool reads_near(const Canonical& c, const CpuMachine& m, Writes writes) noexcept
 void push_stream_and_near(Candidate* k, const Canonical& c, const CpuMachine& m, Writes writes, bool far) {
   k->params.push_back({ParamId::kStream, streams(c, m, writes) ? 1 : 0});
   k->params.push_back({ParamId::kNear, reads_near(c, m, writes) && !far ? 1 : 0});
+}
+
+double lines_meet(const CpuMachine& m, std::int64_t lines_of_a_set) noexcept {
+  if (lines_of_a_set <= kSizes.some_lines_meet_from) return 1;
+  return lines_of_a_set <= kSizes.lines_meet_from ? m.some_lines_meet : m.lines_meet;
 }
 
 double stream_ns(const Bid& k, const CpuMachine& m) {

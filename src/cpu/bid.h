@@ -38,8 +38,9 @@ struct Lines {
 };
 Lines lines_of(const layout::Canonical& c, const CpuMachine& m);
 
-/// How a kernel writes dst: along its runs, or in columns, of which many are under way.
-enum class Writes : std::uint8_t { kRuns, kColumns };
+/// How a kernel writes dst: along its runs, or in columns, of which many are under way; of one mode a side, without a
+/// stage: kMatrices.
+enum class Writes : std::uint8_t { kRuns, kColumns, kMatrices };
 
 /// Whether stores bypass the caches, and whether src is then prefetched near.
 bool streams(const layout::Canonical& c, const CpuMachine& m, Writes writes = Writes::kRuns) noexcept;
@@ -50,6 +51,9 @@ void push_stream_and_near(Candidate* k, const layout::Canonical& c, const CpuMac
 
 /// The time that a bid's lines take from and to memory.
 double stream_ns(const Bid& k, const CpuMachine& m);
+
+/// How much longer a copy in the caches takes where so many lines under way are in one set of the first one.
+double lines_meet(const CpuMachine& m, std::int64_t lines_of_a_set) noexcept;
 
 /// The time that conversions take of a unit, in calls for `piece` units each; 0 without a cast.
 double cast_ns(const layout::Canonical& c, const CpuMachine& m, std::int64_t piece);

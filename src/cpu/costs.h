@@ -34,12 +34,18 @@ struct CpuMachine {
   /// and permutations of up to 4 MB take 1.1 to 1.4 times as long past the caches, from 16 MB on 0.7 to 0.9; memory
   /// that was in no cache 0.6 to 0.9 at any size. Transposes take 0.9 to 1 past them.)
   double stream_share = 0.25;
-  /// Columns stay in the caches as far as runs do, permutes of two vectors or not. (One thread, transposes of 0.8 to 4
+  /// Matrices stay in the caches as far as runs do, permutes of two vectors or not. (One thread, transposes of 0.8 to 4
   /// MB, ns a line, and with dst read behind it. Zen 4, memory in the caches: 3.7 and 5.4 past them, 2.1 and 2.8 in
   /// them; memory that was in no cache: 5.3 and 7.3, 11.1 and 11.8. A Xeon with a second cache of 2 MiB, memory in the
   /// caches: from 1.6 MB on 6.0 and 10.1, 8.1 and 10.1.)
   bool columns_stay = false;
   std::int64_t thread_cache_bytes = 3 << 20;
+  /// How much longer copies in the caches take where more than 8, or more than 16, of the lines that are under way are
+  /// in one set of the first one: columns of buffered/blocks, units of rows/units and gather/units. (Zen 5, one thread,
+  /// 2,500 permutations, by what they take beside what is predicted for the others: 1.4 and 2.0, 1.3 and 1.9, 1.5 and
+  /// 2.5.)
+  double some_lines_meet = 1.4;
+  double lines_meet = 2.2;
   /// Copies past the caches prefetch all that they read, just before its turn; else most is left to the prefetcher. On
   /// a Xeon it halves the speed of rows and transposes.
   bool near = false;
@@ -105,6 +111,12 @@ struct CpuMachine {
   /// tile/matrices in the caches, where more rows meet in a set of the first one than it holds. (Zen 4, one thread,
   /// bytes 2048 x 1024: 8.3 ns a line, by tile/units 3.8; f16 85 x 12288 9.5, by buffered/blocks 4.3.)
   double tile_meeting_rows = 3;
+  /// The same where blocks follow columns of dst, because these meet in sets of the first cache, or because rows of
+  /// units of 1 and 2 bytes do; and where more than 16 of 64 columns are in one, for units of a byte. (Zen 5, one thread,
+  /// 1,600 matrices of 30 KB to 3 MB, ns a line of bytes, halves, f32 and f64: where none meet 1.6, 1.4, 1.1, 1.1;
+  /// where up to 16 do 1.9, 1.7, 1.4, 1.1; else 6.0, 4.2, 2.2, 1.4. Row by row up to five times as much.)
+  double tile_down_columns = 1.2;
+  double tile_crowded_columns = 3;
   double tile_matrix_instruction_ns = 0.29;  ///< of its blocks, as far as memory does not hide them
 
   // packed
@@ -135,7 +147,8 @@ struct CpuMachine {
   // buffered
   /// The ends of a run in dst. (Zen 4, one thread, 22 permutations, every block of each: by 15 and 8 the chosen one
   /// takes 1.13 times the best one's time, by 24 and 6 1.09; 68 layouts in turns 1.03 times as fast. Xeon, 108 layouts:
-  /// three change, 1.1 to 1.85 times as fast with one thread. Not timed on Zen 5 and Zen 3.)
+  /// three change, 1.1 to 1.85 times as fast with one thread. Zen 5, 28 permutations: 1.06. Not
+  /// timed on Zen 3.)
   double buffered_dst_run_ns = 24;
   double buffered_src_run_ns = 6;        ///< the same in src
   double buffered_start_ns = 60;         ///< of a call
@@ -242,6 +255,12 @@ struct Sizes {
   std::int64_t cast_call_bytes = 512;  ///< of a row that are made by one call at most
   std::int64_t cast_short_units = 16;  ///< fewer are less than a vector
 
+  // the first cache
+  std::int64_t some_lines_meet_from = 8;          ///< lines of a set, above which some push each other out
+  std::int64_t lines_meet_from = 16;              ///< above which most do
+  std::int64_t lines_under_way_src_bytes = 256;   ///< of a block, whose columns are stored about the same time
+  std::int64_t lines_under_way_dst_bytes = 1024;  ///< that units are read for
+
   // rows, in lines: the shortest row that is moved in src's order
   std::int64_t rows_whole_lines = 2;   ///< where rows of dst are whole lines
   std::int64_t rows_ragged_lines = 6;  ///< where they share lines with rows that come much later
@@ -308,6 +327,7 @@ inline constexpr Sizes kSizes;
 
 /// A processor whose prefetcher follows few places at a time, and drops what is not prefetched by the program: AMD's.
 inline constexpr CpuMachine kZen5Machine = {.name = "AMD Zen 5 (EPYC)",
+                                            .columns_stay = true,
                                             .near = true,
                                             .tile_near = true,
                                             .pick_unit_ns = 0.4,
@@ -315,26 +335,25 @@ inline constexpr CpuMachine kZen5Machine = {.name = "AMD Zen 5 (EPYC)",
                                             .tile_least_rows = 32,
                                             .tile_on_lines_start = 0.2,
                                             .tile_ragged_column_ns = 60,
-                                            .tile_streamed_matrix_lines = 0,
-                                            .packed_cycle_ns = 0.5};
+                                            .tile_matrix_lines = 1.1,
+                                            .tile_matrix_kib_lines = 0.19,
+                                            .tile_streamed_column_ns = 4,
+                                            .tile_meeting_rows = 1.6,
+                                            .packed_cycle_ns = 0.5,
+                                            .buffered_write_bytes = 3072};
 
 /// Its elder, with a first cache of 32 KiB: by `restride tune` on an EPYC of family 25, one thread.
 inline constexpr CpuMachine kZen4Machine = [] {
   CpuMachine m = kZen5Machine;
   m.name = "AMD Zen 4 (EPYC)";
-  m.columns_stay = true;
   m.tile_near = false;
+  m.tile_meeting_rows = 3;
   m.tile_least_in_place_bytes = 1;
   m.tile_side_by_side = true;
   m.tile_late = false;
   m.tile_byte_rows = 128;
-  m.tile_streamed_matrix_lines = 1.1;
-  m.tile_streamed_column_ns = 4;
-  m.tile_matrix_lines = 1.1;
-  m.tile_matrix_kib_lines = 0.19;
   m.packed_split_line_ns = 3;
   m.packed_large_plane_line_ns = 2;
-  m.buffered_write_bytes = 3072;
   m.buffered_near_least_bytes = 700;
   m.buffered_near_most_bytes = 48 << 10;
   m.buffered_padded = true;
@@ -358,6 +377,10 @@ inline constexpr CpuMachine kZen3Machine = [] {
   m.channels_no_permutes = 1;
   m.rows_cached_row_rows = 0.25;
   m.tile_meeting_rows = 1;
+  m.columns_stay = false;
+  m.tile_matrix_lines = 0;
+  m.tile_streamed_matrix_lines = 0;
+  m.buffered_write_bytes = 512;
   return m;
 }();
 
@@ -376,6 +399,8 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"stream_share", &CpuMachine::stream_share},
     {"columns_stay", nullptr, nullptr, &CpuMachine::columns_stay},
     {"thread_cache_bytes", nullptr, &CpuMachine::thread_cache_bytes},
+    {"some_lines_meet", &CpuMachine::some_lines_meet},
+    {"lines_meet", &CpuMachine::lines_meet},
     {"shuffle_line_ns", &CpuMachine::shuffle_line_ns},
     {"pick_unit_ns", &CpuMachine::pick_unit_ns},
     {"unit_ns", &CpuMachine::unit_ns},
@@ -405,6 +430,8 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"tile_streamed_matrix_lines", &CpuMachine::tile_streamed_matrix_lines},
     {"tile_streamed_column_ns", &CpuMachine::tile_streamed_column_ns},
     {"tile_meeting_rows", &CpuMachine::tile_meeting_rows},
+    {"tile_down_columns", &CpuMachine::tile_down_columns},
+    {"tile_crowded_columns", &CpuMachine::tile_crowded_columns},
     {"tile_matrix_instruction_ns", &CpuMachine::tile_matrix_instruction_ns},
     {"packed_cycle_ns", &CpuMachine::packed_cycle_ns},
     {"packed_least_byte_ns", &CpuMachine::packed_least_byte_ns},

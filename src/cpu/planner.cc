@@ -6,6 +6,7 @@
 
 #include "src/base/checked.h"
 #include "src/cpu/families.h"
+#include "src/cpu/sets.h"
 #include "src/plan/choose.h"
 #include "src/plan/traffic.h"
 
@@ -14,30 +15,46 @@ namespace {
 
 using layout::Canonical;
 
+bool by_units(Family family) { return family == Family::kRows || family == Family::kGather; }
+
+/// True where what is read for units that follow each other in dst lies lines apart.
+bool reads_apart(const Canonical& c, const CpuMachine& m) {
+  return !c.two_sided && !c.modes.empty() &&
+         magnitude(c.modes[0].src_stride) >= static_cast<std::uint64_t>(m.line_bytes);
+}
+
 /// Tells of each bid what the copy touches. Families that take rows unit by unit want a line for every unit of them,
 /// where units of a row lie lines apart, and are so many that the caches lose them before the next row.
 void tell_traffic(const Canonical& c, const CpuMachine& m, std::span<Bid> bids) {
   const Traffic traffic = plan::traffic_of(c, m.line_bytes);
-  const bool scattered = !c.two_sided && !c.modes.empty() &&
-                         magnitude(c.modes[0].src_stride) >= static_cast<std::uint64_t>(m.line_bytes) &&
-                         c.modes[0].extent > m.first_cache_bytes / m.line_bytes &&
+  const bool scattered = reads_apart(c, m) && c.modes[0].extent > m.first_cache_bytes / m.line_bytes &&
                          traffic.read_sectors > m.l2_bytes / m.line_bytes;
   for (Bid& k : bids) {
     static_cast<Traffic&>(k.predicted) = traffic;
-    if (scattered && (k.kernel.family == Family::kRows || k.kernel.family == Family::kGather))
+    if (scattered && by_units(k.kernel.family))
       k.predicted.read_sectors = std::max(traffic.read_sectors, c.units);
   }
 }
 
 /// True where bids are priced for the caches. Kernels without permutes of two vectors were not measured in them.
 bool stays(const Canonical& c, const CpuMachine& m) noexcept {
-  return m.has_permutes() && !streams(c, m, Writes::kRuns) && !streams(c, m, Writes::kColumns);
+  return m.has_permutes() && !streams(c, m, Writes::kRuns) && !streams(c, m, Writes::kMatrices);
+}
+
+/// How much longer kernels take in the caches that read units of dst's runs one by one, each from a line of its own.
+double lines_meet(const Canonical& c, const CpuMachine& m) {
+  if (!reads_apart(c, m)) return 1;
+  ModeSet all;
+  all.points = c.units;
+  for (std::size_t i = 0; i < c.modes.size(); ++i) all.modes.push_back(static_cast<std::uint8_t>(i));
+  return lines_meet(m, most_in_a_cache_set(c, all, Side::kSrc, kSizes.lines_under_way_dst_bytes / c.dst_unit));
 }
 
 /// Prices a bid for the caches.
-void keep_in_caches(const InCaches& left, Bid* k) {
+void keep_in_caches(const InCaches& left, double meet, Bid* k) {
   const double lines = k->predicted.sectors_ns, starts = k->predicted.starts_ns;
-  set_time(k, lines * left.lines, starts * left.starts, (k->predicted.time_ns - lines - starts) * left.units);
+  set_time(k, lines * left.lines * meet, starts * left.starts * meet,
+           (k->predicted.time_ns - lines - starts) * left.units * meet);
 }
 
 }  // namespace
@@ -48,6 +65,7 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
   std::array<const Candidate*, std::size(kKernels)> order;
   const Lines lines = lines_of(c, machine);
   const bool cached = stays(c, machine);
+  const double meet = cached ? lines_meet(c, machine) : 1;
   for (Bid& k : bids) {
     k.read_lines = lines.read;
     k.written_lines = lines.written;
@@ -55,7 +73,8 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
   for (std::size_t i = 0; i < bids.size(); ++i) {
     if (i == 0 || kKernels[i].bid != kKernels[i - 1].bid) kKernels[i].bid({c, machine, forced, threads}, &bids[i]);
     bids[i].kernel = kKernels[i].name;
-    if (cached && bids[i].applies) keep_in_caches(kKernels[i].in_caches, &bids[i]);
+    if (cached && bids[i].applies) 
+      keep_in_caches(kKernels[i].in_caches, by_units(kKernels[i].name.family) ? meet : 1, &bids[i]);
     order[i] = &bids[i];
   }
   tell_traffic(c, machine, bids);

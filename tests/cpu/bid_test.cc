@@ -27,6 +27,12 @@ TEST(Streams, FromAShareOfTheCacheOnWhereRunsAreWritten) {
   EXPECT_TRUE(streamed(4 << 20, Writes::kRuns));
   EXPECT_TRUE(streamed(machine.stream_from_bytes, Writes::kColumns));
   EXPECT_FALSE(streamed(machine.stream_from_bytes - 1, Writes::kColumns));
+  EXPECT_TRUE(streamed(machine.stream_from_bytes, Writes::kMatrices));
+  machine.columns_stay = true;
+  EXPECT_FALSE(streamed((4 << 20) - 1, Writes::kMatrices));
+  EXPECT_TRUE(streamed(4 << 20, Writes::kMatrices));
+  EXPECT_TRUE(streamed(machine.stream_from_bytes, Writes::kColumns)) << "lines of tiles leave as before";
+  machine.columns_stay = false;
   machine.least_shuffled_unit = 32;
   EXPECT_FALSE(streamed(4 << 20, Writes::kColumns)) << "nothing joins columns in registers";
   EXPECT_TRUE(streamed((4 << 20) + 1, Writes::kColumns));

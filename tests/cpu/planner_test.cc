@@ -135,7 +135,7 @@ TEST(PlanCpu, ChoosesTheMeasuredFamilyOnAmd) {
       {"odd matrices of words", "f32 (59000,29,13)", "f32 (59000,29,13):(377,1,29)", Family::kPacked},
       {"odd matrices of bytes", "u8 (170000,17,31)", "u8 (170000,17,31):(527,1,17)", Family::kPacked},
       {"matrices of whole lines", "f32 (24000,32,32)", "f32 (24000,32,32):(1024,1,32)", Family::kPacked},
-      {"matrices with ragged columns", "f32 (572,200,250)", "f32 (572,200,250):(50000,1,200)", Family::kBuffered},
+      {"matrices with ragged columns", "f32 (572,200,250)", "f32 (572,200,250):(50000,1,200)", Family::kTile},
       {"short modes reversed", "f16 (38000,5,3,9,4)", "f16 (38000,5,3,9,4):(540,1,5,15,135)", Family::kBuffered},
       {"a column repeated", "f32 (1344,16384)", "f32 (1344,16384):(1,0)", Family::kRows},
       {"red and blue exchanged", "u8 (36000,1920,3)", "u8 (36000,1920,3):(5760,3,-1)@2", Family::kRows},
@@ -284,6 +284,26 @@ TEST(PlanCpu, TurnsImagesInTheCachesWithoutTiles) {
   EXPECT_NE(kernel(32, "u8 (4096,4096,3)", "u8 (4096,4096,3):(3,12288,1)"), "tile/matrices") << "past the caches";
 }
 
+TEST(PlanCpu, GoesDownColumnsThatMeetInTheFirstCache) {
+  const auto order = [](const char* dst, const char* src, const CpuMachine& m) {
+    const Candidate k = chosen(dst, src, m);
+    return k.kernel.text == "tile/matrices" ? k.get(ParamId::kOrder) : -1;
+  };
+  for (const CpuMachine& m : {kZen4Machine, kZen5Machine}) {
+    EXPECT_EQ(order("f64 (256,250)", "f64 (256,250):(1,256)", m), 2) << "columns spread";
+    EXPECT_EQ(order("f64 (250,256)", "f64 (250,256):(1,250)", m), 0) << "two sets for all columns";
+    EXPECT_EQ(order("f64 (250,256):(260,1)", "f64 (250,256):(1,250)", m), 2) << "columns spread by their gaps";
+    EXPECT_EQ(order("f64 (128,512)", "f64 (128,512):(1,128)", m), 0);
+    EXPECT_EQ(order("u8 (512,500)", "u8 (512,500):(1,512)", m), 2);
+    EXPECT_EQ(order("u8 (4096,128)", "u8 (4096,128):(1,4096)", m), 0) << "rows meet, so lines of them are staged";
+    EXPECT_EQ(order("u8 (16,4096)", "u8 (16,4096):(1,16)", m), 2) << "rows of less than two lines";
+  }
+  CpuMachine no_permutes = kZen3Machine;
+  no_permutes.least_shuffled_unit = 32;
+  EXPECT_EQ(order("f64 (250,256)", "f64 (250,256):(1,250)", no_permutes), 2) << "no vectors of 64 bytes";
+  EXPECT_EQ(chosen("f64 (250,256)", "f64 (250,256):(1,250)", kZen5Machine).get(ParamId::kBandCols), 8) << "a line";
+}
+
 TEST(PlanCpu, PricesCopiesInTheCachesForThem) {
   const auto kernel = [](const char* dst, const char* src, const CpuMachine& m = kZen4Machine) {
     return chosen(dst, src, m).kernel.text;
@@ -296,9 +316,9 @@ TEST(PlanCpu, PricesCopiesInTheCachesForThem) {
   // A call for each four bytes takes longer than picking them one by one.
   EXPECT_NE(kernel("u8 (4,144,144)", "f64 (4,144,144):(20736,1,144)"), "gather/units");
   EXPECT_NE(kernel("u8 (4,144,144)", "f64 (4,144,144):(1,684,4)"), "buffered/blocks");
-  // Rows of bytes that meet in the first cache are staged, or taken block by block.
-  EXPECT_EQ(kernel("u8 (512,500)", "u8 (512,500):(1,512)"), "tile/matrices");
-  EXPECT_NE(kernel("u8 (4096,128)", "u8 (4096,128):(1,4096)"), "tile/matrices");
+  // Units of rows that meet in the first cache take long, one by one.
+  EXPECT_EQ(kernel("c128 (64,256,16)", "c128 (64,256,16):(16,1024,1)", kZen5Machine), "rows/units");
+  EXPECT_NE(kernel("c128 (16,64,16)", "c128 (16,64,16):(1,16,1024)", kZen5Machine), "gather/units");
   // One unit repeated along a row of dst reads one line.
   EXPECT_EQ(kernel("f16 (9236)", "f16 (9236):(0)"), "rows/units");
 }
@@ -311,7 +331,13 @@ TEST(PlanCpu, ColumnsStayAsLongAsRunsWhereThatIsMeasured) {
   EXPECT_FALSE(streams("f32 (1000,1000)", "f32 (1000,1000):(1,1000)", kZen4Machine));
   EXPECT_TRUE(streams("f32 (1024,1024)", "f32 (1024,1024):(1,1024)", kZen4Machine)) << "4 MiB, a quarter of 16";
   EXPECT_TRUE(streams("f32 (1000,1000)", "f32 (1000,1000):(1,1000)", {}));
-  EXPECT_TRUE(streams("f32 (1000,1000)", "f32 (1000,1000):(1,1000)", kZen5Machine));
+  EXPECT_FALSE(streams("f32 (1000,1000)", "f32 (1000,1000):(1,1000)", kZen5Machine));
+  // Tiles leave as before: what they write would meet in the caches.
+  EXPECT_TRUE(streams("u8 (512,4096)", "u8 (512,4096):(1,512)", kZen5Machine));
+  // Without permutes all but the last byte of that share stays.
+  CpuMachine no_permutes = kZen3Machine;
+  no_permutes.least_shuffled_unit = 32;
+  EXPECT_FALSE(streams("f32 (1024,1024)", "f32 (1024,1024):(1,1024)", no_permutes));
 }
 
 TEST(PlanCpu, SaysHowATilesColumnsLeave) {
@@ -397,7 +423,7 @@ TEST(PlanCpu, MovesDenseSmallMatricesThroughTheCachesOnZen4) {
   };
   constexpr std::string_view dst = "f32 (129055,15,13)", src = "f32 (129055,15,13):(195,1,15)";
   EXPECT_EQ(kernel(dst, src, kZen4Machine), "tile/matrices");
-  EXPECT_EQ(kernel(dst, src, kZen5Machine), "packed/staged") << "not measured";
+  EXPECT_EQ(kernel(dst, src, kZen5Machine), "packed/staged") << "stores split between lines hold up nothing";
   EXPECT_EQ(kernel("f32 (262144,16,16)", "f32 (262144,16,16):(256,1,16)", kZen4Machine), "packed/staged")
       << "columns are lines";
   EXPECT_EQ(kernel("f32 (129055,15,13)", "f32 (129055,15,13):(240,1,16)", kZen4Machine), "packed/staged")
@@ -414,7 +440,7 @@ TEST(PlanCpu, StreamsMatricesColumnByColumnWhereThatWasMeasured) {
   constexpr std::string_view dst = "f32 (9000,109,97)", src = "f32 (9000,109,97):(10573,1,109)";
   EXPECT_TRUE(streamed(dst, src, kZen4Machine));
   EXPECT_TRUE(streamed(dst, src, {}));
-  EXPECT_FALSE(streamed(dst, src, kZen5Machine)) << "not measured";
+  EXPECT_TRUE(streamed(dst, src, kZen5Machine));
   EXPECT_FALSE(streamed(dst, src, kZen3Machine)) << "no vectors of 64 bytes";
   EXPECT_FALSE(streamed("f32 (2,109,97)", "f32 (2,109,97):(10573,1,109)", kZen4Machine)) << "stays in the caches";
   EXPECT_TRUE(streamed("f32 (31285,65,33)", "f32 (31285,65,33):(2145,1,65)", kZen4Machine));

@@ -125,8 +125,11 @@ void bid_buffered(const Question& q, Bid* bid) {
                                                    : m.buffered_pages;
   const auto units = static_cast<double>(c.units);
   const double split = streams && !padded ? split_ns(c, sets, m) : 0;
-  set_time(&k, stream_ns(k, m) * pages, units * run_ends_ns(sets, m, padded) + m.buffered_start_ns,
-           units * shuffle_ns(c, sets, m) + split);
+  // A block in the caches is put together in dst itself.
+  const std::int64_t columns = kSizes.lines_under_way_src_bytes / c.src_unit;
+  const double meet = streams ? 1 : lines_meet(m, most_in_a_cache_set(c, sets.cols, Side::kDst, columns));
+  set_time(&k, stream_ns(k, m) * pages * meet, units * run_ends_ns(sets, m, padded) + m.buffered_start_ns,
+           (units * shuffle_ns(c, sets, m) + split) * meet);
 }
 
 }  // namespace restride::cpu

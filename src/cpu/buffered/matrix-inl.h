@@ -54,23 +54,38 @@ HWY_INLINE void store_first(V v, D d, std::uint8_t* to, std::size_t n) {
 #endif
 }
 
+/// A block of rows [r, r + B::kRows) and of the columns from `first` on, which may be fewer than the block has.
+template <class B>
+HWY_INLINE void move_matrix_block(const Matrix& m, std::int64_t r, std::int64_t first) {
+  constexpr auto kUnitBytes = static_cast<std::int64_t>(B::kUnitBytes);
+  const std::int64_t* offsets = m.row_offsets + r;
+  std::uint8_t* to = m.to + r * kUnitBytes;
+  const std::uint8_t* from = m.from + first * kUnitBytes;
+  const std::int64_t* places = m.places + first;
+  const std::int64_t cols = m.cols - first;
+  B::transpose_rows([=](std::size_t i) RESTRIDE_INLINE_LAMBDA { return from + offsets[i]; },
+                    [=](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
+                      if (static_cast<std::int64_t>(j) < cols) store(v, typename B::D(), to + places[j]);
+                    });
+}
+
 /// The blocks of rows [r, r + kRows), all columns. The last block of columns starts early rather than short.
 template <std::size_t kUnit, std::size_t kBytes, class Step>
 HWY_INLINE void move_matrix_blocks(const Matrix& m, std::int64_t r, const Step& step) {
+  std::int64_t c = 0;
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (kBytes == 64 && kUnit >= 2 && kUnit <= 8) {  // half of the loads
+    constexpr auto kCols = static_cast<std::int64_t>(HalfBlock<kUnit>::kCols);
+    for (; c + kCols <= m.cols; c += kCols) {
+      move_matrix_block<HalfBlock<kUnit>>(m, r, c);
+      step(kCols * static_cast<std::int64_t>(kBytes));
+    }
+  }
+#endif
   using B = Block<kUnit, kBytes>;
   constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
-  constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
-  const std::int64_t* offsets = m.row_offsets + r;
-  std::uint8_t* to = m.to + r * kUnitBytes;
-  for (std::int64_t c = 0; c < m.cols; c += kCols) {
-    const std::int64_t first = std::max<std::int64_t>(std::min(c, m.cols - kCols), 0);
-    const std::uint8_t* from = m.from + first * kUnitBytes;
-    const std::int64_t* places = m.places + first;
-    const std::int64_t cols = m.cols - first;
-    B::transpose_rows([=](std::size_t i) RESTRIDE_INLINE_LAMBDA { return from + offsets[i]; },
-                      [=](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
-                        if (static_cast<std::int64_t>(j) < cols) store(v, typename B::D(), to + places[j]);
-                      });
+  for (; c < m.cols; c += kCols) {
+    move_matrix_block<B>(m, r, std::max<std::int64_t>(std::min(c, m.cols - kCols), 0));
     step(kCols * static_cast<std::int64_t>(B::kVectorBytes));
   }
 }

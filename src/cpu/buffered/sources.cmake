@@ -1,5 +1,5 @@
 restride_sources(O2 cpu/buffered/sets.cc)
 restride_sources(Os cpu/buffered/bid.cc cpu/buffered/prepare.cc)
 restride_sources(O2 cpu/buffered/block_table.cc)
-restride_kernel_sources(O3 cpu/buffered/kernel.cc)
+restride_kernel_sources(O2 cpu/buffered/kernel.cc)
 restride_trace_sources(cpu/buffered/trace.cc)

@@ -51,6 +51,7 @@ struct MatrixArgs : CommonArgs {
   std::int64_t rows = 0;
   std::int64_t cols = 0;            ///< of a band
   std::int64_t last_cols = 0;       ///< of the last band; 0: there are no bands
+  bool down_columns = false;        ///< a band comes before the next one, else a row of all that a task has
   std::int64_t row_src_stride = 0;  ///< from row to row in src
   std::int64_t col_dst_stride = 0;  ///< from column to column in dst
   RecordShape record;               ///< where units are records

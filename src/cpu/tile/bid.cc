@@ -129,25 +129,7 @@ void record_tile_shape(const Canonical& c, const TileSets& sets, bool by_lines, 
 /// them start in one.
 bool rows_spread(const Canonical& c, const TileSets& sets, std::int64_t tile_rows,
                  std::int64_t most = kSizes.tile_spread_lines) {
-  constexpr std::int64_t kSets = 64;
-  const std::int64_t rows = std::min({tile_rows, sets.rows.points, kMaxTileRows});
-  std::int64_t offsets[kMaxTileRows];
-  std::uint8_t lines[kSets] = {};
-  const auto crowds = [&](std::int64_t offset) {
-    return ++lines[static_cast<std::uint64_t>(offset) / kLineBytes % kSets] > most;
-  };
-  offsets[0] = 0;
-  crowds(0);
-  std::int64_t n = 1;
-  for (const std::uint8_t m : sets.rows.modes) {
-    const std::int64_t inner = n;
-    for (std::int64_t i = 1; i < c.modes[m].extent && n < rows; ++i)
-      for (std::int64_t j = 0; j < inner && n < rows; ++j) {
-        offsets[n] = offsets[j] + i * c.modes[m].src_stride;
-        if (crowds(offsets[n++])) return false;
-      }
-  }
-  return true;
+  return most_in_a_cache_set(c, sets.rows, Side::kSrc, tile_rows) <= most;
 }
 
 Sink sink_of(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
@@ -308,14 +290,35 @@ bool one_behind_the_other(const Canonical& c, const TileSets& sets) {
 /// True where kernels may write matrices past the caches column by column, and were measured. Columns that start on
 /// lines leave as fast without a band.
 bool may_stream_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
-  return m.tile_streamed_matrix_lines > 0 && m.has_permutes() && streams(c, m, Writes::kColumns) &&
+  return m.tile_streamed_matrix_lines > 0 && m.has_permutes() && streams(c, m, Writes::kMatrices) &&
          streamed_matrices(c, sets) && !columns_on_lines(c) && matrix_band_cols(c, sets) == sets.cols.points;
 }
 
 /// True where the rows of a block push each other out of the first cache, which staged ones do not.
 bool rows_meet(const Canonical& c, const TileSets& sets) { return !rows_spread(c, sets, kLineBytes / c.dst_unit); }
 
-void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m, bool in_turn, Bid* k) {
+/// Of columns of dst, as many as a line has bytes, those that start in one set of the first cache.
+std::int64_t columns_in_a_cache_set(const Canonical& c, const TileSets& sets) {
+  return most_in_a_cache_set(c, sets.cols, Side::kDst, kLineBytes);
+}
+bool columns_meet(std::int64_t in_a_set) { return in_a_set > kSizes.some_lines_meet_from; }
+
+/// True where matrices in the caches are moved band by band, a band as wide as a line of src: their lines are read once
+/// each, and columns go on where they are in the first cache and its pages.
+bool goes_down_columns(const Canonical& c, const TileSets& sets, const CpuMachine& m, std::int64_t in_a_set) {
+  if (!m.has_permutes() || c.modes[0].extent * c.dst_unit < kLineBytes ||
+      c.modes[sets.cols.modes[0]].extent * c.src_unit < 2 * kLineBytes)
+    return false;
+  return columns_meet(in_a_set) || (c.dst_unit <= 2 && rows_meet(c, sets));
+}
+
+/// How much longer blocks take that follow columns: each line of dst has units of more rows, the smaller they are.
+double down_columns(const Canonical& c, const CpuMachine& m, std::int64_t in_a_set) {
+  return in_a_set > kSizes.lines_meet_from ? 1 + m.tile_crowded_columns / c.dst_unit : m.tile_down_columns;
+}
+
+void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m, bool in_turn, std::int64_t in_a_set,
+                  Bid* k) {
   k->applies = true;
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
   const std::int64_t units = sets.rows.points * sets.cols.points;
@@ -328,11 +331,15 @@ void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m,
   const double past_columns =
       static_cast<double>(c.units) / static_cast<double>(sets.rows.points) * m.tile_streamed_column_ns;
   const bool past = may_stream_matrices(c, sets, m) && (!in_turn || past_lines + past_columns < in_caches);
-  k->params.push_back({ParamId::kBandCols, matrix_band_cols(c, sets)});
+  const bool stays = !past && (m.tile_matrix_lines == 0 || !streams(c, m, Writes::kMatrices));
+  const bool down = stays && goes_down_columns(c, sets, m, in_a_set);
+  k->params.push_back({ParamId::kBandCols, down ? kLineBytes / c.dst_unit : matrix_band_cols(c, sets)});
+  k->params.push_back({ParamId::kOrder, down ? 0 : 2});
   if (streamed_matrices(c, sets)) k->params.push_back({ParamId::kStream, past ? 1 : 0});
-  if (!past && (m.tile_matrix_lines == 0 || !streams(c, m, Writes::kColumns)))
-    return set_time(k, 0, matrices * m.row_ns,
-                    blocks * m.shuffle_line_ns * (rows_meet(c, sets) ? m.tile_meeting_rows : 1));
+  if (stays) {
+    const double meet = down ? down_columns(c, m, in_a_set) : rows_meet(c, sets) ? m.tile_meeting_rows : 1;
+    return set_time(k, 0, matrices * m.row_ns, blocks * m.shuffle_line_ns * meet);
+  }
   const double moved = blocks * block_instructions(c, sets) * m.tile_matrix_instruction_ns;
   set_time(k, past ? past_lines : in_caches, matrices * m.row_ns + (past ? past_columns : 0),
            std::max(moved - stream, 0.0));
@@ -392,7 +399,7 @@ void bid_tile(const Question& q, Bid* bids) {
     Records records;
     if (!tile_records(c, &records) || !tile_sets(records.copy, kTileRowBytes, kTileColBytes, &sets)) return;
     const bool plain = plain_record_matrices(records, sets);
-    const bool small = plain && !streams(c, m, Writes::kColumns);
+    const bool small = plain && !streams(c, m, Writes::kMatrices);
     if (small && !m.has_permutes() && !q.wants("tile/records"))
       of_records.reason = "matrices of records that stay in the caches need no staging";
     else
@@ -406,8 +413,9 @@ void bid_tile(const Question& q, Bid* bids) {
   }
   of_records.reason = "units are transposed as they are";
   const bool plain = plain_matrices(c, sets);
-  const bool small = plain && !streams(c, m, Writes::kColumns);
-  if (small && !rows_meet(c, sets) && !q.wants("tile/units"))
+  const bool small = plain && !streams(c, m, Writes::kMatrices);
+  const std::int64_t in_a_set = small ? columns_in_a_cache_set(c, sets) : 0;
+  if (small && !rows_meet(c, sets) && !columns_meet(in_a_set) && !q.wants("tile/units"))
     units.reason = "matrices that stay in the caches need no staging";
   else if (repeats_along_rows(c, m) && !q.wants("tile/units"))
     units.reason = "src repeats a unit along rows of dst, which rows/units fills";
@@ -415,7 +423,7 @@ void bid_tile(const Question& q, Bid* bids) {
     bid_units(c, sets, m, &units);
   const bool in_turn = plain && m.tile_matrix_lines > 0 && one_behind_the_other(c, sets);
   if (small || in_turn || (plain && (may_stream_matrices(c, sets, m) || q.wants("tile/matrices"))))
-    bid_matrices(c, sets, m, in_turn, &matrices);
+    bid_matrices(c, sets, m, in_turn, in_a_set, &matrices);
   else
     matrices.reason =
         plain ? "the copy leaves the caches, and matrices have gaps, change places or were not measured here"

@@ -27,7 +27,7 @@ struct Matrix {
   std::int64_t from_pitch;
 };
 
-/// move(m) for each matrix of the tasks. Bands side by side are moved as one.
+/// move(m) for each matrix of the tasks. Bands side by side are moved as one, unless blocks follow columns of dst.
 template <class Move>
 HWY_INLINE void for_matrices(const MatrixArgs& a, std::byte* dst_base, const std::byte* src_base, std::int64_t begin,
                              std::int64_t end, const Move& move) {
@@ -38,7 +38,7 @@ HWY_INLINE void for_matrices(const MatrixArgs& a, std::byte* dst_base, const std
     Matrix m{dst + at.dst(), src + at.src(), a.rows, a.cols, a.col_dst_stride, a.row_src_stride};
     ++task, at.next();
     if (a.last_cols != 0) {
-      for (; task < end && at.index(0) != 0; ++task, at.next()) m.cols += a.cols;
+      for (; !a.down_columns && task < end && at.index(0) != 0; ++task, at.next()) m.cols += a.cols;
       if (at.index(0) == 0) m.cols += a.last_cols - a.cols;
     }
     move(m);

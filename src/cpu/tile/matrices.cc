@@ -3,6 +3,7 @@
 #include "src/cpu/tile/matrices.h"
 
 #include <algorithm>
+#include <cstring>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/cpu/tile/matrices.cc"
@@ -16,21 +17,30 @@ namespace restride::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-/// The blocks of rows [r, r + kRows) for vectors of up to kBytes. The last block of columns starts early rather than
-/// short.
+/// A block of rows at `from` that goes to `to` and the columns behind it.
+template <class B>
+HWY_INLINE void move_block(const std::uint8_t* from, std::int64_t from_pitch, std::uint8_t* to, std::int64_t to_pitch) {
+  B::transpose(from, from_pitch, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
+    store(v, typename B::D(), to + static_cast<std::int64_t>(j) * to_pitch);
+  });
+}
+
+/// The blocks of kBytes' rows at `from`. The last block of columns starts early rather than short.
 template <std::size_t kUnit, std::size_t kBytes>
-HWY_INLINE void move_blocks(const Matrix& m, std::int64_t r) {
+HWY_INLINE void move_blocks(const Matrix& m, const std::uint8_t* from, std::int64_t from_pitch, std::uint8_t* to) {
+  const auto move = [&]<class B>(std::int64_t c) RESTRIDE_INLINE_LAMBDA {
+    move_block<B>(from + c * static_cast<std::int64_t>(kUnit), from_pitch, to + c * m.to_pitch, m.to_pitch);
+  };
+  std::int64_t c = 0;
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (kBytes == kLine && kUnit >= 2 && kUnit <= 8) {  // half of the loads
+    constexpr auto kCols = static_cast<std::int64_t>(HalfBlock<kUnit>::kCols);
+    for (; c + kCols <= m.cols; c += kCols) move.template operator()<HalfBlock<kUnit>>(c);
+  }
+#endif
   using B = Block<kUnit, kBytes>;
   constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
-  constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
-  for (std::int64_t c = 0; c < m.cols; c += kCols) {
-    const std::int64_t first = std::min(c, m.cols - kCols);
-    B::transpose(m.from + r * m.from_pitch + first * kUnitBytes, m.from_pitch,
-                 [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
-                   store(v, typename B::D(),
-                         m.to + (first + static_cast<std::int64_t>(j)) * m.to_pitch + r * kUnitBytes);
-                 });
-  }
+  for (; c < m.cols; c += kCols) move.template operator()<B>(std::min(c, m.cols - kCols));
 }
 
 template <std::size_t kUnit>
@@ -38,10 +48,31 @@ void matrices(const MatrixArgs& a, std::byte* dst, const std::byte* src, std::in
               std::int64_t end) noexcept {
 #if HWY_TARGET <= HWY_AVX3
   if (a.stream) return stream_matrices(a, dst, src, begin, end);
+  constexpr auto kLineCols = static_cast<std::int64_t>(kLine / kUnit);  ///< whose rows are a line long
 #endif
   for_matrices(a, dst, src, begin, end, [](const Matrix& m) RESTRIDE_INLINE_LAMBDA {
-    for_row_blocks<kUnit>(m.rows, [&](auto bytes, std::int64_t r)
-                                      RESTRIDE_INLINE_LAMBDA { move_blocks<kUnit, decltype(bytes)::value>(m, r); });
+    for_row_blocks<kUnit>(m.rows, [&](auto bytes, std::int64_t r) RESTRIDE_INLINE_LAMBDA {
+      constexpr std::size_t kBytes = decltype(bytes)::value;
+      const std::uint8_t* from = m.from + r * m.from_pitch;
+      std::int64_t from_pitch = m.from_pitch;
+      std::uint8_t* to = m.to + r * static_cast<std::int64_t>(kUnit);
+#if HWY_TARGET <= HWY_AVX3
+      // Lines of src are loaded once each, so that they need not stay in the first cache.
+      if constexpr (kBytes == kLine && (kUnit == 4 || kUnit == 8)) {
+        if (m.cols == kLineCols) return move_block<SquareBlock<kUnit>>(from, from_pitch, to, m.to_pitch);
+      }
+      alignas(kLine) std::uint8_t stage[kBytes == kLine && kUnit <= 2 ? kLine / kUnit * kLine : kLine];
+      if constexpr (kBytes == kLine && kUnit <= 2) {
+        if (m.cols == kLineCols) {
+          for (std::size_t i = 0; i < kLine / kUnit; ++i)
+            std::memcpy(stage + i * kLine, from + static_cast<std::int64_t>(i) * from_pitch, kLine);
+          from = stage;
+          from_pitch = kLine;
+        }
+      }
+#endif
+      move_blocks<kUnit, kBytes>(m, from, from_pitch, to);
+    });
   });
 }
 

@@ -154,6 +154,7 @@ MatrixArgs prepare_tile_matrices(const Canonical& c, const plan::Candidate& k, i
   a.col_dst_stride = column.dst_stride;
   const std::int64_t band = k.get(ParamId::kBandCols);
   if (band < (of_units ? 16 / c.dst_unit : kLeastRecordCols) || band > a.cols) refuse(k, c);  // a band fills a block
+  a.down_columns = choice(c, k, ParamId::kOrder, 2) == 0;
   if (const std::int64_t bands = a.cols / band; bands > 1) {
     a.last_cols = a.cols - (bands - 1) * band;
     a.cols = band;

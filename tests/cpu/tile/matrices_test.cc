@@ -65,6 +65,24 @@ TEST(TileMatrices, MovesThoseThatLeaveTheCachesWhereToldTo) {
   expect_transpose("f32", "f32", 1000, 301, 301, {{plan::ParamId::kBandCols, 100}}, 2);
 }
 
+TEST(TileMatrices, GoesDownColumnsBandByBandWhereToldTo) {
+  for (const auto& [dtype, unit] : {std::pair{"u8", 1}, {"f16", 2}, {"f32", 4}, {"f64", 8}, {"c128", 16}}) {
+    const int line = 64 / unit;
+    for (const int rows : {16 / unit + 1, line, line + 1, 2 * line + 16 / unit, 3 * line - 1})
+      for (const int cols : {line, line + 1, 2 * line, 3 * line + 16 / unit - 1, 4 * line + 7}) {
+        SCOPED_TRACE(fmt::format("{} {} rows, {} columns", dtype, rows, cols));
+        const test::Edits down = {{plan::ParamId::kOrder, 0}, {plan::ParamId::kBandCols, line}};
+        expect_transpose(dtype, dtype, cols, rows, rows + 1, down);
+        expect_transpose(dtype, dtype, cols, rows, rows, down, 2);
+        expect_transpose(dtype, dtype, cols, rows, rows, {{plan::ParamId::kOrder, 0}});  // one band
+      }
+  }
+  expect_exact("tile/matrices", "f32 (3,2,67,35)", "f32 (3,2,67,35):(4690,2345,1,67)",
+               {{plan::ParamId::kOrder, 0}, {plan::ParamId::kBandCols, 16}}, 13, 2);
+  expect_exact("tile/matrices", "f32 (67,35)", "f32 (67,35):(-1,67)@66",
+               {{plan::ParamId::kOrder, 0}, {plan::ParamId::kBandCols, 16}}, 13, 2);
+}
+
 TEST(TileMatrices, WritesThosePastTheCachesColumnByColumn) {
   for (const auto& [dtype, unit] : {std::pair{"u8", 1}, {"f16", 2}, {"f32", 4}, {"f64", 8}, {"c128", 16}})
     for (const int bytes : {112, 128, 144, 336, 656, 1280})
