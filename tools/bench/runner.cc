@@ -72,10 +72,22 @@ int calls_for(const Contender& contender, Device& device) {
   return calls;
 }
 
+/// A thread of an OpenMP runtime that has nothing to do keeps its core for some milliseconds (GCC's: 7 to 8). So long is
+/// waited before each turn, where peers have such threads: else the other contenders' would find no core.
+constexpr double kThreadsAsleepNs = 12e6;
+/// In memory that stays in the caches, the next one then runs so long untimed, until its threads are awake and cores are
+/// at their pace again.
+constexpr double kWarmUpNs = 5e5;
+
+/// On its core, which does not fall asleep.
+void wait_busily(double ns) {
+  for (const double begin = now_ns(); now_ns() - begin < ns;) {}
+}
+
 /// Turn by turn, so that a change of the machine's pace meets all alike. Finding the number of calls warms up. Which
 /// one is first is left to chance where single calls are timed: beside other programs a turn takes about as long as
 /// Linux leaves a core to one of them, so that it would always be the same one that is interrupted.
-void time_all(std::vector<Samples>& all, Device& device, int reps, int slots, bool single_calls) {
+void time_all(std::vector<Samples>& all, Device& device, int reps, int slots, bool single_calls, bool threads_sleep) {
   for (Samples& s : all) s.calls = single_calls ? 1 : calls_for(*s.contender, device);
   int slot = 0;
   std::minstd_rand chance(std::random_device{}());
@@ -84,8 +96,13 @@ void time_all(std::vector<Samples>& all, Device& device, int reps, int slots, bo
     for (std::size_t i = 0; i < all.size(); ++i) {
       Samples& s = all[(first + i) % all.size()];
       if (s.ns.size() >= 3 && s.spent_ns > kContenderNs) continue;
+      if (threads_sleep) wait_busily(kThreadsAsleepNs);
       // What the one before it wrote past the caches is no longer in them.
-      if (slots == 1 && !single_calls) (void)device.time_ns(*s.contender, slot, 1);
+      if (slots == 1 && !single_calls)
+        for (const double begin = now_ns();;) {
+          (void)device.time_ns(*s.contender, slot, 1);
+          if (!threads_sleep || now_ns() - begin > kWarmUpNs) break;
+        }
       s.ns.push_back(device.time_ns(*s.contender, slot, s.calls));
       s.spent_ns += s.ns.back() * s.calls;
       slot = (slot + s.calls) % slots;
@@ -210,7 +227,9 @@ void measure(const Case& c, Device& device, const RunSettings& settings, CaseRes
   for (const Peer& peer : peers)
     if (!peer.measures_itself()) all.push_back({&peer, Role::kPeer});
   const int reps = settings.loaded ? kLoadedSamples * settings.reps : small ? 3 * settings.reps : settings.reps;
-  time_all(all, device, reps, slots, settings.loaded);
+  const bool peers_have_threads = device.kind() == DeviceKind::kCpu && options.threads != 1 &&
+                                  std::any_of(peers.begin(), peers.end(), [](const Peer& p) { return !p.measures_itself(); });
+  time_all(all, device, reps, slots, settings.loaded, peers_have_threads);
   device.finish();
   if (status != 0) throw DeviceError("running the plan failed with CUDA error " + std::to_string(status));
   take_times(all, peers, out);
