@@ -265,20 +265,25 @@ HWY_NOINLINE void put_together(const BufferedArgs& a, Move move, const BlockTabl
   const std::int64_t cols = shape.points(a.block.cols);
   const std::int64_t inner = shape.points(t.inner);
   const std::int64_t outer = t.outer < 0 ? 1 : shape.points(t.outer);
-  const std::int64_t piece_cols = in_place ? even_piece(cols, kPieceRowBytes / a.dst_unit) : cols;
+  const std::int64_t piece_cols = !in_place          ? cols
+                                  : a.band_cols != 0 ? a.band_cols
+                                                     : even_piece(cols, kPieceRowBytes / a.dst_unit);
+  // No piece is shorter, so that none reads on behind its rows.
+  const auto cols_from = [&](std::int64_t c) { return cols - c < 2 * piece_cols ? cols - c : piece_cols; };
   const Step step{behind};
   // Whole vectors of rows fit padded columns, so none overlaps the one before it, which would split its stores.
   const bool fill = a.column_pitch != 0 && in_place && rows == t.whole_rows;
   const std::int64_t filled = fill ? filled_rows(rows, a.dst_unit) : rows;
   for (std::int64_t o = 0; o < outer; ++o)
     for (std::int64_t i = 0; i < inner; ++i)
-      for (std::int64_t c = 0; c < cols; c += piece_cols) {
+      for (std::int64_t c = 0, n = 0; c < cols; c += n) {
+        n = cols_from(c);
         const Matrix m{src + o * t.outer_src + t.others_src[i] + c * a.src_unit,
                        t.rows,
                        filled,
                        out + o * t.outer_put + t.others_put[i],
                        t.cols + c,
-                       std::min(piece_cols, cols - c)};
+                       n};
         if (in_place)
           move(m, step);
         else

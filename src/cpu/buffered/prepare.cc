@@ -110,7 +110,8 @@ BufferedArgs prepare_buffered(const Canonical& c, const plan::Candidate& k, int)
   const std::int64_t dst_bytes = k.get(plan::ParamId::kRunBytes);
   const std::int64_t src_bytes = k.get(plan::ParamId::kReadBytes);
   const std::int64_t write_bytes = k.get(plan::ParamId::kWriteBytes, BufferedArgs().write_bytes);
-  const bool sane = write_bytes >= 1 && write_bytes <= kBufferedBytes && dst_bytes >= 1 &&
+  const std::int64_t band_cols = k.get(plan::ParamId::kBandCols);
+  const bool sane = (band_cols == 0 || (band_cols > 0 && band_cols * c.dst_unit >= kLeastVectorBytes)) && write_bytes >= 1 && write_bytes <= kBufferedBytes && dst_bytes >= 1 &&
                     dst_bytes <= kBufferedBytes && src_bytes >= 1 && src_bytes <= kBufferedBytes &&
                     buffered_sets(c, dst_bytes, src_bytes, &sets);
   if (!sane) refuse(k, c);
@@ -123,6 +124,7 @@ BufferedArgs prepare_buffered(const Canonical& c, const plan::Candidate& k, int)
   a.kernel = buffered_kernel();
   a.src_end = dense_end(c);
   a.write_bytes = write_bytes;
+  a.band_cols = band_cols;
   fill_block(c, sets, &a);
   a.tasks = a.nest.points();
   return a;

@@ -37,10 +37,21 @@ TEST(CpuBuffered, AZen4PadsColumnsThatEndInsideLinesWhereItPrefetchesFar) {
     return plan_cpu(c, machine, "buffered", 1).chosen.get(ParamId::kPadded);
   };
   EXPECT_EQ(padded("u8 (60000,311)", "u8 (60000,311):(1,60000)", kZen4Machine), 1);
-  EXPECT_EQ(padded("u8 (60000,311)", "u8 (60000,311):(1,60000)", kZen5Machine), 0) << "not timed there";
+  EXPECT_EQ(padded("u8 (60000,311)", "u8 (60000,311):(1,60000)", kZen5Machine), 0) << "no faster there";
   EXPECT_EQ(padded("u8 (60000,320)", "u8 (60000,320):(1,60000)", kZen4Machine), 0) << "columns are whole lines";
   EXPECT_EQ(padded("u8 (60000,67)", "u8 (60000,67):(1,60000)", kZen4Machine), 0) << "half of a block would be padding";
   EXPECT_EQ(padded("f16 (9000,67,135)", "f16 (9000,67,135):(9045,1,67)", kZen4Machine), 0) << "long runs of src";
+}
+
+TEST(CpuBuffered, GoesDownColumnsThatMeetWhereTheCopyStaysInTheCaches) {
+  const auto band = [](std::string_view dst, std::string_view src) {
+    const layout::Canonical c = layout::canonicalize(parse_layout(dst), parse_layout(src), 1, 1, layout::UnitRule::kAnywhere);
+    return plan_cpu(c, kZen5Machine, "buffered", 1).chosen.get(ParamId::kBandCols, -1);
+  };
+  EXPECT_EQ(band("f32 (12,8,608)", "f32 (12,8,608):(8,1,96)"), 0) << "columns 19 lines apart spread";
+  EXPECT_EQ(band("f32 (96,2,512)", "f32 (96,2,512):(1,49152,96)"), 16) << "columns 4 KiB apart";
+  EXPECT_EQ(band("f64 (96,2,256)", "f64 (96,2,256):(1,24576,96)"), 8);
+  EXPECT_EQ(band("f32 (96,64,512)", "f32 (96,64,512):(1,49152,96)"), 0) << "past the caches columns lie in a block";
 }
 
 }  // namespace

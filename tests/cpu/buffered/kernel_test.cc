@@ -49,6 +49,17 @@ TEST(Buffered, PermutesManyShortModes) {
       }
 }
 
+TEST(Buffered, GoesDownColumnsBandByBand) {
+  for (const std::string d : kDTypes)
+    for (const std::int64_t band : {16, 17, 31, 64})
+      for (const std::int64_t stream : {0, 1}) {
+        const Edits edits = {{ParamId::kStream, stream}, {ParamId::kBandCols, band}};
+        expect_exact("buffered/blocks", d + " (3,153,47)", d + " (3,153,47):(7191,1,153)", edits, 13, 2);
+        expect_exact("buffered/blocks", d + " (5,4,7,6,3,11)", d + " (5,4,7,6,3,11):(1,1386,15,105,5,630)", edits);
+        expect_exact("buffered/blocks", d + " (3,33,65):(3000,65,1)", d + " (3,33,65):(2145,1,33)", edits);
+      }
+}
+
 TEST(Buffered, LeavesByAnyNumberOfBytes) {
   for (const std::int64_t bytes : {1, 500, 3072, 128 << 10})
     for (const std::string d : kDTypes)
