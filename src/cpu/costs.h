@@ -112,9 +112,10 @@ struct CpuMachine {
   /// bytes 2048 x 1024: 8.3 ns a line, by tile/units 3.8; f16 85 x 12288 9.5, by buffered/blocks 4.3.)
   double tile_meeting_rows = 3;
   /// The same where blocks follow columns of dst, because these meet in sets of the first cache, or because rows of
-  /// units of 1 and 2 bytes do; and where more than 16 of 64 columns are in one, for units of a byte. (Zen 5, one thread,
-  /// 1,600 matrices of 30 KB to 3 MB, ns a line of bytes, halves, f32 and f64: where none meet 1.6, 1.4, 1.1, 1.1;
-  /// where up to 16 do 1.9, 1.7, 1.4, 1.1; else 6.0, 4.2, 2.2, 1.4. Row by row up to five times as much.)
+  /// units of 1 and 2 bytes do; and where more than 16 of 64 columns are in one, for units of a byte. (Zen 5, one
+  /// thread, 1,600 matrices of 30 KB to 3 MB, ns a line of bytes, halves, f32 and f64: where none meet 1.6, 1.4, 1.1
+  /// and 1.1; where up to 16 do 1.9, 1.7, 1.4 and 1.1; else 6.0, 4.2, 2.2 and 1.4. Row by row up to five times as
+  /// much.)
   double tile_down_columns = 1.2;
   double tile_crowded_columns = 3;
   double tile_matrix_instruction_ns = 0.29;  ///< of its blocks, as far as memory does not hide them

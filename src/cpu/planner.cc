@@ -31,8 +31,7 @@ void tell_traffic(const Canonical& c, const CpuMachine& m, std::span<Bid> bids) 
                          traffic.read_sectors > m.l2_bytes / m.line_bytes;
   for (Bid& k : bids) {
     static_cast<Traffic&>(k.predicted) = traffic;
-    if (scattered && by_units(k.kernel.family))
-      k.predicted.read_sectors = std::max(traffic.read_sectors, c.units);
+    if (scattered && by_units(k.kernel.family)) k.predicted.read_sectors = std::max(traffic.read_sectors, c.units);
   }
 }
 
@@ -73,7 +72,7 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
   for (std::size_t i = 0; i < bids.size(); ++i) {
     if (i == 0 || kKernels[i].bid != kKernels[i - 1].bid) kKernels[i].bid({c, machine, forced, threads}, &bids[i]);
     bids[i].kernel = kKernels[i].name;
-    if (cached && bids[i].applies) 
+    if (cached && bids[i].applies)
       keep_in_caches(kKernels[i].in_caches, by_units(kKernels[i].name.family) ? meet : 1, &bids[i]);
     order[i] = &bids[i];
   }

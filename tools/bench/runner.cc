@@ -72,16 +72,17 @@ int calls_for(const Contender& contender, Device& device) {
   return calls;
 }
 
-/// A thread of an OpenMP runtime that has nothing to do keeps its core for some milliseconds (GCC's: 7 to 8). So long is
-/// waited before each turn, where peers have such threads: else the other contenders' would find no core.
+/// A thread of an OpenMP runtime that has nothing to do keeps its core for some milliseconds (GCC's: 7 to 8). So long
+/// is waited before each turn, where peers have such threads: else the other contenders' would find no core.
 constexpr double kThreadsAsleepNs = 12e6;
-/// In memory that stays in the caches, the next one then runs so long untimed, until its threads are awake and cores are
-/// at their pace again.
+/// In memory that stays in the caches, the next one then runs so long untimed, until its threads are awake and cores
+/// are at their pace again.
 constexpr double kWarmUpNs = 5e5;
 
 /// On its core, which does not fall asleep.
 void wait_busily(double ns) {
-  for (const double begin = now_ns(); now_ns() - begin < ns;) {}
+  for (const double begin = now_ns(); now_ns() - begin < ns;) {
+  }
 }
 
 /// Turn by turn, so that a change of the machine's pace meets all alike. Finding the number of calls warms up. Which
@@ -227,8 +228,9 @@ void measure(const Case& c, Device& device, const RunSettings& settings, CaseRes
   for (const Peer& peer : peers)
     if (!peer.measures_itself()) all.push_back({&peer, Role::kPeer});
   const int reps = settings.loaded ? kLoadedSamples * settings.reps : small ? 3 * settings.reps : settings.reps;
-  const bool peers_have_threads = device.kind() == DeviceKind::kCpu && options.threads != 1 &&
-                                  std::any_of(peers.begin(), peers.end(), [](const Peer& p) { return !p.measures_itself(); });
+  const bool peers_have_threads =
+      device.kind() == DeviceKind::kCpu && options.threads != 1 &&
+      std::any_of(peers.begin(), peers.end(), [](const Peer& p) { return !p.measures_itself(); });
   time_all(all, device, reps, slots, settings.loaded, peers_have_threads);
   device.finish();
   if (status != 0) throw DeviceError("running the plan failed with CUDA error " + std::to_string(status));

@@ -54,7 +54,8 @@ struct BufferedArgs : CommonArgs {
   /// From column to column in a block whose columns start on lines of their own; 0: they lie densely, as in dst.
   std::int64_t column_pitch = 0;
   std::int64_t run_pitch = 0;  ///< from run to run of dst in a block
-  /// Columns of a matrix that are moved before the next ones; the last band takes what is left. 0: as many as a piece has.
+  /// Columns of a matrix that are moved before the next ones; the last band takes what is left. 0: as many as a piece
+  /// has.
   std::int64_t band_cols = 0;
   BufferedBlock block;
   Nest nest;  ///< outside the block

@@ -111,7 +111,8 @@ BufferedArgs prepare_buffered(const Canonical& c, const plan::Candidate& k, int)
   const std::int64_t src_bytes = k.get(plan::ParamId::kReadBytes);
   const std::int64_t write_bytes = k.get(plan::ParamId::kWriteBytes, BufferedArgs().write_bytes);
   const std::int64_t band_cols = k.get(plan::ParamId::kBandCols);
-  const bool sane = (band_cols == 0 || (band_cols > 0 && band_cols * c.dst_unit >= kLeastVectorBytes)) && write_bytes >= 1 && write_bytes <= kBufferedBytes && dst_bytes >= 1 &&
+  const bool sane = (band_cols == 0 || (band_cols >= kLeastVectorBytes / c.dst_unit && band_cols <= kBufferedPoints)) &&
+                    write_bytes >= 1 && write_bytes <= kBufferedBytes && dst_bytes >= 1 &&
                     dst_bytes <= kBufferedBytes && src_bytes >= 1 && src_bytes <= kBufferedBytes &&
                     buffered_sets(c, dst_bytes, src_bytes, &sets);
   if (!sane) refuse(k, c);

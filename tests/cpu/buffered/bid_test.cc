@@ -45,7 +45,8 @@ TEST(CpuBuffered, AZen4PadsColumnsThatEndInsideLinesWhereItPrefetchesFar) {
 
 TEST(CpuBuffered, GoesDownColumnsThatMeetWhereTheCopyStaysInTheCaches) {
   const auto band = [](std::string_view dst, std::string_view src) {
-    const layout::Canonical c = layout::canonicalize(parse_layout(dst), parse_layout(src), 1, 1, layout::UnitRule::kAnywhere);
+    const layout::Canonical c =
+        layout::canonicalize(parse_layout(dst), parse_layout(src), 1, 1, layout::UnitRule::kAnywhere);
     return plan_cpu(c, kZen5Machine, "buffered", 1).chosen.get(ParamId::kBandCols, -1);
   };
   EXPECT_EQ(band("f32 (12,8,608)", "f32 (12,8,608):(8,1,96)"), 0) << "columns 19 lines apart spread";
