@@ -38,8 +38,8 @@ struct Lines {
 };
 Lines lines_of(const layout::Canonical& c, const CpuMachine& m);
 
-/// How a kernel writes dst: along its runs, or in columns, of which many are under way; of one mode a side, without a
-/// stage: kMatrices.
+/// How a kernel writes dst: along its runs; in columns, of which many are under way; or in columns of matrices, as
+/// tile/matrices does.
 enum class Writes : std::uint8_t { kRuns, kColumns, kMatrices };
 
 /// Whether stores bypass the caches, and whether src is then prefetched near.

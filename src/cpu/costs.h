@@ -34,10 +34,10 @@ struct CpuMachine {
   /// and permutations of up to 4 MB take 1.1 to 1.4 times as long past the caches, from 16 MB on 0.7 to 0.9; memory
   /// that was in no cache 0.6 to 0.9 at any size. Transposes take 0.9 to 1 past them.)
   double stream_share = 0.25;
-  /// Matrices stay in the caches as far as runs do, permutes of two vectors or not. (One thread, transposes of 0.8 to 4
-  /// MB, ns a line, and with dst read behind it. Zen 4, memory in the caches: 3.7 and 5.4 past them, 2.1 and 2.8 in
-  /// them; memory that was in no cache: 5.3 and 7.3, 11.1 and 11.8. A Xeon with a second cache of 2 MiB, memory in the
-  /// caches: from 1.6 MB on 6.0 and 10.1, 8.1 and 10.1.)
+  /// tile/matrices stays in the caches as far as runs do, permutes of two vectors or not. (One thread, transposes of
+  /// 0.8 to 4 MB, ns a line, and with dst read behind it. Zen 4, memory in the caches: 3.7 and 5.4 past them, 2.1
+  /// and 2.8 in them; memory that was in no cache: 5.3 and 7.3, 11.1 and 11.8. A Xeon with a second cache of 2 MiB,
+  /// memory in the caches: from 1.6 MB on 6.0 and 10.1, 8.1 and 10.1.)
   bool columns_stay = false;
   std::int64_t thread_cache_bytes = 3 << 20;
   /// How much longer copies in the caches take where more than 8, or more than 16, of the lines that are under way are
@@ -257,8 +257,8 @@ struct Sizes {
   std::int64_t cast_short_units = 16;  ///< fewer are less than a vector
 
   // the first cache
-  std::int64_t some_lines_meet_from = 8;          ///< lines of a set, above which some push each other out
-  std::int64_t lines_meet_from = 16;              ///< above which most do
+  std::int64_t some_lines_meet_from = 8;  ///< lines of a set, of 12 or 8 places, above which some push each other out
+  std::int64_t lines_meet_from = 16;      ///< above which most do
   std::int64_t lines_under_way_src_bytes = 256;   ///< of a block, whose columns are stored about the same time
   std::int64_t lines_under_way_dst_bytes = 1024;  ///< that units are read for
 
@@ -282,7 +282,6 @@ struct Sizes {
   /// The same where two lines of each row are prefetched in turn. (Zen 4, halves 128 KiB from row to row: two lines of
   /// each in turn 0.70 of a copy, row by row 0.77.)
   std::int64_t tile_far_in_turn_bytes = 128 << 10;
-  int tile_spread_lines = 8;  ///< of a tile's first lines in a set of the first cache, of the 12 that it holds
   // A task of tiles: one of more rows than `tile_whole_rows` is cut.
   std::int64_t tile_whole_rows = 8192;
   std::int64_t tile_task_rows = 4096;

@@ -15,6 +15,7 @@ namespace {
 
 using layout::Canonical;
 
+/// Families that read dst's runs unit by unit.
 bool by_units(Family family) { return family == Family::kRows || family == Family::kGather; }
 
 /// True where what is read for units that follow each other in dst lies lines apart.
@@ -41,7 +42,7 @@ bool stays(const Canonical& c, const CpuMachine& m) noexcept {
 }
 
 /// How much longer kernels take in the caches that read units of dst's runs one by one, each from a line of its own.
-double lines_meet(const Canonical& c, const CpuMachine& m) {
+double units_meet(const Canonical& c, const CpuMachine& m) {
   if (!reads_apart(c, m)) return 1;
   ModeSet all;
   all.points = c.units;
@@ -64,7 +65,7 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
   std::array<const Candidate*, std::size(kKernels)> order;
   const Lines lines = lines_of(c, machine);
   const bool cached = stays(c, machine);
-  const double meet = cached ? lines_meet(c, machine) : 1;
+  const double meet = cached ? units_meet(c, machine) : 1;
   for (Bid& k : bids) {
     k.read_lines = lines.read;
     k.written_lines = lines.written;

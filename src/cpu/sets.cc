@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "src/base/checked.h"
+#include "src/cpu/costs.h"
 
 namespace restride::cpu {
 
@@ -20,7 +21,7 @@ std::int64_t chunk_of(std::int64_t extent, std::int64_t each, std::int64_t run_b
 }
 
 std::int64_t most_in_a_cache_set(const layout::Canonical& c, const ModeSet& set, Side side, std::int64_t points) {
-  constexpr std::int64_t kPoints = 256, kSets = 64, kLine = 64;
+  constexpr std::int64_t kPoints = 256, kSets = 64;
   const std::int64_t n = std::min({points, set.points, kPoints});
   std::int64_t offsets[kPoints];
   offsets[0] = 0;
@@ -35,7 +36,7 @@ std::int64_t most_in_a_cache_set(const layout::Canonical& c, const ModeSet& set,
   std::uint16_t most = 0;
   std::int64_t before = -1;
   for (std::int64_t i = 0; i < n; ++i) {
-    const auto line = static_cast<std::int64_t>(static_cast<std::uint64_t>(offsets[i]) / kLine);
+    const auto line = static_cast<std::int64_t>(static_cast<std::uint64_t>(offsets[i]) / kLineBytes);
     if (line != before) most = std::max(most, ++lines[line % kSets]);
     before = line;
   }

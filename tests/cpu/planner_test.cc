@@ -316,9 +316,16 @@ TEST(PlanCpu, PricesCopiesInTheCachesForThem) {
   // A call for each four bytes takes longer than picking them one by one.
   EXPECT_NE(kernel("u8 (4,144,144)", "f64 (4,144,144):(20736,1,144)"), "gather/units");
   EXPECT_NE(kernel("u8 (4,144,144)", "f64 (4,144,144):(1,684,4)"), "buffered/blocks");
-  // Units of rows that meet in the first cache take long, one by one.
-  EXPECT_EQ(kernel("c128 (64,256,16)", "c128 (64,256,16):(16,1024,1)", kZen5Machine), "rows/units");
-  EXPECT_NE(kernel("c128 (16,64,16)", "c128 (16,64,16):(1,16,1024)", kZen5Machine), "gather/units");
+  // Units that are read one by one take longer where their lines meet in the first cache.
+  CpuMachine zen5 = kZen5Machine;
+  zen5.thread_cache_bytes = 16 << 20;
+  const auto rows_ns = [&](const char* src) {
+    const Decision d = decide("c128 (32,16,8,16)", src, {}, zen5);
+    return find(d, Family::kRows)->predicted.time_ns;
+  };
+  const double meeting = rows_ns("c128 (32,16,8,16):(1,32,512,4096)");
+  const double apart = rows_ns("c128 (32,16,8,16):(1,33,561,4501)");
+  EXPECT_NEAR(meeting / apart, zen5.lines_meet, 0.01);
   // One unit repeated along a row of dst reads one line.
   EXPECT_EQ(kernel("f16 (9236)", "f16 (9236):(0)"), "rows/units");
 }

@@ -125,8 +125,8 @@ void bid_buffered(const Question& q, Bid* bid) {
                                                    : m.buffered_pages;
   const auto units = static_cast<double>(c.units);
   const double split = streams && !padded ? split_ns(c, sets, m) : 0;
-  // A block in the caches is put together in dst itself. Where its columns push each other out of the first cache, it
-  // goes down those of a line of src before the next ones, which is as fast as others where only some do.
+  // A block in the caches is put together in dst itself. Where its columns push each other out of the first cache, the
+  // columns of one line of src are written before the next ones. Where only some do, that costs no more than elsewhere.
   const std::int64_t columns = kSizes.lines_under_way_src_bytes / c.src_unit;
   const std::int64_t lines = streams ? 1 : most_in_a_cache_set(c, sets.cols, Side::kDst, columns);
   k.params.push_back({ParamId::kBandCols, lines > kSizes.some_lines_meet_from ? kLineBytes / c.dst_unit : 0});

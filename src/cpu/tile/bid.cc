@@ -128,7 +128,7 @@ void record_tile_shape(const Canonical& c, const TileSets& sets, bool by_lines, 
 /// True where the rows of a first tile spread over the sets of the first cache, if src starts a page: at most `most` of
 /// them start in one.
 bool rows_spread(const Canonical& c, const TileSets& sets, std::int64_t tile_rows,
-                 std::int64_t most = kSizes.tile_spread_lines) {
+                 std::int64_t most = kSizes.some_lines_meet_from) {
   return most_in_a_cache_set(c, sets.rows, Side::kSrc, tile_rows) <= most;
 }
 
@@ -203,7 +203,7 @@ bool has_three_parts(const Canonical& r, const CpuMachine& m) {
 /// and 0.47; in one, 5 bytes 0.33 and 0.47, 12 bytes 0.48 and 0.54.)
 bool merged_in_place(const Canonical& r, const TileSets& sets, std::int64_t tile_rows) {
   const std::int64_t places = merged_shape(r.dst_unit).read_bytes() == kLineBytes ? 2 : 4;
-  return rows_spread(r, sets, tile_rows, std::max<std::int64_t>(kSizes.tile_spread_lines, tile_rows / places));
+  return rows_spread(r, sets, tile_rows, std::max(kSizes.some_lines_meet_from, tile_rows / places));
 }
 
 /// True of records that permutes merge (merged-inl.h). Measured on Zen 4 alone: past the caches, where rows are read in

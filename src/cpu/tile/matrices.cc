@@ -48,22 +48,23 @@ void matrices(const MatrixArgs& a, std::byte* dst, const std::byte* src, std::in
               std::int64_t end) noexcept {
 #if HWY_TARGET <= HWY_AVX3
   if (a.stream) return stream_matrices(a, dst, src, begin, end);
-  constexpr auto kLineCols = static_cast<std::int64_t>(kLine / kUnit);  ///< whose rows are a line long
+  constexpr auto kLineCols = static_cast<std::int64_t>(kLine / kUnit);  // whose rows are a line long
 #endif
-  for_matrices(a, dst, src, begin, end, [](const Matrix& m) RESTRIDE_INLINE_LAMBDA {
+  for_matrices(a, dst, src, begin, end, [&](const Matrix& m) RESTRIDE_INLINE_LAMBDA {
     for_row_blocks<kUnit>(m.rows, [&](auto bytes, std::int64_t r) RESTRIDE_INLINE_LAMBDA {
       constexpr std::size_t kBytes = decltype(bytes)::value;
       const std::uint8_t* from = m.from + r * m.from_pitch;
       std::int64_t from_pitch = m.from_pitch;
       std::uint8_t* to = m.to + r * static_cast<std::int64_t>(kUnit);
 #if HWY_TARGET <= HWY_AVX3
-      // Lines of src are loaded once each, so that they need not stay in the first cache.
+      // Down the columns, lines of src are loaded once each: they need not stay in the first cache.
+      const bool by_line = a.down_columns && m.cols == kLineCols;
       if constexpr (kBytes == kLine && (kUnit == 4 || kUnit == 8)) {
-        if (m.cols == kLineCols) return move_block<SquareBlock<kUnit>>(from, from_pitch, to, m.to_pitch);
+        if (by_line) return move_block<SquareBlock<kUnit>>(from, from_pitch, to, m.to_pitch);
       }
       alignas(kLine) std::uint8_t stage[kBytes == kLine && kUnit <= 2 ? kLine / kUnit * kLine : kLine];
       if constexpr (kBytes == kLine && kUnit <= 2) {
-        if (m.cols == kLineCols) {
+        if (by_line) {
           for (std::size_t i = 0; i < kLine / kUnit; ++i)
             std::memcpy(stage + i * kLine, from + static_cast<std::int64_t>(i) * from_pitch, kLine);
           from = stage;
