@@ -144,7 +144,8 @@ Parts src_parts(std::int64_t extent, int unit) {
 }
 Parts dst_parts(std::int64_t along, int unit) {
   static constexpr std::int64_t kBytes[] = {96, 128, 160, 192, 224, 256, 320, 384, 512, 768, 1024};
-  return parts_of(along, unit, kSector / unit, kBytes);
+  const std::int64_t step = unit != 1 && along * unit > kSizes.anywhere_long_bytes ? kLineBytes : kSector;
+  return parts_of(along, unit, step / unit, kBytes);
 }
 
 /// A side's chain, or its first modes.
@@ -176,15 +177,27 @@ class Tiles {
         unit_(c.dst_unit),
         step_(run_step(c, k_)) {
     k_.skew = d.skew;
-    least_ = unit_ == 1   ? costs_.anywhere_1
-             : unit_ == 2 ? costs_.anywhere_2
-             : unit_ == 4 ? costs_.anywhere_4
-                          : costs_.anywhere_8;
-    unused_ = unit_ == 1 ? costs_.anywhere_bytes : costs_.anywhere_unused;
-    // The bytes inside a tile fit a block's shared memory, and all tiles on a multiprocessor fit its shared memory
-    // together.
-    least_lost_ = costs_.anywhere_tile / static_cast<double>(kMostShared) +
-                  costs_.anywhere_resident / static_cast<double>(machine.shared_per_sm_bytes);
+    const auto of_unit = [this](double bytes, double halves, double words, double wide) {
+      return unit_ == 1 ? bytes : unit_ == 2 ? halves : unit_ == 4 ? words : wide;
+    };
+    const Costs& k = costs_;
+    const bool bytes = unit_ == 1;
+    of_runs_ = {of_unit(k.anywhere_1, k.anywhere_2, k.anywhere_4, k.anywhere_8),
+                bytes ? k.anywhere_bytes : k.anywhere_unused,
+                k.anywhere_piece,
+                k.anywhere_tile,
+                k.anywhere_resident,
+                bytes ? 0 : k.anywhere_few};
+    of_windows_ = of_runs_;
+    if (!bytes)
+      of_windows_ = {of_unit(0, k.window_2, k.window_4, k.window_8),
+                     k.window_unused,
+                     k.window_src_piece,
+                     k.window_tile,
+                     0,
+                     k.window_few,
+                     k.window_dst_piece,
+                     of_unit(0, k.window_crowded_2, k.window_crowded_4, k.window_crowded_8)};
   }
 
   /// Tiles of whole runs, where short rows of dst follow each other.
@@ -233,15 +246,23 @@ class Tiles {
   }
 
  private:
+  /// What tiles lose: factors, bytes and shares of costs.h.
+  struct Losses {
+    double least = 0, unused = 0, piece = 0, tile = 0, resident = 0, few = 0, dst_piece = 0, crowded = 0;
+  };
+
   /// Fixes what all tiles with such rows of src share.
   void set_rows(const Part& s) {
+    by_ = k_.run_rows != 0 ? &of_runs_ : &of_windows_;
     k_.tile_s = s.units;
     used_s_ = s.used;
     const bool runs = k_.run_rows != 0;
     const std::int64_t along = k_.d.extent + most_skew(k_) / unit_;  // of whole units
     along_ = static_cast<double>(along);
     ends_ = costs_.anywhere_ends / static_cast<double>(k_.d.extent * std::max<std::int64_t>(k_.run_rows, 1) * unit_);
-    piece_ = costs_.anywhere_piece / static_cast<double>(line_rows(c_, k_) * k_.tile_s * unit_);
+    // Of windows what a row of src has in the tile, which may be all of it.
+    const std::int64_t row = k_.run_rows != 0 ? k_.tile_s : std::min(k_.tile_s, k_.s.extent);
+    piece_ = by_->piece / static_cast<double>(line_rows(c_, k_) * row * unit_);
     // Where short rows of dst join, packed has whole tiles of them; matrices have kernels that find rows sooner.
     const bool join = step_ == 1 && k_.d.extent * unit_ < kSizes.anywhere_joined_bytes;
     const bool matrix = k_.d.modes.size() == 1 && k_.s.modes.size() == 1;
@@ -260,23 +281,26 @@ class Tiles {
   double used_with(double used_d) const { return used_d * used_s_ * static_cast<double>(k_.d.extent) / along_; }
 
   /// What it loses by its ends.
-  double lost_with(double used) const { return unused_ * (1 / used - 1) + ends_ + piece_; }
+  double lost_with(double used) const { return by_->unused * (1 / used - 1) + ends_ + piece_; }
 
   /// The time that a tile's losses make of a full one's.
-  double time_with(double lost) const { return (least_ + lost) * factor_; }
+  double time_with(double lost) const { return (by_->least + lost) * factor_; }
 
   /// The same with what it loses where a multiprocessor holds so many tiles; a tile has `bytes` inside.
   double time_with(double lost, double resident, double bytes) const {
-    lost += costs_.anywhere_resident / (resident * bytes);
-    if (unit_ != 1)
-      lost += costs_.anywhere_few * (kSizes.anywhere_few_blocks / std::min(resident, kSizes.anywhere_few_blocks) - 1);
+    lost += by_->resident / (resident * bytes) +
+            by_->few * (kSizes.anywhere_few_blocks / std::min(resident, kSizes.anywhere_few_blocks) - 1);
     return time_with(lost);
   }
 
   /// True if a tile with these losses cannot beat `best`, even with the least of all others. Allows for rounding.
   bool behind(double lost, const Best& best) const {
     constexpr double kRounded = 1 - 1e-12;
-    return time_with(lost + least_lost_) * kRounded >= best.time;
+    // The bytes inside a tile fit a block's shared memory, and all tiles on a multiprocessor fit its shared memory
+    // together.
+    const double least = by_->tile / static_cast<double>(kMostShared) +
+                         by_->resident / static_cast<double>(machine_.shared_per_sm_bytes);
+    return time_with(lost + least) * kRounded >= best.time;
   }
 
   /// Takes the tile if it is better. Most are behind before everything about them is known, because losses only grow.
@@ -296,7 +320,8 @@ class Tiles {
       if (patches > kMostPatches * k_.threads) return;
     }
     const double bytes = used * static_cast<double>(k_.tile_d * k_.tile_s * unit_);
-    lost += costs_.anywhere_tile / bytes;
+    lost += by_->tile / bytes + by_->dst_piece / static_cast<double>(k_.tile_d * unit_) +
+            by_->crowded * std::max(0.0, bytes - costs_.window_crowded_from_bytes);
     if (time_with(lost, resident(least_shared), bytes) >= best.time) return;
     set_rooms(c_, k_, room_);
     const std::int64_t shared = unaligned_tables(room_, unit_).end;
@@ -314,10 +339,16 @@ class Tiles {
   UnalignedChainArgs& room_;
   int unit_;
   std::int64_t step_;
-  double least_ = 0, unused_ = 0;  ///< the time of a full tile, and what an unused part of it costs
-  double least_lost_ = 0;          ///< of every tile beside its ends
+  Losses of_runs_, of_windows_;
+  const Losses* by_ = &of_windows_;  ///< the tile's
   double used_s_ = 0, along_ = 0, ends_ = 0, piece_ = 0, factor_ = 0;
 };
+
+/// The order of tiles: src's rows first where the next tile along them, which shares lines of src, would come late.
+TileOrder order_of(const Canonical& c, const Choice& k, std::int64_t tiles_d, std::int64_t tiles_s) {
+  const std::int64_t bytes = k.tile_d * std::min(k.tile_s, k.s.extent) * c.dst_unit;
+  return tiles_d * bytes > kSizes.anywhere_most_apart && tiles_s < tiles_d ? TileOrder::kSrc : TileOrder::kDst;
+}
 
 /// True where a side's rows start on 16-byte words and are whole words; `stride` is that side's, of a mode.
 bool on_words(const Canonical& c, const Link& link, std::int64_t align, std::int64_t CopyMode::*stride) {
@@ -397,7 +428,7 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
       {ParamId::kThreads, best.threads},
       {ParamId::kBoundaryBytes, best.run_rows != 0 ? 0 : kSector},
       {ParamId::kKind, static_cast<std::int64_t>(best.run_rows != 0 ? UnalignedKind::kRuns : UnalignedKind::kWindows)},
-      {ParamId::kOrder, static_cast<std::int64_t>(order_of_tiles(tiles_d, tiles_s))}};
+      {ParamId::kOrder, static_cast<std::int64_t>(order_of(c, best, tiles_d, tiles_s))}};
   predict(bid, request.machine, c.src_bytes() / 32 + 1, c.dst_bytes() / 32 + 1, 1 / found.time);
 }
 

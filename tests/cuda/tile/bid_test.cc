@@ -122,6 +122,28 @@ TEST(CudaTilePlan, ShortRowsOfSrcGetTilesThatTheyFill) {
   EXPECT_EQ(loads.get(plan::ParamId::kTileCols), 32);
 }
 
+TEST(CudaTilePlan, ChainsThatStartAnywhereGoAlongSrcWhereTheTileBesideWouldComeLate) {
+  const auto bid = [](const char* dst, const char* src) {
+    return cuda_test::bid_of("tile/unaligned_chains", canonical(dst, src));
+  };
+  const auto order = [&](const char* dst, const char* src) {
+    return static_cast<plan::TileOrder>(bid(dst, src).get(plan::ParamId::kOrder));
+  };
+  EXPECT_EQ(order("c64 (229,229,229)", "c64 (229,229,229):(1,229,52441)"), plan::TileOrder::kSrc);
+  EXPECT_EQ(order("c64 (2290,22,229)", "c64 (2290,22,229):(1,2290,50380)"), plan::TileOrder::kDst)
+      << "few tiles lie between";
+  EXPECT_EQ(order("f32 (41,1013,997)", "f32 (41,1013,997):(1,41,41533)"), plan::TileOrder::kSrc);
+}
+
+TEST(CudaTilePlan, LongRowsOfDstThatStartAnywhereAreCutIntoLines) {
+  const auto bytes = [](const char* dst, const char* src, std::int64_t unit) {
+    return cuda_test::bid_of("tile/unaligned_chains", canonical(dst, src)).get(plan::ParamId::kTileRows) * unit;
+  };
+  EXPECT_EQ(bytes("f16 (103,15,19417)", "f16 (103,15,19417):(1,1999951,103)", 2) % 128, 0);
+  EXPECT_EQ(bytes("f32 (121,859,121)", "f32 (121,859,121):(1,14641,121)", 4) % 128, 0);
+  EXPECT_EQ(bytes("f64 (91,45,129,27)", "f64 (91,45,129,27):(1,316953,91,11739)", 8) % 128, 0);
+}
+
 TEST(CudaTilePlan, WideningCastsGoByBulkTensorCopiesAndNarrowingOnesDoNot) {
   EXPECT_EQ(cuda::plan_cuda(canonical("f32 (8192,4096)", "f16 (8192,4096):(1,8192)"), {}).chosen.kernel.text,
             "tile/bulk");
