@@ -318,6 +318,7 @@ struct Sizes {
   std::int64_t buffered_longest_run_bytes = 4096;
   std::int64_t buffered_shortest_run_bytes = 16;
   std::int64_t buffered_near_bytes = 8192;  ///< of blocks that follow each other along a side's runs before all others
+  double buffered_filled = 1.15;  ///< of vectors that columns fill, at most, where rows of a whole line are worth more
 
   // run/units
   std::int64_t run_paired_bytes = 32 << 10;      ///< of a run, up to which two of many are moved at once

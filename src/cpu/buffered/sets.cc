@@ -45,7 +45,11 @@ void choose_rows(const Canonical& c, BufferedSets* s) {
       rows.points *= s->points[d];
     }
     const double ns = buffered_shuffle_ns(c, rows.points, cols.points);
-    if (s->cols.modes.empty() || ns < least) {
+    // Rows of less than a line leave the rest of it for later, when the first cache may have lost it; unless so few
+    // columns fill their vectors badly.
+    const bool halves = rows.points * c.dst_unit < kLineBytes && s->rows.points * c.dst_unit >= kLineBytes &&
+                        padded(s->cols.points, c.dst_unit) <= kSizes.buffered_filled;
+    if (s->cols.modes.empty() || (ns < least && !halves)) {
       least = ns;
       s->rows = rows;
       s->cols = cols;

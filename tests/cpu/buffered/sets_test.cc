@@ -45,6 +45,17 @@ TEST(BufferedSets, LeaveAModeToTheRowsWhereTheyAreShortWithoutIt) {
   EXPECT_EQ(s.rows.points, 4 * 16 * 21);
 }
 
+TEST(BufferedSets, RowsHaveALineWhereColumnsFillTheirVectors) {
+  BufferedSets s;
+  // As columns, 16 x 5 x 4 would leave rows of 8, half a line.
+  ASSERT_TRUE(sets_of("f32 (8,16,5,8,8,8)", "f32 (8,16,5,8,8,8):(5120,1,16,40960,80,640)", &s, 1024, 256));
+  EXPECT_EQ(s.cols.points, 16 * 5);
+  EXPECT_EQ(s.rows.points, 8 * 8 * 4);
+  // Alone, 5 halves would fill a third of their vectors.
+  ASSERT_TRUE(sets_of("f16 (17,91,5,8,8)", "f16 (17,91,5,8,8):(40,680,1,5,61880)", &s, 1024, 256));
+  EXPECT_GT(s.cols.points, 5);
+}
+
 TEST(BufferedSets, PadColumnsToLinesWhereThatTakesAThirdAtMostAndFits) {
   const auto pitch = [](std::string_view dst, std::string_view src, std::int64_t dst_bytes = 4096) {
     const layout::Canonical c =
