@@ -119,30 +119,18 @@ namespace restride::cuda {
   X(whole_16_32x16, 0.84)                                                                                             \
   X(whole_16_32x32, 0.85)                                                                                             \
   /* tile/unaligned_chains: a copy's time is 1 */                                                                     \
-  X(anywhere_1, 1.0)          /* time that bytes take at least */                                                     \
-  X(anywhere_2, 1.01)         /* halves */                                                                            \
-  X(anywhere_4, 0.95)         /* units of 4 bytes */                                                                  \
-  X(anywhere_8, 0.91)         /* of 8 */                                                                              \
-  X(anywhere_bytes, 0.7)      /* more for the unused part of a tile of bytes, which is transposed too */              \
-  X(anywhere_unused, 0.05)    /* the same of other units, in runs */                                                  \
-  X(anywhere_ends, 100)       /* bytes of a row of dst lost to its ends */                                            \
-  X(anywhere_piece, 5.8)      /* bytes of a piece of src lost to its ends */                                          \
-  X(anywhere_tile, 350)       /* bytes of a tile lost to finding it */                                                \
-  X(anywhere_resident, 11e3)  /* bytes lost of what a multiprocessor's tiles hold */                                  \
-  X(anywhere_few, 0.6)        /* more where a multiprocessor has fewer blocks than six; not of bytes */               \
-  X(window_2, 1.03)           /* windows of units wider than bytes: time that halves take at least */                 \
-  X(window_4, 0.98)           /* units of 4 bytes */                                                                  \
-  X(window_8, 0.95)           /* of 8 */                                                                              \
-  X(window_unused, 0.03)      /* more for the unused part of a tile */                                                \
-  X(window_src_piece, 9)      /* bytes of a row of src in a tile lost to its ends */                                  \
-  X(window_dst_piece, 1.6)    /* the same of dst */                                                                   \
-  X(window_tile, 500)         /* bytes of a tile lost to finding it */                                                \
-  X(window_few, 0.1)          /* more where a multiprocessor has fewer blocks than six */                             \
-  X(window_crowded_2, 3.5e-6) /* lost for every byte of a tile beyond 15 KB: halves */                                \
-  X(window_crowded_4, 1.5e-6) /* units of 4 bytes */                                                                  \
-  X(window_crowded_8, 4e-6)   /* of 8 */                                                                              \
-  X(window_crowded_from_bytes, 15e3)                                                                                  \
-  X(anywhere_others, 1.2) /* factor where others are measured faster than they say */                                 \
+  X(anywhere_1, 1.0)         /* time that bytes take at least */                                                      \
+  X(anywhere_2, 1.01)        /* halves */                                                                             \
+  X(anywhere_4, 0.95)        /* units of 4 bytes */                                                                   \
+  X(anywhere_8, 0.91)        /* of 8 */                                                                               \
+  X(anywhere_bytes, 0.7)     /* more for the unused part of a tile of bytes, which is transposed too */               \
+  X(anywhere_unused, 0.05)   /* the same of other units, in runs */                                                   \
+  X(anywhere_ends, 100)      /* bytes of a row of dst lost to its ends */                                             \
+  X(anywhere_piece, 5.8)     /* bytes of a piece of src lost to its ends */                                           \
+  X(anywhere_tile, 350)      /* bytes of a tile lost to finding it */                                                 \
+  X(anywhere_resident, 11e3) /* bytes lost of what a multiprocessor's tiles hold */                                   \
+  X(anywhere_few, 0.6)       /* more where a multiprocessor has fewer blocks than six; not of bytes */                \
+  X(anywhere_others, 1.2)    /* factor where others are measured faster than they say */                              \
   /* tile/pixels */                                                                                                   \
   X(pixel_tiles_full, 1.03)   /* share of a copy's speed */                                                           \
   X(pixel_tiles_lost, 3000)   /* bytes of a tile lost to its steps */                                                 \
@@ -222,6 +210,20 @@ struct LaneCosts {
   double batches_rest = 8;           ///< cycles of loading 512 bytes of a tile: packed/batches
 };
 inline constexpr LaneCosts kLaneCosts;
+
+/// What windows of tile/unaligned_chains take in units of 2, 4 and 8 bytes, where a copy's time is 1. Fitted to an H200
+/// and an H100 together, so they are no machine's own.
+struct WindowCosts {
+  double least[3] = {1.03, 0.98, 0.95};        ///< time at least
+  double unused = 0.03;                        ///< more for the unused part of a tile
+  double src_piece = 9;                        ///< bytes of a row of src in a tile lost to its ends
+  double dst_piece = 1.6;                      ///< the same of dst
+  double tile = 500;                           ///< bytes of a tile lost to finding it
+  double few = 0.1;                            ///< more where a multiprocessor has fewer blocks than six
+  double crowded[3] = {3.5e-6, 1.5e-6, 4e-6};  ///< lost for every byte of a tile beyond these:
+  double crowded_from_bytes = 15e3;
+};
+inline constexpr WindowCosts kWindowCosts;
 
 /// Sizes that bids aim at on every GPU. Each was chosen by timing its kernel on an H200 when that was written; the
 /// families' README.md say on which layouts. Limits of the code, such as numbers of 31 bits, stand beside their bids.

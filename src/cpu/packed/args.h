@@ -33,6 +33,7 @@ enum class PackedWay : std::uint8_t {
   kPlanes,    ///< plane by plane in registers, row by row
   kGrouped,   ///< the same, a group of rows at a time
   kShuffles,  ///< by a list of shuffles
+  kRepeats,   ///< small matrices, one behind the other, by one shuffle of each vector; not past the caches
 };
 
 /// A task is a tile.

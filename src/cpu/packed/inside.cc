@@ -72,6 +72,21 @@ void TileRuns::lay_out(const PackedArgs& a, const Points& points) noexcept {
   }
   dst_runs_ = units / dst_run_;
   fill(*this, DstOrder().modes, p.dst_run_modes, p.rank, first_dst, dst_strides, dst_offsets_);
+  // Modes that lie behind each other on both sides repeat the order of those inside.
+  repeats_.bytes = 0;
+  const bool asked = a.way == PackedWay::kByShape || a.way == PackedWay::kRepeats;
+  const bool dense = dst_runs_ == 1 && src_runs_ == 1 && first_staged_ == 0 && stage_run_bytes_ == units * unit_;
+  if (!asked || !dense || a.stream || a.cast_run != nullptr) return;
+  int inside = p.rank;
+  std::int64_t repeat = stage_run_bytes_;
+  for (; inside > 0 && stage_stride_[inside - 1] * points_.n[inside - 1] == repeat; --inside)
+    repeat /= points_.n[inside - 1];
+  if (repeat > VectorRepeats::kVectorBytes) return;
+  std::int32_t offsets[VectorRepeats::kVectorBytes];
+  fill(*this, DstOrder().modes, 0, inside, 0, stage_stride_, offsets);
+  repeats_.bytes = VectorRepeats::kVectorBytes / repeat * repeat;
+  for (std::int64_t i = 0, in = 0; i < repeats_.bytes; ++i, in = in + 1 < repeat ? in + 1 : 0)
+    repeats_.index[i] = static_cast<std::uint8_t>(i - in + offsets[in / unit_] + in % unit_);
 }
 
 void TileRuns::place_units(const Packed& p, std::int32_t* offsets) const noexcept {

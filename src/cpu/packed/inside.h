@@ -18,6 +18,13 @@ struct PlaneOrder {
   bool in_order = false;  ///< all are one run of dst, one behind the other
 };
 
+/// How a vector permutes the repeats that it holds: the small matrices of a batch.
+struct VectorRepeats {
+  static constexpr std::int64_t kVectorBytes = 64;
+  std::int64_t bytes = 0;                             ///< of the vector that they fill; 0: there are none
+  alignas(64) std::uint8_t index[kVectorBytes] = {};  ///< where each byte comes from; those behind come from anywhere
+};
+
 class TileRuns {
  public:
   /// Points of each mode for the tile at a cursor.
@@ -61,6 +68,8 @@ class TileRuns {
   std::int64_t dst_runs() const noexcept { return dst_runs_; }
   std::int64_t units() const noexcept { return dst_runs_ * dst_run_; }
   std::int64_t src_offset(std::int64_t run) const noexcept { return src_offsets_[run]; }
+  /// Where the tile may go by PackedWay::kRepeats: one run on both sides whose order repeats within a vector.
+  const VectorRepeats& repeats() const noexcept { return repeats_; }
   const std::int64_t* src_offsets() const noexcept { return src_offsets_; }
   std::int64_t dst_offset(std::int64_t run) const noexcept { return dst_offsets_[run]; }
 
@@ -68,6 +77,7 @@ class TileRuns {
   Points points_;
   bool laid_out_ = false;
   std::int64_t unit_ = 0;
+  VectorRepeats repeats_;
   std::int64_t stage_stride_[Packed::kCapacity];
   std::int64_t first_staged_ = 0;
   std::int64_t src_run_bytes_ = 0;

@@ -147,6 +147,12 @@ void packed(const PackedArgs& a, std::byte* dst_base, const std::byte* src_base,
     }
     const TileTable<kUnit>& t = tables[last];
     std::uint8_t* tile = dst + at.dst();
+    if constexpr (kRepeats) {
+      if (t.repeats().bytes != 0) {
+        move_repeats(t.repeats(), src + at.src() + t.src_offset(0), tile + t.dst_offset(0), t.src_run_bytes());
+        continue;
+      }
+    }
     const std::uint8_t* stage = staged;
     if (may_read_in_place(a, t, at.src()))
       stage = src + at.src() + t.src_offset(0);

@@ -49,7 +49,7 @@ PackedArgs prepare_packed(const layout::Canonical& c, const plan::Candidate& k, 
   const std::int64_t read = k.get(plan::ParamId::kReadBytes, run);
   const std::int64_t way = k.get(plan::ParamId::kWay);
   const bool sane = run >= 1 && run <= kPackedRunBytes && read >= 1 && read <= kPackedRunBytes && way >= 0 &&
-                    way <= static_cast<std::int64_t>(PackedWay::kShuffles) &&
+                    way <= static_cast<std::int64_t>(PackedWay::kRepeats) &&
                     packed_sets(c, run, read, most_packed_units(c), kPackedModes, &sets);
   if (!sane) refuse(k, c);
   PackedArgs a;

@@ -16,6 +16,7 @@
 #include "src/cpu/packed/inside.h"
 #include "src/cpu/packed/kernel.h"
 #include "src/cpu/packed/planes-inl.h"
+#include "src/cpu/packed/repeats-inl.h"
 #include "src/cpu/packed/shuffles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -38,6 +39,7 @@ class TileTable : public TileRuns {
     // The table of places is made for picking, and for working shuffles out.
     const bool free = a.way == PackedWay::kByShape;
     shuffle_ = planes_way_ = grouped_ = false;
+    if (kRepeats && repeats().bytes != 0) return;
     const double picking = pick_cycles(kUnit) * static_cast<double>(units());
     bool planes = false;
     if constexpr (kUnit <= kWidestPlaneUnit)

@@ -177,27 +177,24 @@ class Tiles {
         unit_(c.dst_unit),
         step_(run_step(c, k_)) {
     k_.skew = d.skew;
-    const auto of_unit = [this](double bytes, double halves, double words, double wide) {
-      return unit_ == 1 ? bytes : unit_ == 2 ? halves : unit_ == 4 ? words : wide;
-    };
     const Costs& k = costs_;
-    const bool bytes = unit_ == 1;
-    of_runs_ = {of_unit(k.anywhere_1, k.anywhere_2, k.anywhere_4, k.anywhere_8),
-                bytes ? k.anywhere_bytes : k.anywhere_unused,
+    if (unit_ == 1) {
+      of_runs_ = {k.anywhere_1, k.anywhere_bytes, k.anywhere_piece, k.anywhere_tile, k.anywhere_resident};
+      of_windows_ = of_runs_;
+      return;
+    }
+    constexpr WindowCosts kWindow = kWindowCosts;
+    const std::size_t i = unit_ == 2 ? 0 : unit_ == 4 ? 1 : 2;
+    of_runs_ = {unit_ == 2   ? k.anywhere_2
+                : unit_ == 4 ? k.anywhere_4
+                             : k.anywhere_8,
+                k.anywhere_unused,
                 k.anywhere_piece,
                 k.anywhere_tile,
                 k.anywhere_resident,
-                bytes ? 0 : k.anywhere_few};
-    of_windows_ = of_runs_;
-    if (!bytes)
-      of_windows_ = {of_unit(0, k.window_2, k.window_4, k.window_8),
-                     k.window_unused,
-                     k.window_src_piece,
-                     k.window_tile,
-                     0,
-                     k.window_few,
-                     k.window_dst_piece,
-                     of_unit(0, k.window_crowded_2, k.window_crowded_4, k.window_crowded_8)};
+                k.anywhere_few};
+    of_windows_ = {kWindow.least[i], kWindow.unused,    kWindow.src_piece, kWindow.tile, 0,
+                   kWindow.few,      kWindow.dst_piece, kWindow.crowded[i]};
   }
 
   /// Tiles of whole runs, where short rows of dst follow each other.
@@ -321,7 +318,7 @@ class Tiles {
     }
     const double bytes = used * static_cast<double>(k_.tile_d * k_.tile_s * unit_);
     lost += by_->tile / bytes + by_->dst_piece / static_cast<double>(k_.tile_d * unit_) +
-            by_->crowded * std::max(0.0, bytes - costs_.window_crowded_from_bytes);
+            by_->crowded * std::max(0.0, bytes - kWindowCosts.crowded_from_bytes);
     if (time_with(lost, resident(least_shared), bytes) >= best.time) return;
     set_rooms(c_, k_, room_);
     const std::int64_t shared = unaligned_tables(room_, unit_).end;

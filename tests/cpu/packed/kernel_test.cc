@@ -169,9 +169,27 @@ TEST(Packed, LeavesColumnsOfWholeLinesAsTheyAreTransposed) {
   batch("u8", 37, 32, 21);
 }
 
+TEST(Packed, RepeatsWithinVectorsStayInside) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"})
+    for (const std::int64_t way : {0, 5}) {
+      const std::string d(dtype);
+      const test::Edits edits = {{ParamId::kStream, 0}, {ParamId::kWay, way}};
+      for (const char* n : {"1", "2", "3", "7", "64", "1001"}) {
+        const std::string b(n);
+        expect_exact("packed/staged", d + " (" + b + ",2,2)", d + " (" + b + ",2,2):(4,1,2)", edits);
+        expect_exact("packed/staged", d + " (" + b + ",3,3)", d + " (" + b + ",3,3):(9,1,3)", edits);
+        expect_exact("packed/staged", d + " (" + b + ",2,2,2)", d + " (" + b + ",2,2,2):(8,1,2,4)", edits);
+      }
+      expect_exact("packed/staged", d + " (5,40,2,3):(251,6,3,1)", d + " (5,40,2,3):(243,6,1,2)", edits);  // gaps
+      expect_exact("packed/staged", d + " (40,2,3)", d + " (40,2,3):(-6,1,2)@234", edits);
+      expect_exact("packed/staged", d + " (3001,4,4)", d + " (3001,4,4):(16,1,4)", edits);
+      expect_exact("packed/staged", d + " (9,8,8)", d + " (9,8,8):(64,1,8)", edits);
+    }
+}
+
 TEST(Packed, TakesEachWayWhereItIsToldTo) {
   for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"})
-    for (const std::int64_t way : {1, 2, 3, 4})
+    for (const std::int64_t way : {1, 2, 3, 4, 5})
       for (const std::int64_t stream : {0, 1}) {
         const std::string d(dtype);
         const test::Edits edits = {{ParamId::kStream, stream}, {ParamId::kWay, way}};
