@@ -63,8 +63,8 @@ bool outer_walk(const Canonical& c, std::uint64_t inside, Walk* walk, std::int64
   return true;
 }
 
-TileOrder order_of_tiles(std::int64_t tiles_d, std::int64_t tiles_s) {
-  return tiles_d > kSizes.most_tiles_apart && tiles_s < tiles_d ? TileOrder::kSrc : TileOrder::kDst;
+TileOrder order_of_tiles(std::int64_t tiles_d, std::int64_t tiles_s, std::int64_t most_apart) {
+  return tiles_d > most_apart && tiles_s < tiles_d ? TileOrder::kSrc : TileOrder::kDst;
 }
 
 std::int64_t sectors(std::int64_t runs, std::int64_t bytes, std::int64_t alignment) {

@@ -82,8 +82,8 @@ bool outer_walk(const layout::Canonical& c, std::uint64_t inside, Walk* walk, st
 constexpr bool too_many(std::int64_t count, std::int64_t items = 1) { return count >= (std::int64_t{1} << 31) / items; }
 
 /// Of `tiles_d` tiles along rows of dst and `tiles_s` along rows of src: rows of src go first where the next row of
-/// tiles would come so late that L2 has lost what both read of src, and DRAM its place.
-TileOrder order_of_tiles(std::int64_t tiles_d, std::int64_t tiles_s);
+/// tiles would come so late that L2 has lost what both read of src, and DRAM its place: after more than `most_apart`.
+TileOrder order_of_tiles(std::int64_t tiles_d, std::int64_t tiles_s, std::int64_t most_apart = kSizes.most_tiles_apart);
 
 /// 32-byte sectors that `runs` runs of `bytes` each touch, when they start on multiples of `alignment`.
 std::int64_t sectors(std::int64_t runs, std::int64_t bytes, std::int64_t alignment);

@@ -263,9 +263,8 @@ struct Sizes {
   std::int64_t anywhere_middling_bytes = 140;        ///< of a row of src in the tile that is priced first
   std::int64_t anywhere_middling_units = 96;         ///< of a row of dst there
   std::int64_t anywhere_long_bytes = 2048;           ///< of rows of dst, from which tiles have whole lines of them
-  std::int64_t anywhere_most_apart =
-      6'000'000;                   ///< bytes of a row of tiles along dst, beyond which src's rows go first
-  double anywhere_few_blocks = 6;  ///< of a multiprocessor, below which `anywhere_few` is lost
+  std::int64_t anywhere_bytes_apart = 6'000'000;     ///< of a row of tiles, beyond which tiles follow src's rows
+  double anywhere_few_blocks = 6;                    ///< of a multiprocessor, below which `anywhere_few` is lost
 
   // packed/records: of a tile of which four a multiprocessor are enough; more only crowd memory
   std::int32_t records_large_tile_bytes = 30 << 10;

@@ -183,7 +183,6 @@ class Tiles {
       of_windows_ = of_runs_;
       return;
     }
-    constexpr WindowCosts kWindow = kWindowCosts;
     const std::size_t i = unit_ == 2 ? 0 : unit_ == 4 ? 1 : 2;
     of_runs_ = {unit_ == 2   ? k.anywhere_2
                 : unit_ == 4 ? k.anywhere_4
@@ -193,8 +192,8 @@ class Tiles {
                 k.anywhere_tile,
                 k.anywhere_resident,
                 k.anywhere_few};
-    of_windows_ = {kWindow.least[i], kWindow.unused,    kWindow.src_piece, kWindow.tile, 0,
-                   kWindow.few,      kWindow.dst_piece, kWindow.crowded[i]};
+    of_windows_ = {kWindowCosts.least[i], kWindowCosts.unused,    kWindowCosts.src_piece, kWindowCosts.tile, 0,
+                   kWindowCosts.few,      kWindowCosts.dst_piece, kWindowCosts.crowded[i]};
   }
 
   /// Tiles of whole runs, where short rows of dst follow each other.
@@ -258,7 +257,7 @@ class Tiles {
     along_ = static_cast<double>(along);
     ends_ = costs_.anywhere_ends / static_cast<double>(k_.d.extent * std::max<std::int64_t>(k_.run_rows, 1) * unit_);
     // Of windows what a row of src has in the tile, which may be all of it.
-    const std::int64_t row = k_.run_rows != 0 ? k_.tile_s : std::min(k_.tile_s, k_.s.extent);
+    const std::int64_t row = runs ? k_.tile_s : std::min(k_.tile_s, k_.s.extent);
     piece_ = by_->piece / static_cast<double>(line_rows(c_, k_) * row * unit_);
     // Where short rows of dst join, packed has whole tiles of them; matrices have kernels that find rows sooner.
     const bool join = step_ == 1 && k_.d.extent * unit_ < kSizes.anywhere_joined_bytes;
@@ -341,12 +340,6 @@ class Tiles {
   double used_s_ = 0, along_ = 0, ends_ = 0, piece_ = 0, factor_ = 0;
 };
 
-/// The order of tiles: src's rows first where the next tile along them, which shares lines of src, would come late.
-TileOrder order_of(const Canonical& c, const Choice& k, std::int64_t tiles_d, std::int64_t tiles_s) {
-  const std::int64_t bytes = k.tile_d * std::min(k.tile_s, k.s.extent) * c.dst_unit;
-  return tiles_d * bytes > kSizes.anywhere_most_apart && tiles_s < tiles_d ? TileOrder::kSrc : TileOrder::kDst;
-}
-
 /// True where a side's rows start on 16-byte words and are whole words; `stride` is that side's, of a mode.
 bool on_words(const Canonical& c, const Link& link, std::int64_t align, std::int64_t CopyMode::*stride) {
   std::int64_t bits = align | link.extent * c.dst_unit;
@@ -416,6 +409,8 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
   const std::int64_t tiles_d = ceil_div(along, best.tile_d);
   const std::int64_t tiles_s = ceil_div(best.s.extent, best.tile_s);
   if (too_many(tiles_d * tiles_s, batch)) return refuse("too many tiles");
+  const std::int64_t tile_bytes = best.tile_d * std::min(best.tile_s, best.s.extent) * c.dst_unit;
+  const std::int64_t most_apart = kSizes.anywhere_bytes_apart / tile_bytes;
   bid.params = {
       {ParamId::kDstSet, static_cast<std::int64_t>(best.d.mask)},
       {ParamId::kSrcSet, static_cast<std::int64_t>(best.s.mask)},
@@ -425,7 +420,7 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
       {ParamId::kThreads, best.threads},
       {ParamId::kBoundaryBytes, best.run_rows != 0 ? 0 : kSector},
       {ParamId::kKind, static_cast<std::int64_t>(best.run_rows != 0 ? UnalignedKind::kRuns : UnalignedKind::kWindows)},
-      {ParamId::kOrder, static_cast<std::int64_t>(order_of(c, best, tiles_d, tiles_s))}};
+      {ParamId::kOrder, static_cast<std::int64_t>(order_of_tiles(tiles_d, tiles_s, most_apart))}};
   predict(bid, request.machine, c.src_bytes() / 32 + 1, c.dst_bytes() / 32 + 1, 1 / found.time);
 }
 

@@ -123,11 +123,10 @@ TEST(CudaTilePlan, ShortRowsOfSrcGetTilesThatTheyFill) {
 }
 
 TEST(CudaTilePlan, ChainsThatStartAnywhereGoAlongSrcWhereTheTileBesideWouldComeLate) {
-  const auto bid = [](const char* dst, const char* src) {
-    return cuda_test::bid_of("tile/unaligned_chains", canonical(dst, src));
-  };
-  const auto order = [&](const char* dst, const char* src) {
-    return static_cast<plan::TileOrder>(bid(dst, src).get(plan::ParamId::kOrder));
+  const auto order = [](const char* dst, const char* src) {
+    const plan::Candidate bid = cuda_test::bid_of("tile/unaligned_chains", canonical(dst, src));
+    EXPECT_TRUE(bid.applies) << bid.reason;
+    return static_cast<plan::TileOrder>(bid.get(plan::ParamId::kOrder, -1));
   };
   EXPECT_EQ(order("c64 (229,229,229)", "c64 (229,229,229):(1,229,52441)"), plan::TileOrder::kSrc);
   EXPECT_EQ(order("c64 (2290,22,229)", "c64 (2290,22,229):(1,2290,50380)"), plan::TileOrder::kDst)
@@ -137,7 +136,9 @@ TEST(CudaTilePlan, ChainsThatStartAnywhereGoAlongSrcWhereTheTileBesideWouldComeL
 
 TEST(CudaTilePlan, LongRowsOfDstThatStartAnywhereAreCutIntoLines) {
   const auto bytes = [](const char* dst, const char* src, std::int64_t unit) {
-    return cuda_test::bid_of("tile/unaligned_chains", canonical(dst, src)).get(plan::ParamId::kTileRows) * unit;
+    const plan::Candidate bid = cuda_test::bid_of("tile/unaligned_chains", canonical(dst, src));
+    EXPECT_TRUE(bid.applies) << bid.reason;
+    return bid.get(plan::ParamId::kTileRows, -1) * unit;
   };
   EXPECT_EQ(bytes("f16 (103,15,19417)", "f16 (103,15,19417):(1,1999951,103)", 2) % 128, 0);
   EXPECT_EQ(bytes("f32 (121,859,121)", "f32 (121,859,121):(1,14641,121)", 4) % 128, 0);
