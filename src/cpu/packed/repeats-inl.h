@@ -28,8 +28,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 inline constexpr bool kRepeats = HWY_TARGET <= HWY_AVX3_DL;
 
 #if HWY_TARGET <= HWY_AVX3_DL
-/// `n` bytes, whole repeats. A vector reaches beyond those that it holds, and the next one writes them anew; the last ones
-/// go by way of a buffer, so nothing outside is read or written.
+/// `n` bytes, whole repeats. A vector reaches beyond those that it holds, and the next one writes them anew; the last
+/// ones go by way of a buffer, so nothing outside is read or written.
 HWY_NOINLINE void move_repeats(const VectorRepeats& r, const std::uint8_t* HWY_RESTRICT from,
                                std::uint8_t* HWY_RESTRICT to, std::int64_t n) noexcept {
   const hn::CappedTag<std::uint8_t, VectorRepeats::kVectorBytes> d;
