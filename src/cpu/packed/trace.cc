@@ -1,4 +1,5 @@
-// What packed/staged does: a tile's runs of src into the stage, or read in place, and its runs of dst out of it.
+// What packed/staged does: a tile's runs of src into the stage, or read in place, and its runs of dst out of it; or
+// vector by vector, where these hold the small matrices of a batch.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -16,6 +17,17 @@ void trace_kernel(const PackedArgs& a, const TraceBase& on) {
   const NestCursor at(a.nest, t.piece);
   const auto runs = std::make_unique<TileRuns>();
   runs->lay_out(a, TileRuns::points_at(a, at));
+  if (const VectorRepeats& v = runs->repeats(); v.bytes != 0 && t.vector_bytes == VectorRepeats::kVectorBytes) {
+    const std::int64_t from = on.src + at.src() + runs->src_offset(0), to = on.dst + at.dst() + runs->dst_offset(0);
+    for (std::int64_t i = 0; i < runs->src_run_bytes(); i += v.bytes) {
+      const auto number = static_cast<std::int32_t>(i / v.bytes);
+      const std::int64_t n = std::min(v.bytes, runs->src_run_bytes() - i);
+      t.load(number, number, from + i, n);
+      t.store(number, number, to + i, n);
+      for (std::int64_t b = 0; b < n; b += a.dst_unit) t.unit(number, to + i + b, from + i + v.index[b]);
+    }
+    return;
+  }
   for (std::int64_t r = 0; r < runs->src_runs(); ++r) {
     const auto number = static_cast<std::int32_t>(r);
     const std::int64_t from = on.src + at.src() + runs->src_offset(r), stage = r * runs->stage_run_bytes();
