@@ -16,6 +16,7 @@
 
 #include "src/api/machines.h"
 #include "src/api/plan_impl.h"
+#include "src/cpu/numbers.h"
 #include "src/cpu/planner.h"
 #include "src/cpu/team/team.h"
 #include "tools/commands.h"

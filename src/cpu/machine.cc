@@ -1,4 +1,5 @@
 #include "src/cpu/machine.h"
+#include "src/cpu/numbers.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 #include "src/cpu/costs.h"
+#include "src/cpu/numbers.h"
 
 #include <gtest/gtest.h>
 

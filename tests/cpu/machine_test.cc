@@ -9,6 +9,7 @@
 #include <string>
 
 #include "src/cpu/families.h"
+#include "src/cpu/numbers.h"
 #include "src/cpu/planner.h"
 #include "tests/property/random_layout.h"
 #include "tests/support/throws.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "src/cpu/numbers.h"
 #include "src/cpu/planner.h"
 #include "src/cuda/planner.h"
 

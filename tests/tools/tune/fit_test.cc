@@ -9,6 +9,7 @@
 
 #include "src/api/machines.h"
 #include "src/cpu/machine.h"
+#include "src/cpu/numbers.h"
 #include "src/cpu/planner.h"
 #include "tools/tune/clock.h"
 
