@@ -53,10 +53,13 @@ __global__ void __launch_bounds__(Tile::kThreads, resident_blocks(Tile::kThreads
       bases[1] = a.dst_offset + batch.dst;
     }
   }
+  const auto fill = [&](int first, int last) {
 #pragma unroll 1
-  for (int i = static_cast<int>(threadIdx.x); i < chain_entries(Tile::kD, Tile::kS, kUnits, c.breaks);
-       i += Tile::kThreads)
-    src_rows[i] = chain_entry(c, place, Tile::kD, Tile::kS, kUnits, i);
+    for (int i = first + static_cast<int>(threadIdx.x); i < last; i += Tile::kThreads)
+      src_rows[i] = chain_entry(c, place, Tile::kD, Tile::kS, kUnits, i);
+  };
+  fill(0, Tile::kD);
+  if (c.breaks) fill(Tile::kD + Tile::kS + Tile::kGroups, Tile::kEntries);
   __syncthreads();
 
   const std::uint32_t stage = shared_address(shared);
@@ -72,6 +75,7 @@ __global__ void __launch_bounds__(Tile::kThreads, resident_blocks(Tile::kThreads
     const unsigned d = row + step * kRowsAStep;
     if (inside && static_cast<int>(d) < rows) words[step] = load_under(policy, from + src_bytes_of(src_rows[d]));
   }
+  fill(Tile::kD, Tile::kD + Tile::kS + (c.breaks ? Tile::kGroups : 0));  // while these words are on their way
 #pragma unroll
   for (int step = 0; step < Tile::kLoads; ++step)
     store_shared(stage + chain_stage_byte(row + step * kRowsAStep, byte, kUnits, Tile::kGroups), words[step]);

@@ -299,14 +299,17 @@ void trace_kernel(const UnalignedChainArgs& c, const CudaArgs&, plan::Trace& t) 
     return h.src + chain_offset(c.src_lines, static_cast<std::uint32_t>(window.line + line));
   };
   const auto base_of = [&](std::int32_t line) { return unaligned_line_base(c, window, line) + (line_at(line) & 15); };
-  const auto line_words = static_cast<std::int32_t>(c.line_words.divisor);
-  for (std::int32_t item = 0; item < window.lines * line_words; ++item) {
-    const std::int32_t line = item / line_words;
-    const UnalignedSpan span = unaligned_span(c, window, line, s_count * unit);
-    const std::int64_t at = line_at(line), off = span.first + item % line_words * kWordBytes - ((at + span.first) & 15);
-    if (off < span.last)
-      load_word_staged(t, item / t.threads, item % t.threads, at + off, kWordBytes, a.src_first, a.src_last,
-                       base_of(line) + off);
+  for (std::int32_t thread = 0; thread < t.threads; ++thread) {
+    const UnalignedLoad first = unaligned_load(c, thread);
+    if (first.line >= c.lines_at_once) continue;
+    std::int32_t step = 0;
+    for (std::int32_t line = first.line; line < window.lines; line += c.lines_at_once) {
+      const UnalignedSpan span = unaligned_span(c, window, line, s_count * unit);
+      const std::int64_t at = line_at(line), begin = span.first - ((at + span.first) & 15);
+      for (std::int64_t off = begin + first.word * kWordBytes; off < span.last; off += t.threads * kWordBytes)
+        load_word_staged(t, step++, thread, at + off, kWordBytes, a.src_first, a.src_last, base_of(line) + off);
+      step = std::max(step, line / c.lines_at_once + 1);
+    }
   }
   std::vector<std::int64_t> starts;
   for (std::int32_t row = 0; row < unaligned_rows(c); ++row) {

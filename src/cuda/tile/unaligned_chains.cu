@@ -19,8 +19,8 @@ namespace {
 
 /// The words of a line that a tile reads.
 struct alignas(16) LineEntry {
-  const char* from;  ///< its first byte
-  std::uint32_t to;  ///< where in shared memory the word goes that holds it
+  const char* from;  ///< the first of them
+  std::uint32_t to;  ///< where in shared memory the line's first byte goes, which is in that word
   std::int32_t words;
 };
 
@@ -48,21 +48,56 @@ __device__ inline std::uint32_t add_half(std::uint32_t base, std::uint32_t pair,
   return __dp2a_lo(pair, high ? 0x0100u : 0x0001u, base);
 }
 
-/// True where every word that covers a line of this thread's lies in the source.
+/// Notes `bytes` of src from `first` on as a line; true where every word that covers it lies in the source.
+__device__ inline bool put_line(const UnalignedChainArgs& c, const Here& h, const char* src, int line,
+                                const char* first, int bytes, std::int32_t to) {
+  const int low = nibble(first), words = (low + bytes + 15) / 16;
+  h.lines[line] = {first - low, h.rooms + to, words};
+  return first - low >= src + c.tile.src_first && first - low + words * 16 <= src + c.tile.src_last;
+}
+
+/// Notes where row `row` of src starts, counted from the rooms.
+template <int kUnit>
+__device__ inline void put_start(const UnalignedChainArgs& c, const Here& h, int row, std::int32_t start) {
+  const int size = start_entries(c);
+#pragma unroll
+  for (int copy = 0; copy < start_copies(kUnit); ++copy)
+    if (row >= copy)
+      asm volatile("st.shared.u16 [%0], %1;" ::"r"(h.starts + (copy * size + row - copy) * 2),
+                   "h"(static_cast<std::uint16_t>(start))
+                   : "memory");
+}
+
+/// True where every word that covers a line of this thread's lies in the source. Where a line is one row, its start is
+/// noted too; elsewhere `fill_starts` does that.
 template <int kUnit>
 __device__ inline bool fill_lines(const UnalignedChainArgs& c, const Here& h, const char* src) {
-  const TileArgs& a = c.tile;
+  const auto line_at = [&](int line) {
+    return h.from + chain_offset(c.src_lines, static_cast<std::uint32_t>(h.window.line + line));
+  };
   const int s_bytes = h.s_count * kUnit;
   bool inside = true;
+  if (c.line_rows.divisor > 1) {
 #pragma unroll 1
-  for (int line = threadIdx.x; line < h.window.lines; line += blockDim.x) {
-    const char* const at = h.from + chain_offset(c.src_lines, static_cast<std::uint32_t>(h.window.line + line));
-    const UnalignedSpan span = unaligned_span(c, h.window, line, s_bytes);
-    const char* const from = at + span.first;
-    const int low = nibble(from), words = (low + span.last - span.first + 15) / 16;
-    const int to = unaligned_line_base(c, h.window, line) + nibble(at) + span.first - low;
-    h.lines[line] = {from, h.rooms + to, words};
-    inside = inside && from - low >= src + a.src_first && from - low + words * 16 <= src + a.src_last;
+    for (int line = threadIdx.x; line < h.window.lines; line += blockDim.x) {
+      const char* const at = line_at(line);
+      const UnalignedSpan span = unaligned_span(c, h.window, line, s_bytes);
+      const std::int32_t to = unaligned_line_base(c, h.window, line) + nibble(at) + span.first;
+      inside = put_line(c, h, src, line, at + span.first, span.last - span.first, to) && inside;
+    }
+    return inside;
+  }
+#pragma unroll 1
+  for (int row = threadIdx.x; row < unaligned_rows(c); row += blockDim.x) {
+    const UnalignedRow at = unaligned_row(c, h.window, h.place, row);
+    std::int32_t start = 0;
+    if (at.inside) {
+      const char* const first = line_at(at.line);
+      const std::int32_t to = unaligned_line_base(c, h.window, at.line) + nibble(first);
+      if (at.behind == 0) inside = put_line(c, h, src, at.line, first, s_bytes, to) && inside;
+      start = to + at.behind * kUnit;
+    }
+    put_start<kUnit>(c, h, row, start);
   }
   return inside;
 }
@@ -93,42 +128,53 @@ __device__ inline void fill_rows(const UnalignedChainArgs& c, const Here& h) {
   }
 }
 
-template <int kUnit, bool inside>
+/// Words of all lines, on their way to shared memory. A thread has the same word of several lines; where lines have
+/// more words than a block has threads, several words of each.
+template <bool inside>
 __device__ inline void load_lines(const UnalignedChainArgs& c, const Here& h, const char* src) {
-  const int items = h.window.lines * static_cast<int>(c.line_words.divisor);
-#pragma unroll 2
-  for (int item = threadIdx.x; item < items; item += blockDim.x) {
-    const auto line = static_cast<int>(c.line_words.quotient(item));
-    const int word = item - line * static_cast<int>(c.line_words.divisor);
-    const LineEntry entry = h.lines[line];
-    if (word >= entry.words) continue;
-    const char* const from = entry.from + (word * 16 - nibble(entry.from));
+  constexpr int kBatch = 4;  // lines whose entries a thread reads at once
+  const int at_once = c.lines_at_once, last = h.window.lines - 1;
+  const UnalignedLoad first = unaligned_load(c, static_cast<int>(threadIdx.x));
+  const std::uint32_t entries = shared_address(h.lines);
+  if (first.line >= at_once) return;
+  const auto load = [&](const uint4& entry, int index, bool wanted) {
+    const char* const from =
+        reinterpret_cast<const char*>((static_cast<std::uint64_t>(entry.y) << 32 | entry.x) + index * 16);
+    const std::uint32_t to = (entry.z & ~15u) + index * 16;
     if constexpr (inside)
-      copy_word<true>(entry.to + word * 16, from);
-    else
-      stage_word<true>(entry.to + word * 16, from, src + c.tile.src_first, src + c.tile.src_last);
+      copy_word_if<true>(wanted, to, from);
+    else if (wanted)
+      stage_word<true>(to, from, src + c.tile.src_first, src + c.tile.src_last);
+  };
+#pragma unroll 1
+  for (int line = first.line; line <= last; line += kBatch * at_once) {
+    uint4 entry[kBatch];
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) entry[i] = load_shared<16>(entries + min(line + i * at_once, last) * 16);
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      const bool here = line + i * at_once <= last;
+      load(entry[i], first.word, here && first.word < static_cast<int>(entry[i].w));
+      if (at_once > 1 || !here) continue;
+#pragma unroll 1
+      for (int more = first.word + static_cast<int>(blockDim.x); more < static_cast<int>(entry[i].w);
+           more += blockDim.x)
+        load(entry[i], more, true);
+    }
   }
 }
 
-/// Where rows of src start, counted from the rooms.
+/// Where rows of src start that share lines.
 template <int kUnit>
 __device__ inline void fill_starts(const UnalignedChainArgs& c, const Here& h) {
-  const int rows = unaligned_rows(c), size = start_entries(c);
 #pragma unroll 1
-  for (int row = threadIdx.x; row < rows; row += blockDim.x) {
+  for (int row = threadIdx.x; row < unaligned_rows(c); row += blockDim.x) {
     const UnalignedRow at = unaligned_row(c, h.window, h.place, row);
-    std::uint32_t start = 0;
-    if (at.inside) {
-      const LineEntry entry = h.lines[at.line];
-      start = entry.to + nibble(entry.from) - h.rooms + at.row * c.row_bytes -
+    std::int32_t start = 0;
+    if (at.inside)
+      start = static_cast<std::int32_t>(h.lines[at.line].to - h.rooms) + at.row * c.row_bytes -
               unaligned_span(c, h.window, at.line, 0).first + at.behind * kUnit;
-    }
-#pragma unroll
-    for (int copy = 0; copy < start_copies(kUnit); ++copy)
-      if (row >= copy)
-        asm volatile("st.shared.u16 [%0], %1;" ::"r"(h.starts + (copy * size + row - copy) * 2),
-                     "h"(static_cast<std::uint16_t>(start))
-                     : "memory");
+    put_start<kUnit>(c, h, row, start);
   }
 }
 
@@ -294,7 +340,8 @@ __device__ inline void store_runs(const UnalignedChainArgs& c, const Here& h) {
 }
 
 template <int kUnit, bool joined>
-__global__ void __launch_bounds__(kMostUnalignedThreads, resident_blocks(kMostUnalignedThreads, kUnalignedBlocks))
+__global__ void __launch_bounds__(kMostUnalignedThreads,
+                                  resident_blocks(kMostUnalignedThreads, unaligned_blocks(kUnit)))
     tile_unaligned_chains_kernel(const __grid_constant__ UnalignedChainArgs c, char* dst, const char* src) {
   extern __shared__ __align__(128) char shared[];
   const TileArgs& a = c.tile;
@@ -310,15 +357,15 @@ __global__ void __launch_bounds__(kMostUnalignedThreads, resident_blocks(kMostUn
   h.lines = reinterpret_cast<LineEntry*>(shared + tables.lines);
   h.rows = reinterpret_cast<RowEntry*>(shared + tables.rows);
   h.s_count = min(a.tile_s, a.s_extent - h.place.s);
+  if (__syncthreads_and(fill_lines<kUnit>(c, h, src)))
+    load_lines<true>(c, h, src);
+  else
+    load_lines<false>(c, h, src);
+  if (c.line_rows.divisor > 1) fill_starts<kUnit>(c, h);
   if constexpr (joined)
     fill_runs(c, h);
   else
     fill_rows<kUnit>(c, h);
-  if (__syncthreads_and(fill_lines<kUnit>(c, h, src)))
-    load_lines<kUnit, true>(c, h, src);
-  else
-    load_lines<kUnit, false>(c, h, src);
-  fill_starts<kUnit>(c, h);
   wait_copies();
   __syncthreads();
   if constexpr (kUnit == 1) {

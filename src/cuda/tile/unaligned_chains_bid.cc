@@ -104,6 +104,7 @@ UnalignedChainArgs shape_of(const Canonical& c, const Choice& k) {
   const std::int64_t rows = std::min<std::int64_t>(unaligned_rows(a), k.d.extent), in_line = line_rows(c, k);
   a.line_rows = base::FastDiv(in_line);
   a.line_words = base::FastDiv(ceil_div(std::min(in_line, rows) * a.row_bytes, std::int64_t{16}) + 1);
+  a.lines_at_once = std::max(1, a.threads / static_cast<std::int32_t>(a.line_words.divisor));
   a.patches = base::FastDiv(patches_along(k.tile_s));
   a.store_words = base::FastDiv(k.tile_d * unit / 16);
   if (k.run_rows != 0) {
@@ -145,7 +146,8 @@ Parts src_parts(std::int64_t extent, int unit) {
 Parts dst_parts(std::int64_t along, int unit) {
   static constexpr std::int64_t kBytes[] = {96, 128, 160, 192, 224, 256, 320, 384, 512, 768, 1024};
   const std::int64_t step = unit != 1 && along * unit > kSizes.anywhere_long_bytes ? kLineBytes : kSector;
-  return parts_of(along, unit, step / unit, kBytes);
+  // 96 bytes are 6 words, and lanes side by side would read them and 2 of the next row out of the same banks.
+  return parts_of(along, unit, step / unit, std::span(kBytes).subspan(unit == 1 ? 1 : 0));
 }
 
 /// A side's chain, or its first modes.
@@ -268,7 +270,7 @@ class Tiles {
   /// Tiles that a multiprocessor holds at once, each of so many bytes of shared memory.
   double resident(std::int64_t shared_bytes) const {
     // By the registers that each takes: of bytes as many as the kernel is limited to, of wider units 40.
-    const std::int64_t threads = unit_ == 1 ? kMostUnalignedThreads * kUnalignedBlocks : 65536 / 40;
+    const std::int64_t threads = unit_ == 1 ? kMostUnalignedThreads * unaligned_blocks(1) : 65536 / 40;
     return static_cast<double>(std::min({machine_.shared_per_sm_bytes / (shared_bytes + kReservedShared),
                                          machine_.threads_per_sm / k_.threads, threads / k_.threads}));
   }

@@ -22,7 +22,8 @@ inline constexpr int kPatchBytes = 12;  ///< of each
 inline constexpr int kPatchLanes = 4;   ///< lanes side by side along rows of dst
 inline constexpr int kMostPatches = 2;  ///< that a lane holds
 inline constexpr int kMostUnalignedThreads = 256;
-inline constexpr int kUnalignedBlocks = 5;  ///< of so many, whose registers a multiprocessor has room for
+/// Blocks of so many threads whose registers a multiprocessor has room for.
+RESTRIDE_HD constexpr int unaligned_blocks(int unit) { return unit == 1 ? 5 : 6; }
 
 /// What a tile has of dst.
 enum class UnalignedKind : std::uint8_t {
@@ -39,13 +40,14 @@ struct UnalignedChainArgs {
   std::int32_t line_pitch = 0,
                line_pad = 0;  ///< bytes of shared memory from line to line, and more every pad_lines
   std::int32_t pad_lines = 1;
-  base::FastDiv line_words;    ///< words that cover a line wherever it starts
-  base::FastDiv patches;       ///< patches along a row of src
-  std::int32_t lines = 0;      ///< that a tile reads at most
-  std::int32_t src_room = 0;   ///< bytes of shared memory for them
-  std::int32_t dst_room = 0;   ///< and for rows of dst, in the same place
-  std::int32_t dst_pitch = 0;  ///< there, from row to row
-  base::FastDiv store_words;   ///< words of a row of dst in a tile
+  base::FastDiv line_words;        ///< words that cover a line wherever it starts
+  std::int32_t lines_at_once = 1;  ///< lines whose words all threads of a block together read at once
+  base::FastDiv patches;           ///< patches along a row of src
+  std::int32_t lines = 0;          ///< that a tile reads at most
+  std::int32_t src_room = 0;       ///< bytes of shared memory for them
+  std::int32_t dst_room = 0;       ///< and for rows of dst, in the same place
+  std::int32_t dst_pitch = 0;      ///< there, from row to row
+  base::FastDiv store_words;       ///< words of a row of dst in a tile
   std::int32_t threads = 256;
   /// Where short rows of dst follow each other they are runs, and all of dst's chain lies in a tile; 0: no runs.
   std::int32_t run_rows = 0;             ///< rows of a run
@@ -94,6 +96,16 @@ RESTRIDE_HD constexpr UnalignedSpan unaligned_span(const UnalignedChainArgs& c, 
   const std::int32_t low = w.first > begin ? w.first - begin : 0;
   const std::int32_t high = w.last < begin + rows ? w.last - begin : rows;
   return {low * c.row_bytes, (high - 1) * c.row_bytes + s_bytes};
+}
+
+/// Word `word` of a window's line number `line`: the first that a thread reads. Then come the same words of lines
+/// `lines_at_once` further on each; where that is 1, also words `threads` further on each.
+struct UnalignedLoad {
+  std::int32_t line = 0, word = 0;
+};
+RESTRIDE_HD constexpr UnalignedLoad unaligned_load(const UnalignedChainArgs& c, std::int32_t thread) {
+  const auto line = static_cast<std::int32_t>(c.line_words.quotient(static_cast<std::uint32_t>(thread)));
+  return {line, thread - line * static_cast<std::int32_t>(c.line_words.divisor)};
 }
 
 /// Index of dst's chain `row` rows behind the start of a tile's halo: its line within the window, and its row there.

@@ -48,19 +48,37 @@ struct Tile {
 
   void load() {
     ASSERT_LE(window.lines, c.lines);
-    for (std::int32_t item = 0; item < window.lines * static_cast<std::int32_t>(c.line_words.divisor); ++item) {
-      const auto line = static_cast<std::int32_t>(c.line_words.quotient(static_cast<std::uint32_t>(item)));
-      const std::int32_t word = item - line * static_cast<std::int32_t>(c.line_words.divisor);
-      const cuda::UnalignedSpan span = cuda::unaligned_span(c, window, line, s_count * unit);
-      const std::int64_t off = span.first + word * 16 - ((from + line_at(line) + span.first) & 15);
-      if (off >= span.last) continue;
-      const std::int64_t to = base_of(line) + off;
-      ASSERT_EQ(to % 16, 0) << "an aligned word must land on an aligned word";
-      ASSERT_TRUE(to >= 0 && to + 16 <= c.src_room);
-      for (int b = 0; b < 16; ++b) {
-        ASSERT_EQ(lines.count(to + b), 0U) << "two words lie in one place";
-        lines[to + b] = from + line_at(line) + off + b;
-      }
+    std::vector<std::int32_t> read(static_cast<std::size_t>(window.lines));
+    ASSERT_TRUE(c.lines_at_once == 1 || c.lines_at_once * static_cast<std::int32_t>(c.line_words.divisor) <= c.threads);
+    for (std::int32_t thread = 0; thread < c.threads; ++thread) {
+      const cuda::UnalignedLoad at = cuda::unaligned_load(c, thread);
+      if (at.line >= c.lines_at_once) continue;
+      for (std::int32_t line = at.line; line < window.lines; line += c.lines_at_once)
+        for (std::int32_t word = at.word; word < words_of(line); word += c.threads) {
+          load(line, word);
+          if (testing::Test::HasFatalFailure()) return;
+          ++read[static_cast<std::size_t>(line)];
+        }
+    }
+    for (std::int32_t line = 0; line < window.lines; ++line)
+      ASSERT_EQ(read[static_cast<std::size_t>(line)], words_of(line)) << "threads together read all words of a line";
+  }
+
+  std::int32_t words_of(std::int32_t line) const {
+    const cuda::UnalignedSpan span = cuda::unaligned_span(c, window, line, s_count * unit);
+    const std::int64_t low = (from + line_at(line) + span.first) & 15;
+    return static_cast<std::int32_t>((low + span.last - span.first + 15) / 16);
+  }
+
+  void load(std::int32_t line, std::int32_t word) {
+    const cuda::UnalignedSpan span = cuda::unaligned_span(c, window, line, s_count * unit);
+    const std::int64_t off = span.first + word * 16 - ((from + line_at(line) + span.first) & 15);
+    const std::int64_t to = base_of(line) + off;
+    ASSERT_EQ(to % 16, 0) << "an aligned word must land on an aligned word";
+    ASSERT_TRUE(to >= 0 && to + 16 <= c.src_room);
+    for (int b = 0; b < 16; ++b) {
+      ASSERT_EQ(lines.count(to + b), 0U) << "two words lie in one place";
+      lines[to + b] = from + line_at(line) + off + b;
     }
   }
 
