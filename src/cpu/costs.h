@@ -228,6 +228,11 @@ struct PackedCycles {
   double records_byte = 3.0 / 64;
   double one_plane_byte =
       8.0 / 64;  ///< of a tile that is one plane: nothing of it leaves before all of it is transposed
+  // Repeats within vectors, by CpuMachine::unit_ns:
+  double repeat = 6.5;        ///< a vector from one or two of src's
+  double repeat_long = 7;     ///< from up to four
+  double repeat_start = 400;  ///< a call, which finds the permutes
+  double repeat_unit = 35;    ///< more of it, a unit of the repeat
 };
 inline constexpr PackedCycles kPackedCycles;
 

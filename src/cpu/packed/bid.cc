@@ -6,6 +6,7 @@
 #include "src/base/checked.h"
 #include "src/base/saturated.h"
 #include "src/cpu/bid.h"
+#include "src/cpu/packed/inside.h"
 #include "src/cpu/packed/prepare.h"
 #include "src/cpu/packed/sets.h"
 
@@ -72,6 +73,24 @@ double times_laid_out(const Canonical& c, const PackedSets& s) {
     if (c.modes[i].extent % s.points[i] != 0 && ++uneven == 2) return std::max(kSizes.packed_shapes * tiles, 1.0);
   }
   return 1;
+}
+
+/// Units of the order that a tile repeats where it is one dense run on both sides, as TileRuns finds it; 0 elsewhere, and
+/// where vectors do not permute repeats.
+std::int64_t repeated_units(const Canonical& c, const PackedSets& s, const CpuMachine& m, bool stream) {
+  if (stream || c.cast || !m.permutes(1) || s.units != s.dst_run_units || s.units != s.src_run_units ||
+      s.src_run_bytes != s.units * c.src_unit)
+    return 0;
+  const Strides strides = stage_strides(c, s);
+  std::int64_t repeat = s.units * c.dst_unit;
+  bool repeats = true;
+  for (std::size_t i = c.modes.size(); i-- > 0;) {
+    if (s.points[i] == 1) continue;
+    if (c.modes[i].src_stride < 0 || c.modes[i].dst_stride < 0) return 0;
+    repeats = repeats && strides[i] * s.points[i] == repeat;
+    if (repeats) repeat /= s.points[i];
+  }
+  return repeat <= VectorRepeats::kMostVectors * VectorRepeats::kVectorBytes ? repeat / c.dst_unit : 0;
 }
 
 /// How a tile is permuted, and what a unit of it takes.
@@ -149,6 +168,15 @@ void offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std:
                     ceil_div(c.units % sets.src_run_units * sets.src_run_bytes, sets.src_run_units));
   k.read_lines = lines_for_runs(src_bytes, sets.src_run_bytes, m.line_bytes);
   k.written_lines = lines_for_runs(c.dst_bytes(), sets.dst_run_units * c.dst_unit, m.line_bytes);
+  if (const std::int64_t repeat = repeated_units(c, sets, m, k.get(ParamId::kStream) != 0); repeat != 0) {
+    const std::int64_t bytes = repeat * c.dst_unit, fitting = VectorRepeats::kVectorBytes / bytes * bytes;
+    const std::int64_t vectors = ceil_div(bytes, VectorRepeats::kVectorBytes);
+    const double count = static_cast<double>(c.dst_bytes()) / static_cast<double>(std::max(bytes, fitting)) *
+                         static_cast<double>(vectors);
+    const double each = vectors > 2 ? kPackedCycles.repeat_long : kPackedCycles.repeat;
+    const double found = kPackedCycles.repeat_start + kPackedCycles.repeat_unit * static_cast<double>(repeat);
+    return set_time(bid, 0, 0, (found + count * each) * m.unit_ns);
+  }
   const double tiles = static_cast<double>(c.units) / static_cast<double>(sets.units);
   const Way way = cheapest_way(c, sets, m, k.get(ParamId::kStream) != 0);
   // Large copies look for shuffles in the table as well; where planes are transposed there is none.

@@ -81,12 +81,40 @@ void TileRuns::lay_out(const PackedArgs& a, const Points& points) noexcept {
   std::int64_t repeat = stage_run_bytes_;
   for (; inside > 0 && stage_stride_[inside - 1] * points_.n[inside - 1] == repeat; --inside)
     repeat /= points_.n[inside - 1];
-  if (repeat > VectorRepeats::kVectorBytes) return;
-  std::int32_t offsets[VectorRepeats::kVectorBytes];
+  constexpr std::int64_t kMost = VectorRepeats::kMostVectors * VectorRepeats::kVectorBytes;
+  if (repeat > kMost) return;
+  std::int32_t offsets[kMost];
   fill(*this, DstOrder().modes, 0, inside, 0, stage_stride_, offsets);
-  repeats_.bytes = VectorRepeats::kVectorBytes / repeat * repeat;
-  for (std::int64_t i = 0, in = 0; i < repeats_.bytes; ++i, in = in + 1 < repeat ? in + 1 : 0)
-    repeats_.index[i] = static_cast<std::uint8_t>(i - in + offsets[in / unit_] + in % unit_);
+  repeats_.lay_out(repeat, unit_, offsets);
+}
+
+void VectorRepeats::lay_out(std::int64_t repeat, std::int64_t unit, const std::int32_t* offsets) noexcept {
+  bytes = std::max(repeat, kVectorBytes / repeat * repeat);
+  vectors = static_cast<int>(ceil_div(bytes, kVectorBytes));
+  const std::int64_t n = bytes, last = vectors - 1, last_start = start(last);  // stores of bytes cannot change these
+  // A piece lies in one vector. Units of powers of two do.
+  const std::int64_t piece = (unit & (unit - 1)) == 0 ? unit : 1;
+  std::uint64_t third[kMostVectors] = {};
+  for (std::int64_t to = 0, in_repeat = 0; to < n; to += piece) {
+    const std::int64_t from = to - in_repeat + offsets[in_repeat / unit] + in_repeat % unit;
+    const std::int64_t in = std::min(from / kVectorBytes, last);
+    const std::int64_t place = from - std::min(in * kVectorBytes, last_start) + in % 2 * kVectorBytes;
+    const std::uint64_t ones = static_cast<std::uint64_t>(in / 2) * ((std::uint64_t{1} << piece) - 1);
+    for (std::int64_t out = std::min(to / kVectorBytes, last); out <= last; ++out) {
+      const std::int64_t at = to - std::min(out * kVectorBytes, last_start);
+      if (at < 0) break;
+      for (std::int64_t b = 0; b < piece; ++b) index[out][at + b] = static_cast<std::uint8_t>(place + b);
+      third[out] |= ones << at;
+    }
+    in_repeat = in_repeat + piece < repeat ? in_repeat + piece : 0;
+  }
+  std::copy_n(third, kMostVectors, high);
+}
+
+std::int64_t VectorRepeats::source(std::int64_t to) const noexcept {
+  const std::int64_t out = std::min<std::int64_t>(to / kVectorBytes, vectors - 1), at = to - start(out);
+  const auto pair = static_cast<std::int64_t>(high[out] >> at & 1) * 2;
+  return start(pair + index[out][at] / kVectorBytes) + index[out][at] % kVectorBytes;
 }
 
 void TileRuns::place_units(const Packed& p, std::int32_t* offsets) const noexcept {

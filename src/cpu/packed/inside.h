@@ -18,11 +18,25 @@ struct PlaneOrder {
   bool in_order = false;  ///< all are one run of dst, one behind the other
 };
 
-/// How a vector permutes the repeats that it holds: the small matrices of a batch.
+/// How vectors permute repeats, the small matrices of a batch: one vector as many as it holds, up to four a longer one.
+/// Of several none reaches beyond the repeat: they start early rather than short, in src as in dst.
 struct VectorRepeats {
   static constexpr std::int64_t kVectorBytes = 64;
-  std::int64_t bytes = 0;                             ///< of the vector that they fill; 0: there are none
-  alignas(64) std::uint8_t index[kVectorBytes] = {};  ///< where each byte comes from; those behind come from anywhere
+  static constexpr std::int64_t kMostVectors = 4;
+  std::int64_t bytes = 0;  ///< of the repeats that are permuted at once; 0: there are none
+  int vectors = 0;
+  /// Where each byte of a vector of dst comes from: its place in one of src's, 64 more of every second one. Bytes behind
+  /// the repeats of a single vector come from anywhere.
+  alignas(64) std::uint8_t index[kMostVectors][kVectorBytes] = {};
+  std::uint64_t high[kMostVectors] = {};  ///< bytes that come from src's third or fourth vector, as bits
+
+  std::int64_t start(std::int64_t vector) const noexcept {
+    return std::min(vector * kVectorBytes, std::max<std::int64_t>(bytes - kVectorBytes, 0));
+  }
+  /// Of repeats of so many bytes; offsets[i]: where the i-th of their units in dst's order lies in src.
+  void lay_out(std::int64_t repeat, std::int64_t unit, const std::int32_t* offsets) noexcept;
+  /// The byte of src's repeats that byte `to` of dst's comes from.
+  std::int64_t source(std::int64_t to) const noexcept;
 };
 
 class TileRuns {

@@ -1,10 +1,12 @@
 // Tiles that are one dense run on both sides and repeat their order within a vector: small matrices, one behind the
-// other. Each vector takes as many repeats as it holds and permutes them by one instruction, straight from src to dst.
+// other. Each vector takes as many repeats as it holds and permutes them by one instruction, straight from src to dst;
+// repeats of up to four vectors by one or three instructions for each of dst's.
 // Included once per instruction set.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include <hwy/highway.h>
 
@@ -30,10 +32,10 @@ inline constexpr bool kRepeats = HWY_TARGET <= HWY_AVX3_DL;
 #if HWY_TARGET <= HWY_AVX3_DL
 /// `n` bytes, whole repeats. A vector reaches beyond those that it holds, and the next one writes them anew; the last
 /// ones go by way of a buffer, so nothing outside is read or written.
-HWY_NOINLINE void move_repeats(const VectorRepeats& r, const std::uint8_t* HWY_RESTRICT from,
-                               std::uint8_t* HWY_RESTRICT to, std::int64_t n) noexcept {
+HWY_NOINLINE void move_short_repeats(const VectorRepeats& r, const std::uint8_t* HWY_RESTRICT from,
+                                     std::uint8_t* HWY_RESTRICT to, std::int64_t n) noexcept {
   const hn::CappedTag<std::uint8_t, VectorRepeats::kVectorBytes> d;
-  const auto index = hn::Load(d, r.index);
+  const auto index = hn::Load(d, r.index[0]);
   const std::int64_t step = r.bytes;
   const auto permuted = [&](const std::uint8_t* at) RESTRIDE_INLINE_LAMBDA {
     const auto v = hn::LoadU(d, at);
@@ -47,6 +49,38 @@ HWY_NOINLINE void move_repeats(const VectorRepeats& r, const std::uint8_t* HWY_R
     std::memcpy(last, from + i, rest);
     store(permuted(last), d, last);
     std::memcpy(to + i, last, rest);
+  }
+}
+
+/// The same where a repeat takes several vectors, which end where it does.
+template <std::size_t... I>
+HWY_NOINLINE void move_long_repeats(const VectorRepeats& r, const std::uint8_t* HWY_RESTRICT from,
+                                    std::uint8_t* HWY_RESTRICT to, std::int64_t n,
+                                    std::index_sequence<I...>) noexcept {
+  constexpr std::size_t kVectors = sizeof...(I);
+  const hn::CappedTag<std::uint8_t, VectorRepeats::kVectorBytes> d;
+  using V = hn::Vec<decltype(d)>;
+  const V index[kVectors] = {hn::Load(d, r.index[I])...};
+  const std::int64_t step = r.bytes, start[kVectors] = {r.start(I)...};
+  const std::uint64_t high[kVectors] = {r.high[I]...};
+  for (std::int64_t i = 0; i < n; i += step) {
+    const V in[kVectors] = {hn::LoadU(d, from + i + start[I])...};
+    const auto out = [&](std::size_t v) RESTRIDE_INLINE_LAMBDA {
+      const V low = permute_two(in[0], index[v], in[1]);
+      if constexpr (kVectors == 2) return low;
+      return V{_mm512_mask_blend_epi8(high[v], low.raw, permute_two(in[2 % kVectors], index[v], in[kVectors - 1]).raw)};
+    };
+    (store(out(I), d, to + i + start[I]), ...);
+  }
+}
+
+HWY_INLINE void move_repeats(const VectorRepeats& r, const std::uint8_t* HWY_RESTRICT from,
+                             std::uint8_t* HWY_RESTRICT to, std::int64_t n) noexcept {
+  switch (r.vectors) {
+    case 1: return move_short_repeats(r, from, to, n);
+    case 2: return move_long_repeats(r, from, to, n, std::make_index_sequence<2>());
+    case 3: return move_long_repeats(r, from, to, n, std::make_index_sequence<3>());
+    default: return move_long_repeats(r, from, to, n, std::make_index_sequence<4>());
   }
 }
 #else

@@ -24,7 +24,7 @@ void trace_kernel(const PackedArgs& a, const TraceBase& on) {
       const std::int64_t n = std::min(v.bytes, runs->src_run_bytes() - i);
       t.load(number, number, from + i, n);
       t.store(number, number, to + i, n);
-      for (std::int64_t b = 0; b < n; b += a.dst_unit) t.unit(number, to + i + b, from + i + v.index[b]);
+      for (std::int64_t b = 0; b < n; b += a.dst_unit) t.unit(number, to + i + b, from + i + v.source(b));
     }
     return;
   }

@@ -187,6 +187,32 @@ TEST(Packed, RepeatsWithinVectorsStayInside) {
     }
 }
 
+TEST(Packed, RepeatsOfSeveralVectorsStayInside) {
+  const test::Edits edits = {{ParamId::kStream, 0}, {ParamId::kWay, 5}};
+  const auto batches = [&](const std::string& d, std::int64_t rows, std::int64_t cols) {
+    for (const int n : {1, 2, 3, 61}) {
+      const std::string batch = fmt::format("{} ({},{},{})", d, n, rows, cols);
+      expect_exact("packed/staged", batch, fmt::format("{}:({},1,{})", batch, rows * cols, rows), edits);
+    }
+  };
+  // A byte more than a vector holds, than two, three; as much as four hold, and more.
+  for (const std::int64_t cols : {5, 8, 9, 13, 16, 17, 23, 26, 27, 31, 32, 33, 39, 51, 52, 64, 65}) {
+    batches("u8", 5, cols);
+    batches("u8", 4, cols);
+    batches("u8", 3, cols);
+  }
+  for (const std::int64_t cols : {3, 5, 8, 9, 16, 17}) {
+    batches("f16", 7, cols);
+    batches("f32", 4, cols);
+    batches("f64", 2, cols);
+    batches("c128", 2, cols);
+    batches("b3", 5, cols);
+    batches("b12", 3, cols);
+  }
+  expect_exact("packed/staged", "f32 (20,3,4,5)", "f32 (20,3,4,5):(60,1,3,12)", edits);
+  expect_exact("packed/staged", "f16 (20,2,3,4,5):(120,1,2,30,6)", "f16 (20,2,3,4,5)", edits);
+}
+
 TEST(Packed, TakesEachWayWhereItIsToldTo) {
   for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"})
     for (const std::int64_t way : {1, 2, 3, 4, 5})
