@@ -75,8 +75,8 @@ double times_laid_out(const Canonical& c, const PackedSets& s) {
   return 1;
 }
 
-/// Units of the order that a tile repeats where it is one dense run on both sides, as TileRuns finds it; 0 elsewhere, and
-/// where vectors do not permute repeats.
+/// Units of the order that a tile repeats where it is one dense run on both sides, as TileRuns finds it; 0 elsewhere,
+/// and where vectors do not permute repeats.
 std::int64_t repeated_units(const Canonical& c, const PackedSets& s, const CpuMachine& m, bool stream) {
   if (stream || c.cast || !m.permutes(1) || s.units != s.dst_run_units || s.units != s.src_run_units ||
       s.src_run_bytes != s.units * c.src_unit)

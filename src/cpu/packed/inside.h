@@ -25,8 +25,8 @@ struct VectorRepeats {
   static constexpr std::int64_t kMostVectors = 4;
   std::int64_t bytes = 0;  ///< of the repeats that are permuted at once; 0: there are none
   int vectors = 0;
-  /// Where each byte of a vector of dst comes from: its place in one of src's, 64 more of every second one. Bytes behind
-  /// the repeats of a single vector come from anywhere.
+  /// Where each byte of a vector of dst comes from: its place in one of src's, 64 more of every second one. Bytes
+  /// behind the repeats of a single vector come from anywhere.
   alignas(64) std::uint8_t index[kMostVectors][kVectorBytes] = {};
   std::uint64_t high[kMostVectors] = {};  ///< bytes that come from src's third or fourth vector, as bits
 

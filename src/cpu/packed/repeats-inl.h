@@ -55,8 +55,7 @@ HWY_NOINLINE void move_short_repeats(const VectorRepeats& r, const std::uint8_t*
 /// The same where a repeat takes several vectors, which end where it does.
 template <std::size_t... I>
 HWY_NOINLINE void move_long_repeats(const VectorRepeats& r, const std::uint8_t* HWY_RESTRICT from,
-                                    std::uint8_t* HWY_RESTRICT to, std::int64_t n,
-                                    std::index_sequence<I...>) noexcept {
+                                    std::uint8_t* HWY_RESTRICT to, std::int64_t n, std::index_sequence<I...>) noexcept {
   constexpr std::size_t kVectors = sizeof...(I);
   const hn::CappedTag<std::uint8_t, VectorRepeats::kVectorBytes> d;
   using V = hn::Vec<decltype(d)>;

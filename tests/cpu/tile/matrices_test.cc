@@ -33,6 +33,21 @@ TEST(TileMatrices, MovesSmallOnesOfAnyShape) {
   expect_exact("tile/matrices", "u8 (3,40,33):(1330,33,1)", "u8 (3,40,33):(1320,-1,40)@39");
 }
 
+TEST(TileMatrices, StoresShortColumnsOverTheNextOnes) {
+  for (const auto& [dtype, unit] : {std::pair{"f32", 4}, {"f64", 8}, {"f16", 2}})
+    for (int rows = 16 / unit; rows <= 64 / unit + 1; ++rows)
+      for (const int cols : {255, 256, 257, 259, 1026})
+        for (const int threads : {1, 3}) {
+          const std::string dst = fmt::format("{} ({},{})", dtype, cols, rows);
+          for (const int gap : {0, 1}) {  // between columns of dst, which nothing may be written into
+            const std::string to = dst + fmt::format(":({},1)", rows + gap);
+            expect_exact("tile/matrices", to, dst + fmt::format(":(1,{})", cols + 5), {}, 13, threads);
+          }
+        }
+  expect_exact("tile/matrices", "f32 (3,300,7)", "f32 (3,300,7):(2100,1,300)");
+  expect_exact("tile/matrices", "f64 (3,300,5)", "f64 (3,300,5):(1500,1,-300)@1200");
+}
+
 TEST(TileMatrices, MovesSmallOnesOfRecords) {
   for (const int bytes : {3, 5, 6, 7, 9, 11, 12, 15})
     for (const int rows : {16, 17, 19, 24, 33, 47})
