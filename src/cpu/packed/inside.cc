@@ -1,5 +1,9 @@
 #include "src/cpu/packed/inside.h"
 
+#include <algorithm>
+
+#include "src/base/checked.h"
+
 namespace restride::cpu {
 
 namespace {
