@@ -43,26 +43,30 @@ HWY_INLINE void move_blocks(const Matrix& m, const std::uint8_t* from, std::int6
   for (; c < m.cols; c += kCols) move.template operator()<B>(std::min(c, m.cols - kCols));
 }
 
-/// Of a matrix whose columns are shorter than a vector: fewer do not pay for finding its rows.
-inline constexpr std::int64_t kLeastShortColumns = 256;
+/// Of matrices whose columns are shorter than a vector: fewer do not pay for finding the rows.
+inline constexpr std::int64_t kLeastShortColumns = 512;
 
 /// Columns of less than a vector that follow each other in dst: each is stored as a whole vector, whose end the next
-/// one writes anew. Returns how many were moved: all but the last block.
+/// one writes anew. The last ones go unit by unit.
 template <std::size_t kUnit, std::size_t kBytes>
-HWY_NOINLINE std::int64_t move_short_columns(Matrix m) {
+HWY_NOINLINE void short_columns(const MatrixArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
+                                std::int64_t end) noexcept {
   using B = Block<kUnit, kBytes>;
-  constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
-  const std::uint8_t* rows[B::kRows];
-  for (std::size_t i = 0; i < B::kRows; ++i)
-    rows[i] = m.from + std::min(static_cast<std::int64_t>(i), m.rows - 1) * m.from_pitch;
-  const std::int64_t cols = m.cols, pitch = m.to_pitch, moved = cols - kCols;  // stores of bytes cannot change these
-  std::uint8_t* to = m.to;
-  for (std::int64_t c = 0; c < moved; c += kCols, to += kCols * pitch)
-    B::transpose_rows(
-        [&](std::size_t i) RESTRIDE_INLINE_LAMBDA { return rows[i] + c * static_cast<std::int64_t>(kUnit); },
-        [&](std::size_t j, typename B::V v)
-            RESTRIDE_INLINE_LAMBDA { store(v, typename B::D(), to + static_cast<std::int64_t>(j) * pitch); });
-  return moved;
+  constexpr auto kCols = static_cast<std::int64_t>(B::kCols), kStep = static_cast<std::int64_t>(kUnit);
+  for_matrices(a, dst, src, begin, end, [&](const Matrix& m) RESTRIDE_INLINE_LAMBDA {
+    const std::uint8_t* rows[B::kRows];
+    for (std::size_t i = 0; i < B::kRows; ++i)
+      rows[i] = m.from + std::min(static_cast<std::int64_t>(i), m.rows - 1) * m.from_pitch;
+    std::uint8_t* to = m.to;
+    std::int64_t c = 0;
+    for (; c + kCols < m.cols; c += kCols, to += kCols * m.to_pitch)
+      B::transpose_rows([&](std::size_t i) RESTRIDE_INLINE_LAMBDA { return rows[i] + c * kStep; },
+                        [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
+                          store(v, typename B::D(), to + static_cast<std::int64_t>(j) * m.to_pitch);
+                        });
+    for (; c < m.cols; ++c, to += m.to_pitch)
+      for (std::int64_t r = 0; r < m.rows; ++r) std::memcpy(to + r * kStep, rows[r] + c * kStep, kUnit);
+  });
 }
 
 template <std::size_t kUnit>
@@ -72,22 +76,16 @@ void matrices(const MatrixArgs& a, std::byte* dst, const std::byte* src, std::in
   if (a.stream) return stream_matrices(a, dst, src, begin, end);
   constexpr auto kLineCols = static_cast<std::int64_t>(kLine / kUnit);  // whose rows are a line long
 #endif
-  for_matrices(a, dst, src, begin, end, [&](const Matrix& whole) RESTRIDE_INLINE_LAMBDA {
-    std::int64_t moved = 0;
-    if constexpr ((kUnit == 4 || kUnit == 8) && Block<kUnit, 32>::kVectorBytes == 32) {
-      const std::int64_t column = whole.rows * static_cast<std::int64_t>(kUnit);
-      if (whole.to_pitch == column && whole.cols >= kLeastShortColumns && !a.down_columns) {
-        if (column > 16 && column < 32) moved = move_short_columns<kUnit, 32>(whole);
-        if (Block<kUnit, 64>::kVectorBytes == 64 && column > 32 && column < 64)
-          moved = move_short_columns<kUnit, 64>(whole);
-      }
+  if constexpr ((kUnit == 4 || kUnit == 8) && Block<kUnit, 32>::kVectorBytes == 32) {
+    const std::int64_t column = a.rows * static_cast<std::int64_t>(kUnit);
+    if (a.col_dst_stride == column && a.cols >= kLeastShortColumns && !a.down_columns) {
+      if constexpr (kUnit == 4)  // three units of 8 bytes are channels
+        if (column > 16 && column < 32) return short_columns<kUnit, 32>(a, dst, src, begin, end);
+      if constexpr (Block<kUnit, 64>::kVectorBytes == 64)
+        if (column > 32 && column < 64) return short_columns<kUnit, 64>(a, dst, src, begin, end);
     }
-    const Matrix m{whole.to + moved * whole.to_pitch,
-                   whole.from + moved * static_cast<std::int64_t>(kUnit),
-                   whole.rows,
-                   whole.cols - moved,
-                   whole.to_pitch,
-                   whole.from_pitch};
+  }
+  for_matrices(a, dst, src, begin, end, [&](const Matrix& m) RESTRIDE_INLINE_LAMBDA {
     for_row_blocks<kUnit>(m.rows, [&](auto bytes, std::int64_t r) RESTRIDE_INLINE_LAMBDA {
       constexpr std::size_t kBytes = decltype(bytes)::value;
       const std::uint8_t* from = m.from + r * m.from_pitch;
