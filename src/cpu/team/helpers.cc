@@ -119,8 +119,11 @@ void wait_for_post(std::uint32_t seen) noexcept {
 
 void* help(void* number) noexcept {
   const int mine = static_cast<int>(reinterpret_cast<std::uintptr_t>(number));
-  while (!stopping.load()) {
+  for (;;) {
+    // Read before `stopping`, which is set before `opened` grows: else a helper between the two would wait for what has
+    // been, and the process for it.
     const std::uint32_t seen = opened.load();
+    if (stopping.load()) return nullptr;
     if (Post* post = enter(mine)) {
       post->claims->work(mine);
       leave(*post);
@@ -128,7 +131,6 @@ void* help(void* number) noexcept {
       wait_for_post(seen);
     }
   }
-  return nullptr;
 }
 
 /// A child has none of its parent's threads, and what they held.

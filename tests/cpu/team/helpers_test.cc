@@ -80,6 +80,18 @@ TEST(Helpers, ServeManyCallersAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST(Helpers, EndWithAProcessThatExitsWhileTheyLookOut) {
+  // What they look at may change between any two of their steps, so many processes exit, each after another while.
+  for (int n = 0; n < 800 && !HasFailure(); ++n)
+    EXPECT_EQ(status_of_child([] { return ::fork(); },
+                              [n] {
+                                bool done = true;
+                                for (int i = 0; i <= n % 7; ++i) done = each_is_done_once(24) && done;
+                                return done ? 0 : 1;
+                              }),
+              0);
+}
+
 TEST(Helpers, ThatAreAllAtWorkForOthersAreToldOf) {
   struct Held {
     std::atomic<int> begun{0};
