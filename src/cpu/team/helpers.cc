@@ -62,9 +62,11 @@ static_assert(kMostThreads < Post::kInside);
 constexpr int kPosts = 32;  // callers beyond so many work alone
 
 constinit Post posts[kPosts];
-constinit std::atomic<std::uint32_t> opened{0};  // grows with every post that is opened: what helpers wait on
+// What helpers wait on: grows by kOnePost with every post that is opened, and has kStop from the end of the process on.
+// One number says both, so nobody can see the one and miss the other.
+constinit std::atomic<std::uint32_t> opened{0};
+constexpr std::uint32_t kStop = 1, kOnePost = 2;
 constinit std::atomic<int> asleep{0};
-constinit std::atomic<bool> stopping{false};
 
 constinit std::atomic<int> alone{0};           // how many copies are still to be made without helpers
 constinit std::atomic<int> next_alone{1};      // and how many when a core is lost again
@@ -120,10 +122,8 @@ void wait_for_post(std::uint32_t seen) noexcept {
 void* help(void* number) noexcept {
   const int mine = static_cast<int>(reinterpret_cast<std::uintptr_t>(number));
   for (;;) {
-    // Read before `stopping`, which is set before `opened` grows: else a helper between the two would wait for what has
-    // been, and the process for it.
     const std::uint32_t seen = opened.load();
-    if (stopping.load()) return nullptr;
+    if ((seen & kStop) != 0) return nullptr;
     if (Post* post = enter(mine)) {
       post->claims->work(mine);
       leave(*post);
@@ -163,7 +163,7 @@ void grow(int wanted) noexcept {
   static const bool watched = ::pthread_atfork(nullptr, nullptr, forget_all) == 0;
   pthread_attr_t attributes;
   owner = ::getpid();
-  if (watched && !stopping.load() && ::pthread_attr_init(&attributes) == 0) {
+  if (watched && (opened.load() & kStop) == 0 && ::pthread_attr_init(&attributes) == 0) {
     if (::pthread_attr_setstacksize(&attributes, kStackBytes) == 0)
       for (int n = started.load(); n < wanted; ++n) {
         // NOLINTNEXTLINE(performance-no-int-to-ptr): a number, by way of pthread_create
@@ -184,10 +184,9 @@ void grow(int wanted) noexcept {
 struct AtUnload {
   ~AtUnload() {
     if (owner.load() != ::getpid()) return;  // a child whose making forget_all was not told of
-    stopping = true;
-    while (growing.exchange(true)) pause();
-    ++opened;
+    opened |= kStop;
     opened.notify_all();
+    while (growing.exchange(true)) pause();
     for (int i = 0; i < started.load(); ++i) ::pthread_join(threads[i], nullptr);
     started = 0;
     growing = false;
@@ -260,7 +259,7 @@ void work_with_helpers(Claims& claims, int helpers) noexcept {
   post->claims = &claims;
   const auto room = static_cast<std::uint32_t>(helpers);
   post->state.store(room * Post::kRoom, std::memory_order_release);
-  ++opened;
+  opened += kOnePost;
   wake(room);
   claims.work(0);
   std::chrono::nanoseconds worked = Clock::now() - begin;
