@@ -228,13 +228,19 @@ struct PackedCycles {
   double records_byte = 3.0 / 64;
   double one_plane_byte =
       8.0 / 64;  ///< of a tile that is one plane: nothing of it leaves before all of it is transposed
-  // Repeats within vectors, by CpuMachine::unit_ns:
-  double repeat = 6.5;        ///< a vector from one or two of src's
-  double repeat_long = 7;     ///< from up to four
-  double repeat_start = 400;  ///< a call, which finds the permutes
-  double repeat_unit = 35;    ///< more of it, a unit of the repeat
 };
 inline constexpr PackedCycles kPackedCycles;
+
+/// What repeats take that vectors permute, by CpuMachine::unit_ns. In the caches, where alone they are, the planner
+/// takes InCaches::units of it. Fitted to batches of 20 shapes on Zen 5, beside what tile/matrices says of itself
+/// there.
+struct RepeatCosts {
+  double start = 400;     ///< a call, which finds the permutes ...
+  double unit = 35;       ///< ... and a unit of the repeat
+  double vector = 6.5;    ///< a vector of dst from one or two of src's
+  double far_vector = 7;  ///< from three or four
+};
+inline constexpr RepeatCosts kRepeatCosts;
 
 /// What a unit of a buffered block takes to be shuffled. Rows and columns of a block are chosen by it, so it is no
 /// machine's own. Fitted on the Xeon.

@@ -1,5 +1,4 @@
 #include "src/cpu/machine.h"
-#include "src/cpu/numbers.h"
 
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include <hwy/targets.h>
 
 #include "src/base/json_text.h"
+#include "src/cpu/numbers.h"
 
 namespace restride::cpu {
 namespace {

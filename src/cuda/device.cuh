@@ -285,24 +285,16 @@ __device__ inline void copy_word(std::uint32_t to_shared, const void* from) {
                : "memory");
 #endif
 }
-/// The same where `wanted`, without a branch, so that several are on their way at once.
-template <bool whole_lines>
+/// The same of whole lines, where `wanted`: without a branch, so that several are on their way at once.
 __device__ inline void copy_word_if(bool wanted, std::uint32_t to_shared, const void* from) {
 #if __CUDA_ARCH__ >= 800
-  if constexpr (whole_lines)
-    asm volatile(
-        "{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\n"
-        "@p cp.async.cg.shared.global.L2::128B [%0], [%1], 16;\n}" ::"r"(to_shared),
-        "l"(from), "r"(static_cast<std::uint32_t>(wanted))
-        : "memory");
-  else
-    asm volatile(
-        "{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\n"
-        "@p cp.async.cg.shared.global [%0], [%1], 16;\n}" ::"r"(to_shared),
-        "l"(from), "r"(static_cast<std::uint32_t>(wanted))
-        : "memory");
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\n"
+      "@p cp.async.cg.shared.global.L2::128B [%0], [%1], 16;\n}" ::"r"(to_shared),
+      "l"(from), "r"(static_cast<std::uint32_t>(wanted))
+      : "memory");
 #else
-  if (wanted) copy_word<whole_lines>(to_shared, from);
+  if (wanted) copy_word<true>(to_shared, from);
 #endif
 }
 __device__ inline void wait_copies() {

@@ -1,4 +1,3 @@
-#include "src/cpu/costs.h"
 #include "src/cpu/numbers.h"
 
 #include <gtest/gtest.h>

@@ -75,22 +75,26 @@ double times_laid_out(const Canonical& c, const PackedSets& s) {
   return 1;
 }
 
-/// Units of the order that a tile repeats where it is one dense run on both sides, as TileRuns finds it; 0 elsewhere,
-/// and where vectors do not permute repeats.
-std::int64_t repeated_units(const Canonical& c, const PackedSets& s, const CpuMachine& m, bool stream) {
-  if (stream || c.cast || !m.permutes(1) || s.units != s.dst_run_units || s.units != s.src_run_units ||
-      s.src_run_bytes != s.units * c.src_unit)
-    return 0;
+/// Bytes of what tiles repeat, where vectors permute repeats; else 0.
+std::int64_t permuted_repeat(const Canonical& c, const PackedSets& s, const CpuMachine& m, bool stream) {
+  const bool dense =
+      s.units == s.dst_run_units && s.units == s.src_run_units && s.src_run_bytes == s.units * c.src_unit;
+  if (stream || c.cast || !dense || !m.permutes(1)) return 0;
+  for (std::size_t i = 0; i < c.modes.size(); ++i)
+    if (s.points[i] > 1 && (c.modes[i].src_stride < 0 || c.modes[i].dst_stride < 0)) return 0;
   const Strides strides = stage_strides(c, s);
-  std::int64_t repeat = s.units * c.dst_unit;
-  bool repeats = true;
-  for (std::size_t i = c.modes.size(); i-- > 0;) {
-    if (s.points[i] == 1) continue;
-    if (c.modes[i].src_stride < 0 || c.modes[i].dst_stride < 0) return 0;
-    repeats = repeats && strides[i] * s.points[i] == repeat;
-    if (repeats) repeat /= s.points[i];
-  }
-  return repeat <= VectorRepeats::kMostVectors * VectorRepeats::kVectorBytes ? repeat / c.dst_unit : 0;
+  const auto of = [](const auto& list) { return [&list](int m) { return list[static_cast<std::size_t>(m)]; }; };
+  const Repeat repeat = repeat_of(s.units * c.dst_unit, static_cast<int>(c.modes.size()), of(s.points), of(strides));
+  return repeat.bytes <= VectorRepeats::kMostBytes ? repeat.bytes : 0;
+}
+
+/// The time of a copy whose tiles repeat so many bytes, which vectors permute.
+double repeats_ns(const Canonical& c, const CpuMachine& m, std::int64_t repeat) {
+  const int vectors = VectorRepeats::vectors_at_once(repeat);
+  const double all = static_cast<double>(vectors) * static_cast<double>(c.dst_bytes()) /
+                     static_cast<double>(VectorRepeats::bytes_at_once(repeat));
+  const double found = kRepeatCosts.start + kRepeatCosts.unit * static_cast<double>(repeat / c.dst_unit);
+  return m.unit_ns * (found + all * (vectors > 2 ? kRepeatCosts.far_vector : kRepeatCosts.vector));
 }
 
 /// How a tile is permuted, and what a unit of it takes.
@@ -168,15 +172,8 @@ void offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std:
                     ceil_div(c.units % sets.src_run_units * sets.src_run_bytes, sets.src_run_units));
   k.read_lines = lines_for_runs(src_bytes, sets.src_run_bytes, m.line_bytes);
   k.written_lines = lines_for_runs(c.dst_bytes(), sets.dst_run_units * c.dst_unit, m.line_bytes);
-  if (const std::int64_t repeat = repeated_units(c, sets, m, k.get(ParamId::kStream) != 0); repeat != 0) {
-    const std::int64_t bytes = repeat * c.dst_unit, fitting = VectorRepeats::kVectorBytes / bytes * bytes;
-    const std::int64_t vectors = ceil_div(bytes, VectorRepeats::kVectorBytes);
-    const double count = static_cast<double>(c.dst_bytes()) / static_cast<double>(std::max(bytes, fitting)) *
-                         static_cast<double>(vectors);
-    const double each = vectors > 2 ? kPackedCycles.repeat_long : kPackedCycles.repeat;
-    const double found = kPackedCycles.repeat_start + kPackedCycles.repeat_unit * static_cast<double>(repeat);
-    return set_time(bid, 0, 0, (found + count * each) * m.unit_ns);
-  }
+  if (const std::int64_t repeat = permuted_repeat(c, sets, m, k.get(ParamId::kStream) != 0); repeat != 0)
+    return set_time(bid, 0, 0, repeats_ns(c, m, repeat));
   const double tiles = static_cast<double>(c.units) / static_cast<double>(sets.units);
   const Way way = cheapest_way(c, sets, m, k.get(ParamId::kStream) != 0);
   // Large copies look for shuffles in the table as well; where planes are transposed there is none.

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "src/base/checked.h"
-
 namespace restride::cpu {
 
 namespace {
@@ -76,25 +74,21 @@ void TileRuns::lay_out(const PackedArgs& a, const Points& points) noexcept {
   }
   dst_runs_ = units / dst_run_;
   fill(*this, DstOrder().modes, p.dst_run_modes, p.rank, first_dst, dst_strides, dst_offsets_);
-  // Modes that lie behind each other on both sides repeat the order of those inside.
   repeats_.bytes = 0;
   const bool asked = a.way == PackedWay::kByShape || a.way == PackedWay::kRepeats;
   const bool dense = dst_runs_ == 1 && src_runs_ == 1 && first_staged_ == 0 && stage_run_bytes_ == units * unit_;
   if (!asked || !dense || a.stream || a.cast_run != nullptr) return;
-  int inside = p.rank;
-  std::int64_t repeat = stage_run_bytes_;
-  for (; inside > 0 && stage_stride_[inside - 1] * points_.n[inside - 1] == repeat; --inside)
-    repeat /= points_.n[inside - 1];
-  constexpr std::int64_t kMost = VectorRepeats::kMostVectors * VectorRepeats::kVectorBytes;
-  if (repeat > kMost) return;
-  std::int32_t offsets[kMost];
-  fill(*this, DstOrder().modes, 0, inside, 0, stage_stride_, offsets);
-  repeats_.lay_out(repeat, unit_, offsets);
+  const Repeat repeat = repeat_of(
+      stage_run_bytes_, p.rank, [&](int m) { return points_.n[m]; }, [&](int m) { return stage_stride_[m]; });
+  if (repeat.bytes > VectorRepeats::kMostBytes) return;
+  std::int32_t offsets[VectorRepeats::kMostBytes];
+  fill(*this, DstOrder().modes, 0, repeat.modes, 0, stage_stride_, offsets);
+  repeats_.lay_out(repeat.bytes, unit_, offsets);
 }
 
 void VectorRepeats::lay_out(std::int64_t repeat, std::int64_t unit, const std::int32_t* offsets) noexcept {
-  bytes = std::max(repeat, kVectorBytes / repeat * repeat);
-  vectors = static_cast<int>(ceil_div(bytes, kVectorBytes));
+  bytes = bytes_at_once(repeat);
+  vectors = vectors_at_once(repeat);
   const std::int64_t n = bytes, last = vectors - 1, last_start = start(last);  // stores of bytes cannot change these
   // A piece lies in one vector. Units of powers of two do.
   const std::int64_t piece = (unit & (unit - 1)) == 0 ? unit : 1;

@@ -18,11 +18,38 @@ struct PlaneOrder {
   bool in_order = false;  ///< all are one run of dst, one behind the other
 };
 
+/// What a tile repeats that is one dense run on both sides: the bytes of its first modes.
+struct Repeat {
+  std::int64_t bytes = 0;
+  int modes = 0;
+};
+/// Of a tile of so many bytes: modes, from the last one on, that lie behind each other on both sides repeat those
+/// before them. `stride(m)`: bytes between points of a mode in src; modes are in dst's order.
+template <class Points, class Stride>
+Repeat repeat_of(std::int64_t tile_bytes, int modes, const Points& points, const Stride& stride) noexcept {
+  Repeat r{tile_bytes, modes};
+  for (; r.modes > 0; --r.modes) {
+    const std::int64_t n = points(r.modes - 1);
+    if (n != 1 && n * stride(r.modes - 1) != r.bytes) break;
+    r.bytes /= n;
+  }
+  return r;
+}
+
 /// How vectors permute repeats, the small matrices of a batch: one vector as many as it holds, up to four a longer one.
 /// Of several none reaches beyond the repeat: they start early rather than short, in src as in dst.
 struct VectorRepeats {
   static constexpr std::int64_t kVectorBytes = 64;
   static constexpr std::int64_t kMostVectors = 4;
+  static constexpr std::int64_t kMostBytes = kMostVectors * kVectorBytes;
+  /// Of repeats of so many bytes: those that are permuted at once, and by how many vectors.
+  static constexpr std::int64_t bytes_at_once(std::int64_t repeat) noexcept {
+    return std::max(repeat, kVectorBytes / repeat * repeat);
+  }
+  static constexpr int vectors_at_once(std::int64_t repeat) noexcept {
+    return static_cast<int>((bytes_at_once(repeat) + kVectorBytes - 1) / kVectorBytes);
+  }
+
   std::int64_t bytes = 0;  ///< of the repeats that are permuted at once; 0: there are none
   int vectors = 0;
   /// Where each byte of a vector of dst comes from: its place in one of src's, 64 more of every second one. Bytes

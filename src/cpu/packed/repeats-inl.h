@@ -1,6 +1,6 @@
 // Tiles that are one dense run on both sides and repeat their order within a vector: small matrices, one behind the
-// other. Each vector takes as many repeats as it holds and permutes them by one instruction, straight from src to dst;
-// repeats of up to four vectors by one or three instructions for each of dst's.
+// other. Each vector takes as many repeats as it holds and permutes them by one instruction, straight from src to dst.
+// Of a longer repeat a vector of dst takes one permute of two vectors, or two such permutes and a blend.
 // Included once per instruction set.
 #include <algorithm>
 #include <cstddef>

@@ -142,7 +142,7 @@ __device__ inline void load_lines(const UnalignedChainArgs& c, const Here& h, co
         reinterpret_cast<const char*>((static_cast<std::uint64_t>(entry.y) << 32 | entry.x) + index * 16);
     const std::uint32_t to = (entry.z & ~15u) + index * 16;
     if constexpr (inside)
-      copy_word_if<true>(wanted, to, from);
+      copy_word_if(wanted, to, from);
     else if (wanted)
       stage_word<true>(to, from, src + c.tile.src_first, src + c.tile.src_last);
   };
