@@ -180,15 +180,15 @@ void replay(const Copy& copy, const plan::Candidate&, const cuda::ChainArgs& a) 
   };
   const bool dense = a.dst_words.rank == 1 && a.src_words.rank == 1;
   replay_tiles(
-      copy, a.tile, unit, unit, dense, [&](std::int32_t s) { return cuda::dst_bytes_of(word(a.dst_rows, s)); },
-      [&](std::int32_t d) { return cuda::src_bytes_of(word(a.src_rows, d)); });
+      copy, a.tile, unit, unit, dense, [&](std::int32_t s) { return cuda::bytes_of(word(a.dst_rows, s)); },
+      [&](std::int32_t d) { return cuda::bytes_of(word(a.src_rows, d)); });
   for (const std::int64_t d : some_of(a.tile.d_extent))
     for (const std::int64_t s : some_of(a.tile.s_extent)) {
       const auto of_d = static_cast<std::int32_t>(d), of_s = static_cast<std::int32_t>(s);
-      copy.expect_pair(a.tile.dst_offset + cuda::dst_bytes_of(word(a.dst_words, of_d / units)) + d % units * unit +
-                           cuda::dst_bytes_of(word(a.dst_rows, of_s)),
-                       a.tile.src_offset + cuda::src_bytes_of(word(a.src_words, of_s / units)) + s % units * unit +
-                           cuda::src_bytes_of(word(a.src_rows, of_d)));
+      copy.expect_pair(a.tile.dst_offset + cuda::bytes_of(word(a.dst_words, of_d / units)) + d % units * unit +
+                           cuda::bytes_of(word(a.dst_rows, of_s)),
+                       a.tile.src_offset + cuda::bytes_of(word(a.src_words, of_s / units)) + s % units * unit +
+                           cuda::bytes_of(word(a.src_rows, of_d)));
     }
 }
 
@@ -408,6 +408,18 @@ TEST(HugeArgs, OfModesPastThirtyOneBitsGoByPackedNotByGather) {
   EXPECT_EQ(family_of("u8 (2400000000,10)", "u8 (2400000000,10):(1,2400000000)"), "packed");
   EXPECT_EQ(family_of("u8 (32,2147483659)", "u8 (32,2147483659):(1,32)"), "packed");
   EXPECT_EQ(family_of("f32 (2147483659,4)", "f32 (2147483659,4):(1,2147483659)"), "packed");
+}
+
+TEST(HugeArgs, OfChainsReachSixtyFourGiBForwardsAndBackwards) {
+  const auto applies = [](const char* dst, const char* src) {
+    const layout::Canonical c = layout::canonicalize(parse_layout(dst), parse_layout(src), 128, 128);
+    replay_all(c);
+    return cuda_test::bid_of("tile/chains", c).applies;
+  };
+  EXPECT_TRUE(applies("f64 (268436480,6,4)", "f64 (268436480,6,4):(1,268436480,1610618880)"));  // 48 GiB
+  EXPECT_TRUE(applies("f64 (268436480,6,4)", "f64 (268436480,6,4):(1,-268436480,1610618880)@10737459200"));
+  EXPECT_TRUE(applies("f64 (268436480,6,4)", "f64 (268436480,6,4):(1,-268436480,-1610618880)@49392312320"));
+  EXPECT_FALSE(applies("f64 (357913952,6,4)", "f64 (357913952,6,4):(1,357913952,2147483712)"));
 }
 
 TEST(HugeArgs, OfMoreTilesOrBlocksThanGridsHaveAreRefused) {

@@ -136,14 +136,13 @@ std::span<const Rated> shapes_of(int unit) {
 constexpr std::size_t kMostShapes = 5;
 static_assert(std::ranges::is_sorted(kShapes, {}, &Rated::unit));
 
-/// True where offsets along the chain fit WordChain: below 2^32 words of dst, 2^31 either way of src.
+/// True where a chain's offsets fit WordChain: all of it lies within 2^32 words, on either side.
 bool fits_words(const Canonical& c, const Link& link) {
-  constexpr std::int64_t kMostDst = (std::int64_t{1} << 32) * kWordBytes, kMostSrc = kMostDst / 2;
+  constexpr std::int64_t kMost = (std::int64_t{1} << 32) * kWordBytes;
   std::int64_t dst = 0, src = 0;
   for (const std::uint8_t m : link.modes) {
     const CopyMode& mode = c.modes[m];
-    if (mode.dst_stride >= (kMostDst - dst) / mode.extent ||
-        std::abs(mode.src_stride) >= (kMostSrc - src) / mode.extent)
+    if (mode.dst_stride >= (kMost - dst) / mode.extent || std::abs(mode.src_stride) >= (kMost - src) / mode.extent)
       return false;
     dst += mode.extent * mode.dst_stride;
     src += mode.extent * std::abs(mode.src_stride);

@@ -67,13 +67,13 @@ __global__ void __launch_bounds__(Tile::kThreads, resident_blocks(Tile::kThreads
   constexpr unsigned kRowsAStep = Tile::kThreads / Tile::kRowWords;
   const bool inside = tile_units_left(a, place, column * kUnits) > 0;
   const int rows = a.d_extent - place.d;
-  const char* const from = src + bases[0] + src_bytes_of(c.breaks ? src_words[column] : place.s / kUnits + column);
+  const char* const from = src + bases[0] + bytes_of(c.breaks ? src_words[column] : place.s / kUnits + column);
   const std::uint64_t policy = source_policy(c.keep);
   uint4 words[Tile::kLoads];
 #pragma unroll
   for (int step = 0; step < Tile::kLoads; ++step) {
     const unsigned d = row + step * kRowsAStep;
-    if (inside && static_cast<int>(d) < rows) words[step] = load_under(policy, from + src_bytes_of(src_rows[d]));
+    if (inside && static_cast<int>(d) < rows) words[step] = load_under(policy, from + bytes_of(src_rows[d]));
   }
   fill(Tile::kD, Tile::kD + Tile::kS + (c.breaks ? Tile::kGroups : 0));  // while these words are on their way
 #pragma unroll
@@ -88,13 +88,13 @@ __global__ void __launch_bounds__(Tile::kThreads, resident_blocks(Tile::kThreads
     const TileStore at = tile_line_store(step, threadIdx.x, Tile::kThreads, Tile::kLog, Tile::kRows);
     const int s = at.s * kAcross, d = at.word * kUnits;
     if (d >= rows || place.s + s >= a.s_extent) continue;
-    char* const word = to + dst_bytes_of(c.breaks ? dst_words[at.word] : place.d / kUnits + at.word);
+    char* const word = to + bytes_of(c.breaks ? dst_words[at.word] : place.d / kUnits + at.word);
     const std::uint32_t address = stage + chain_stage_byte(d, s * kUnit, kUnits, Tile::kGroups);
     if constexpr (kAcross == 1) {
       Bits<kUnit> units[kUnits];
 #pragma unroll
       for (int j = 0; j < kUnits; ++j) units[j] = load_shared<kUnit>(address + j * kRowsApart);
-      store<16>(word + dst_bytes_of(dst_rows[s]), join<kUnit, kUnits>(units));
+      store<16>(word + bytes_of(dst_rows[s]), join<kUnit, kUnits>(units));
     } else {
       std::uint32_t out[kAcross][4];
 #pragma unroll
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(Tile::kThreads, resident_blocks(Tile::kThreads
       }
 #pragma unroll
       for (int i = 0; i < kAcross; ++i)
-        store<16>(word + dst_bytes_of(dst_rows[s + i]), make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]));
+        store<16>(word + bytes_of(dst_rows[s + i]), make_uint4(out[i][0], out[i][1], out[i][2], out[i][3]));
     }
   }
 }

@@ -12,28 +12,27 @@ using namespace chains;
 
 namespace {
 
-/// The strides of a chain's modes on a side, in words. Chains are chosen so that they fit.
+/// Adds a mode to a chain, in words. Chains are chosen so that they fit.
+void append(WordChain& chain, std::int64_t extent, std::int64_t stride) {
+  const auto at = static_cast<std::size_t>(chain.rank++);
+  chain.extent[at] = base::FastDiv(extent);
+  chain.stride[at] = static_cast<std::uint32_t>(stride / kWordBytes);
+  if (stride < 0) chain.first += static_cast<std::uint32_t>((extent - 1) * (-stride / kWordBytes));
+}
+
+/// A chain's modes on the other side.
 WordChain across(const Canonical& c, const Link& link, std::int64_t CopyMode::*stride) {
   WordChain chain;
-  for (const std::uint8_t m : link.modes) {
-    const auto at = static_cast<std::size_t>(chain.rank++);
-    chain.extent[at] = base::FastDiv(c.modes[m].extent);
-    chain.stride[at] = static_cast<std::uint32_t>(c.modes[m].*stride / kWordBytes);
-  }
+  for (const std::uint8_t m : link.modes) append(chain, c.modes[m].extent, c.modes[m].*stride);
   return chain;
 }
 
 /// The words of a chain's rows on its own side: those of the dense run, then the modes behind its end.
 WordChain along(const Canonical& c, const Link& link, std::int64_t CopyMode::*stride) {
   WordChain chain;
-  chain.rank = 1;
-  chain.extent[0] = base::FastDiv(link.run * c.dst_unit / kWordBytes);
-  chain.stride[0] = 1;
-  for (std::size_t i = link.dense; i < link.modes.size(); ++i) {
-    const auto at = static_cast<std::size_t>(chain.rank++);
-    chain.extent[at] = base::FastDiv(c.modes[link.modes[i]].extent);
-    chain.stride[at] = static_cast<std::uint32_t>(c.modes[link.modes[i]].*stride / kWordBytes);
-  }
+  append(chain, link.run * c.dst_unit / kWordBytes, kWordBytes);
+  for (std::size_t i = link.dense; i < link.modes.size(); ++i)
+    append(chain, c.modes[link.modes[i]].extent, c.modes[link.modes[i]].*stride);
   return chain;
 }
 
@@ -78,6 +77,7 @@ void prepare_chains(const Canonical& c, const Candidate& chosen, CudaArgs& out) 
   a.dst_rows = across(c, s, &CopyMode::dst_stride);
   a.dst_words = along(c, d, &CopyMode::dst_stride);
   a.src_words = along(c, s, &CopyMode::src_stride);
+  a.tile.src_offset -= bytes_of(a.src_rows.first) + bytes_of(a.src_words.first);
   a.breaks = d.dense < d.modes.size() || s.dense < s.modes.size();
   a.keep = chosen.get(ParamId::kKeep) == 1;
 }

@@ -16,17 +16,18 @@ inline constexpr int kMaxChain = 8;
 template <class Offset>
 struct ChainOf {
   std::int32_t rank = 0;
+  Offset first = 0;  ///< of index 0
   base::FastDiv extent[kMaxChain];
   Offset stride[kMaxChain] = {};
 };
 using Chain = ChainOf<std::int64_t>;  ///< in bytes
-/// In words of 16 bytes, strides and sums modulo 2^32: of dst they are below that, of src they are signed.
+/// In words of 16 bytes, strides and sums modulo 2^32. The lowest is 0: where modes go backwards, index 0 lies higher.
 using WordChain = ChainOf<std::uint32_t>;
 
 /// Where index `n` of the chain lies on that side. Behind the chain's end the sum means nothing.
 template <class Offset>
 RESTRIDE_HD constexpr Offset chain_offset(const ChainOf<Offset>& chain, std::uint32_t n) {
-  Offset at = 0;
+  Offset at = chain.first;
 #ifdef __CUDA_ARCH__
 #pragma unroll 1  // unrolled, chains of one or two modes pay for code they skip
 #endif
@@ -39,10 +40,7 @@ RESTRIDE_HD constexpr Offset chain_offset(const ChainOf<Offset>& chain, std::uin
 }
 
 /// A WordChain's offset in bytes.
-RESTRIDE_HD constexpr std::int64_t dst_bytes_of(std::uint32_t words) { return std::int64_t{words} * kWordBytes; }
-RESTRIDE_HD constexpr std::int64_t src_bytes_of(std::uint32_t words) {
-  return std::int64_t{static_cast<std::int32_t>(words)} * kWordBytes;
-}
+RESTRIDE_HD constexpr std::int64_t bytes_of(std::uint32_t words) { return std::int64_t{words} * kWordBytes; }
 
 /// A tile both of whose modes are chains: `tile` has their extents, and no pitches. A chain may break off: what follows
 /// its first modes on its own side may lie elsewhere. Words never lie across a break.

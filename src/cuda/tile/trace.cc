@@ -217,13 +217,13 @@ void trace_kernel(const ChainArgs& c, const CudaArgs&, plan::Trace& t) {
   load_lines(
       h, t,
       [&](int row, int word) {
-        return a.src_offset + batch.src + src_bytes_of(entry(src_words + word)) + src_bytes_of(entry(row));
+        return a.src_offset + batch.src + bytes_of(entry(src_words + word)) + bytes_of(entry(row));
       },
       stage);
   store_lines(
       h, t, tile_store_log(groups, groups),
       [&](int s, int word) {
-        return a.dst_offset + batch.dst + dst_bytes_of(entry(dst_words + word)) + dst_bytes_of(entry(a.tile_d + s));
+        return a.dst_offset + batch.dst + bytes_of(entry(dst_words + word)) + bytes_of(entry(a.tile_d + s));
       },
       stage);
 }

@@ -68,7 +68,7 @@ void replay_bid(const Copy& copy, const plan::Candidate& bid) {
       for (int word = 0; word < a.tile_s / units; ++word) {
         if (cuda::tile_units_left(a, place, word * units) <= 0) continue;
         const std::int64_t from =
-            a.src_offset + batch.src + cuda::src_bytes_of(entry(src_words + word)) + cuda::src_bytes_of(entry(row));
+            a.src_offset + batch.src + cuda::bytes_of(entry(src_words + word)) + cuda::bytes_of(entry(row));
         ASSERT_EQ(from % 16, 0) << "rows of src lie on words";
         for (int byte = 0; byte < 16; ++byte)
           stage[cuda::chain_stage_byte(row, word * 16 + byte, units, groups)] = from + byte;
@@ -79,8 +79,8 @@ void replay_bid(const Copy& copy, const plan::Candidate& bid) {
         for (int i = 0; i < across; ++i) {
           const int s = at.s * across + i;
           if (place.s + s >= a.s_extent || place.d + at.word * units >= a.d_extent) continue;
-          const std::int64_t to = a.dst_offset + batch.dst + cuda::dst_bytes_of(entry(dst_words + at.word)) +
-                                  cuda::dst_bytes_of(entry(a.tile_d + s));
+          const std::int64_t to = a.dst_offset + batch.dst + cuda::bytes_of(entry(dst_words + at.word)) +
+                                  cuda::bytes_of(entry(a.tile_d + s));
           ASSERT_EQ(to % 16, 0) << "rows of dst lie on words";
           for (int j = 0; j < units; ++j) {
             const std::int64_t byte = cuda::chain_stage_byte(at.word * units + j, s * unit, units, groups);
