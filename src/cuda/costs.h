@@ -60,64 +60,44 @@ namespace restride::cuda {
   X(bulk_soon_bytes, 6 << 20)    /* moved until the tiles beside come, so that L2 still has what they share */        \
   X(bulk_short_row_bytes, 1024)  /* of a row of src whose end is fetched in vain */                                   \
   X(bulk_staged_bytes, 16 << 10) /* of tiles on their way to a multiprocessor */                                      \
-  /* tile/chains */                                                                                                   \
-  X(chains_dst_shared, 0.94)     /* rows of dst that start off sectors */                                             \
-  X(chains_dst_fixed, 0.75)      /* share of their cost that sharing leaves */                                        \
-  X(chains_dst_more, 0.25)       /* more of it by the sectors touched */                                              \
-  X(chains_src_off_lines, 0.968) /* rows of src that start off lines */                                               \
-  X(chains_src_short, 0.0135)    /* lost for every halving of a row of src below 256 bytes */                         \
-  X(chains_src_long, 0.004)      /* lost for every doubling above 1 KiB, three at most */                             \
-  X(chains_order, 0.985)         /* a mode of src's chain has a longer step in dst than its first mode */             \
-  X(chains_shared_power, -0.35)  /* power of what rows of src share */                                                \
-  X(chains_cut_d_small, 0.03)    /* lost to tiles cut along d: small units */                                         \
-  X(chains_cut_d, 0.12)          /* other units */                                                                    \
-  X(chains_cut_s_small, 0.11)    /* the same along s: small units */                                                  \
-  X(chains_cut_s, 0.23)          /* other units */                                                                    \
-  X(chains_digits, 1.12)         /* factor of lanes that find rows by dividing */                                     \
-  X(chains_wave, 0.2)            /* tiles a multiprocessor lost to the last wave */                                   \
-  X(chains_against, 0.975)       /* the mode that goes on where dst's rows end is in src's chain */                   \
-  X(chains_writing, 9)           /* lost by the square of what tiles share of rows of dst that join */                \
-  X(chains_writing_least, 0.5)   /* what is left of it at least */                                                    \
-  X(chains_small_blocks, 0.38)   /* share of lanes used that is enough: blocks of 128 threads */                      \
-  X(chains_large_blocks, 0.5)    /* the same of 256 threads */                                                        \
-  X(chains_near_blocks, 0.7)     /* of tiles of 32 x 32 words, written near each other */                             \
-  X(chains_1_128x128, 0.949) /* share of a copy's speed that a full tile reaches: bytes of a unit, tile_d x tile_s */ \
-  X(chains_1_128x256, 0.958)                                                                                          \
-  X(chains_1_256x128, 0.958)                                                                                          \
-  X(chains_1_64x256, 0.944)                                                                                           \
-  X(chains_1_64x128, 0.926)                                                                                           \
-  X(chains_2_64x128, 0.971)                                                                                           \
-  X(chains_2_64x64, 0.942)                                                                                            \
-  X(chains_2_32x128, 0.967)                                                                                           \
-  X(chains_2_128x64, 0.969)                                                                                           \
-  X(chains_2_128x128, 0.977)                                                                                          \
-  X(chains_4_64x64, 0.960)                                                                                            \
-  X(chains_4_32x64, 0.940)                                                                                            \
-  X(chains_4_64x32, 0.940)                                                                                            \
-  X(chains_4_32x128, 0.938)                                                                                           \
-  X(chains_4_32x32, 0.922)                                                                                            \
-  X(chains_4_32x32_near, 0.955) /* the same where tiles that follow each other in src are written near each other */  \
-  X(chains_8_32x32, 0.961)                                                                                            \
-  X(chains_8_64x16, 0.949)                                                                                            \
-  X(chains_16_32x16, 0.925)                                                                                           \
-  /* tile/chains whose chains share out all modes */                                                                  \
-  X(whole_src_piece, 0.0214)    /* lost for every halving of the pieces of a row of src in a tile below 256 bytes */  \
-  X(whole_dst_piece, 0.0329)    /* the same of dst */                                                                 \
-  X(whole_src_step, 0.0014)     /* lost for every doubling of the step in src of dst's first mode above 1 KiB */      \
-  X(whole_dst_step, 0.005)      /* the same of the step in dst of src's first mode */                                 \
-  X(whole_far, 0.0179)          /* lost where the tiles beside, along src, come late */                               \
-  X(whole_far_shared, 0.0624)   /* the same, besides, where they share what memory moves at once */                   \
-  X(whole_soon_bytes, 20e6)     /* moved until they come, so that L2 still has what they share */                     \
-  X(whole_shared_power, -0.741) /* power of what pieces of rows of dst share of their sectors */                      \
-  X(whole_unused, 0.0989)       /* lost to tiles that nothing fills */                                                \
-  X(whole_1_128x256, 0.966)     /* share of a copy's speed that a full tile reaches: as above */                      \
-  X(whole_1_256x128, 0.952)                                                                                           \
-  X(whole_4_64x64, 0.887)                                                                                             \
-  X(whole_4_64x128, 0.888)                                                                                            \
-  X(whole_8_32x64, 0.98)                                                                                              \
-  X(whole_8_64x32, 0.976)                                                                                             \
-  X(whole_16_32x16, 0.84)                                                                                             \
-  X(whole_16_32x32, 0.85)                                                                                             \
+  /* tile/chains: losses add up to minus the logarithm of what is left */                                             \
+  X(chains_src_piece, 0.0493) /* lost for every halving of a tile's pieces of a row of src, from 256 bytes on down */ \
+  X(chains_dst_piece, 0.0666) /* the same of dst */                                                                   \
+  X(chains_reads, 0.0733)     /* lost by the share of src's 64 bytes that tiles side by side read both */             \
+  X(chains_near, 1.33)        /* lost by the share of dst's sectors that tiles side by side write in parts */         \
+  X(chains_far, 0.988)        /* the same of tiles far apart */                                                       \
+  X(chains_cut_d, 0.107)      /* lost to a tile's part that nothing fills, along d */                                 \
+  X(chains_cut_s, 0.0788)     /* the same along s */                                                                  \
+  X(chains_enough, 0.45)      /* share of a tile that keeps enough lanes busy */                                      \
+  X(chains_idle_power, 0.437) /* power of the share below that */                                                     \
+  X(chains_breaks, 0.0444)    /* lost where a chain breaks off */                                                     \
+  X(chains_against, 0.008)    /* lost where the mode that goes on where dst's rows end comes later in src's chain */  \
+  X(chains_src_step, 0.00522) /* lost for every doubling of the step in src of dst's first mode above 1 KiB */        \
+  X(chains_late, 0.117)       /* lost where tiles read the same 64 bytes, and the second comes late */                \
+  X(chains_soon_bytes, 20e6)  /* moved until it comes, so that L2 still has them */                                   \
+  X(chains_wave, 0.707)       /* tiles a multiprocessor lost to the last wave */                                      \
+  X(chains_1_128x128, 1.063)  /* share of a copy's speed before these losses: bytes a unit, tile_d x tile_s */        \
+  X(chains_1_128x256, 1.064)                                                                                          \
+  X(chains_1_256x128, 1.024)                                                                                          \
+  X(chains_1_64x256, 1.117)                                                                                           \
+  X(chains_1_64x128, 1.101)                                                                                           \
+  X(chains_2_64x128, 1.069)                                                                                           \
+  X(chains_2_64x64, 1.082)                                                                                            \
+  X(chains_2_32x128, 1.108)                                                                                           \
+  X(chains_2_128x64, 1.048)                                                                                           \
+  X(chains_2_128x128, 1.054)                                                                                          \
+  X(chains_4_64x64, 0.979)                                                                                            \
+  X(chains_4_32x64, 0.977)                                                                                            \
+  X(chains_4_64x32, 0.984)                                                                                            \
+  X(chains_4_32x32, 0.997)                                                                                            \
+  X(chains_4_32x128, 0.990)                                                                                           \
+  X(chains_4_64x128, 0.977)                                                                                           \
+  X(chains_8_32x32, 1.013)                                                                                            \
+  X(chains_8_64x16, 0.987)                                                                                            \
+  X(chains_8_32x64, 0.986)                                                                                            \
+  X(chains_8_64x32, 0.979)                                                                                            \
+  X(chains_16_32x16, 0.932)                                                                                           \
+  X(chains_16_32x32, 0.939)                                                                                           \
   /* tile/unaligned_chains: a copy's time is 1 */                                                                     \
   X(anywhere_1, 1.0)         /* time that bytes take at least */                                                      \
   X(anywhere_2, 1.01)        /* halves */                                                                             \
@@ -250,10 +230,6 @@ struct Sizes {
   std::int64_t tile_short_src_bytes = 4096;   ///< of a row of src whose end may waste half a tile of bytes
   std::int64_t bulk_far_bytes = 4 << 10;      ///< rows of src that lie a multiple of these apart
   std::int64_t chains_small_share = 2 << 10;  ///< of a copy by multiprocessors, below which chains do not pay
-  // tile/chains: rows of src, as powers of two of bytes
-  int chains_short_src = 8;       ///< shorter ones lose `chains_src_short` for every halving
-  int chains_long_src = 10;       ///< longer ones lose `chains_src_long` for every doubling ...
-  int chains_most_doublings = 3;  ///< ... at most so many times
   // tile/unaligned_chains
   std::int64_t anywhere_joined_bytes = 1024;         ///< of rows of dst that join, which packed moves whole
   std::int64_t anywhere_small_tile_bytes = 12000;    ///< of a tile that 128 threads are enough for; not of bytes
@@ -333,22 +309,41 @@ constexpr Costs h100_costs() {
   Costs k;
   k.keeps = 0;
   k.rows_wide_steps = 1;
-  k.whole_src_piece = 0.0174;
-  k.whole_dst_piece = 0.0233;
-  k.whole_src_step = 0.0012;
-  k.whole_dst_step = 0.0033;
-  k.whole_far = 0.0174;
-  k.whole_far_shared = 0.0768;
-  k.whole_shared_power = -0.947;
-  k.whole_unused = 0;
-  k.whole_1_128x256 = 0.984;
-  k.whole_1_256x128 = 0.965;
-  k.whole_4_64x64 = 0.993;
-  k.whole_4_64x128 = 0.994;
-  k.whole_8_32x64 = 1.0;
-  k.whole_8_64x32 = 0.987;
-  k.whole_16_32x16 = 0.935;
-  k.whole_16_32x32 = 0.946;
+  k.chains_src_piece = 0.0654;
+  k.chains_dst_piece = 0.0631;
+  k.chains_reads = 0.0718;
+  k.chains_near = 0.966;
+  k.chains_far = 0.81;
+  k.chains_cut_d = 0.0168;
+  k.chains_cut_s = 0.0865;
+  k.chains_idle_power = 0.0711;
+  k.chains_breaks = 0.0503;
+  k.chains_against = 0.008;
+  k.chains_src_step = 0;
+  k.chains_late = 0.109;
+  k.chains_wave = 0.00337;
+  k.chains_1_128x128 = 0.972;
+  k.chains_1_128x256 = 0.971;
+  k.chains_1_256x128 = 0.949;
+  k.chains_1_64x256 = 0.951;
+  k.chains_1_64x128 = 0.989;
+  k.chains_2_64x128 = 0.890;
+  k.chains_2_64x64 = 0.946;
+  k.chains_2_32x128 = 0.930;
+  k.chains_2_128x64 = 0.924;
+  k.chains_2_128x128 = 0.911;
+  k.chains_4_64x64 = 0.916;
+  k.chains_4_32x64 = 0.903;
+  k.chains_4_64x32 = 0.928;
+  k.chains_4_32x32 = 0.944;
+  k.chains_4_32x128 = 0.914;
+  k.chains_4_64x128 = 0.910;
+  k.chains_8_32x32 = 0.862;
+  k.chains_8_64x16 = 0.912;
+  k.chains_8_32x64 = 0.892;
+  k.chains_8_64x32 = 0.877;
+  k.chains_16_32x16 = 0.840;
+  k.chains_16_32x32 = 0.824;
   return k;
 }
 inline constexpr Costs kH100Costs = h100_costs();

@@ -63,7 +63,7 @@ TEST(NearestGpu, IsOfTheClosestCapabilityThenOfTheClosestBandwidth) {
 TEST(GpuAsText, ComesBack) {
   GpuNumbers mine{"mine", 8, 9, 300.25, kH200Costs};
   mine.costs.launch_ns = 1234.5;
-  mine.costs.chains_shared_power = -0.125;
+  mine.costs.chains_idle_power = -0.125;
   mine.costs.staged_words.run = 7;
   const base::JsonValue in = base::parse_json(to_json(mine), kLimits);
   const GpuNumbers again = gpu_numbers_from(in);

@@ -9,7 +9,7 @@ TEST(Numbers, AreBoundedByTheUnitThatTheirNameEndsWith) {
   EXPECT_EQ(range_of("row_ns").most, 1e9);
   EXPECT_EQ(range_of("stream_bytes_per_ns").least, 1e-3) << "is divided by";
   EXPECT_EQ(range_of("l2_bytes").most, 1e12);
-  EXPECT_EQ(range_of("chains_shared_power").least, -4);
+  EXPECT_EQ(range_of("chains_idle_power").least, -4);
   EXPECT_EQ(range_of("packed_pages").least, 0);
 }
 

@@ -24,7 +24,7 @@ TEST(CudaTilePlan, LargeTransposesGoByOrdinaryLoadsAndBulkTensorCopiesBidCloseBe
     const plan::Decision decision = cuda::plan_cuda(
         canonical(std::string(dtype) + " (8192,4096)", std::string(dtype) + " (8192,4096):(1,8192)"), {});
     EXPECT_EQ(decision.chosen.kernel.family, plan::Family::kTile);
-    EXPECT_EQ(decision.chosen.kernel.text, dtype == std::string("f64") ? "tile/chains" : "tile/aligned") << dtype;
+    EXPECT_EQ(decision.chosen.kernel.text, dtype == std::string("u8") ? "tile/aligned" : "tile/chains") << dtype;
     const plan::Candidate* bulk = bulk_of(decision);
     ASSERT_NE(bulk, nullptr);
     EXPECT_TRUE(bulk->applies);
@@ -32,13 +32,17 @@ TEST(CudaTilePlan, LargeTransposesGoByOrdinaryLoadsAndBulkTensorCopiesBidCloseBe
   }
 }
 
-TEST(CudaTilePlan, OfAnH100GoByChains) {
+TEST(CudaTilePlan, OnAnH100GoByOrdinaryTilesAndReversalsByChains) {
   cuda::CudaMachine h100;
   h100.copy_bytes_per_ns = 2900;
   cuda::take_nearest_costs({}, &h100);
-  const plan::Candidate chosen = cuda::plan_cuda(canonical("f32 (8192,4096)", "f32 (8192,4096):(1,8192)"), h100).chosen;
-  EXPECT_EQ(chosen.kernel.text, "tile/chains");
-  EXPECT_EQ(chosen.get(plan::ParamId::kKeep, -1), 0) << "its L2 is not asked to keep words of src";
+  // bench/results/cuda-nvidia-h100.json: transpose_f32 and reverse5_f32.
+  const plan::Candidate large = cuda::plan_cuda(canonical("f32 (8192,4096)", "f32 (8192,4096):(1,8192)"), h100).chosen;
+  EXPECT_EQ(large.kernel.text, "tile/aligned");
+  const plan::Candidate reversal =
+      cuda::plan_cuda(canonical("f32 (42,52,40,48,44)", "f32 (42,52,40,48,44):(1,42,2184,87360,4193280)"), h100).chosen;
+  EXPECT_EQ(reversal.kernel.text, "tile/chains");
+  EXPECT_EQ(reversal.get(plan::ParamId::kKeep, -1), 0) << "its L2 is not asked to keep words of src";
 }
 
 TEST(CudaTilePlan, TransposesOfWholeWordsGoByPacked) {
@@ -73,7 +77,7 @@ TEST(CudaTilePlan, OlderGpusLoadAsEver) {
   cuda::CudaMachine older;
   older.cc_major = 8;
   const plan::Decision decision = cuda::plan_cuda(canonical("f32 (8192,4096)", "f32 (8192,4096):(1,8192)"), older);
-  EXPECT_EQ(decision.chosen.kernel.text, "tile/aligned");
+  EXPECT_EQ(decision.chosen.kernel.text, "tile/chains");
   ASSERT_NE(bulk_of(decision), nullptr);
   EXPECT_EQ(bulk_of(decision)->reason, "bulk tensor copies need sm_90");
 }

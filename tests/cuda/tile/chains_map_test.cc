@@ -2,8 +2,10 @@
 // thread and step.
 #include "src/cuda/tile/chains_map.h"
 
+#include <algorithm>
 #include <map>
 
+#include "src/cuda/tile/chain_pairs.h"
 #include "tests/cuda/replay.h"
 
 namespace restride {
@@ -26,22 +28,6 @@ int threads_of(int unit, const cuda::TileArgs& a) {
 #undef RESTRIDE_X
   ADD_FAILURE() << "no instance of " << a.tile_d << " x " << a.tile_s;
   return 1;
-}
-
-/// The cheapest pair of chains that share out all modes, also where a pair with modes outside would be cheaper.
-cuda::CudaMachine whole() {
-  static const cuda::Costs costs = [] {
-    cuda::Costs k;
-    for (double cuda::Costs::*full :
-         {&cuda::Costs::whole_1_128x256, &cuda::Costs::whole_1_256x128, &cuda::Costs::whole_4_64x64,
-          &cuda::Costs::whole_4_64x128, &cuda::Costs::whole_8_32x64, &cuda::Costs::whole_8_64x32,
-          &cuda::Costs::whole_16_32x16, &cuda::Costs::whole_16_32x32})
-      k.*full = 100;
-    return k;
-  }();
-  cuda::CudaMachine machine = tiny();
-  machine.costs = &costs;
-  return machine;
 }
 
 /// Moves all units as the kernel of this bid does: by the entries of the blocks' tables.
@@ -94,15 +80,38 @@ void replay_bid(const Copy& copy, const plan::Candidate& bid) {
   written.expect_complete();
 }
 
-/// By the pair that the planner chooses, and by one that shares out all modes, if units of that size have one.
+/// True where rows of a chain of these modes are words, on words, on their side.
+bool on_words(const layout::Canonical& c, std::uint64_t modes, std::int64_t layout::CopyMode::*stride) {
+  const cuda::chains::Link link = cuda::chains::link_of(c, modes, stride, c.dst_unit);
+  std::int64_t bits = link.run * c.dst_unit;
+  const auto end_of_run = link.modes.begin() + static_cast<std::ptrdiff_t>(link.dense);
+  for (std::size_t m = 0; m < c.modes.size(); ++m)
+    if (std::find(link.modes.begin(), end_of_run, m) == end_of_run) bits |= c.modes[m].*stride;
+  return bits % cuda::kWordBytes == 0;
+}
+
+/// By the pair that the planner chooses, and by all that share out all modes.
 void replay(const std::string& dst, const std::string& src) {
   SCOPED_TRACE(dst + " from " + src);
   const Copy copy(dst, src, 128);
-  replay_bid(copy, cuda_test::bid_of("tile/chains", copy.c, tiny()));
-  const plan::Candidate shared = cuda_test::bid_of("tile/chains", copy.c, whole());
-  if (copy.c.dst_unit == 2) return;
-  EXPECT_EQ(shared.get(plan::ParamId::kDstSet) | shared.get(plan::ParamId::kSrcSet), (1 << copy.c.modes.size()) - 1);
-  replay_bid(copy, shared);
+  plan::Candidate bid = cuda_test::bid_of("tile/chains", copy.c, tiny());
+  replay_bid(copy, bid);
+  const std::uint64_t all = (std::uint64_t{1} << copy.c.modes.size()) - 1;
+  int shared = 0;
+  for (std::uint64_t of_src = 1; of_src < all; ++of_src) {
+    const std::uint64_t of_dst = all & ~of_src;
+    if (!on_words(copy.c, of_dst, &layout::CopyMode::dst_stride) ||
+        !on_words(copy.c, of_src, &layout::CopyMode::src_stride))
+      continue;
+    SCOPED_TRACE(of_src);
+    for (plan::Param& p : bid.params) {
+      if (p.id == plan::ParamId::kDstSet) p.value = static_cast<std::int64_t>(of_dst);
+      if (p.id == plan::ParamId::kSrcSet) p.value = static_cast<std::int64_t>(of_src);
+    }
+    replay_bid(copy, bid);
+    ++shared;
+  }
+  EXPECT_GT(shared, 0);
 }
 
 TEST(ChainMap, MovesReversalsOfManyModesOnce) {
