@@ -236,7 +236,7 @@ void rate(const Canonical& c, const CudaMachine& machine, const Rows& d, const R
                         k.chains_reads * s.edge * edges_of(s, src_joins, i) +
                         (reads_twice(c, k, d, s, shape.s) ? k.chains_late : 0) +
                         k.chains_idle_power * std::max(0.0, std::log(k.chains_enough) - d.idle[i] - s.idle[i]) +
-                        k.chains_wave * machine.sm_count / tiles - std::log(k.*shapes[i].full);
+                        std::log1p(k.chains_wave * machine.sm_count / tiles) - std::log(k.*shapes[i].full);
     if (lost < best.lost) best = {{d.link, s.link, shape, std::exp(-lost)}, lost};
   }
 }

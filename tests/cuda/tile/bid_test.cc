@@ -32,17 +32,13 @@ TEST(CudaTilePlan, LargeTransposesGoByOrdinaryLoadsAndBulkTensorCopiesBidCloseBe
   }
 }
 
-TEST(CudaTilePlan, OnAnH100GoByOrdinaryTilesAndReversalsByChains) {
+TEST(CudaTilePlan, OfAnH100GoByChains) {
   cuda::CudaMachine h100;
   h100.copy_bytes_per_ns = 2900;
   cuda::take_nearest_costs({}, &h100);
-  // bench/results/cuda-nvidia-h100.json: transpose_f32 and reverse5_f32.
-  const plan::Candidate large = cuda::plan_cuda(canonical("f32 (8192,4096)", "f32 (8192,4096):(1,8192)"), h100).chosen;
-  EXPECT_EQ(large.kernel.text, "tile/aligned");
-  const plan::Candidate reversal =
-      cuda::plan_cuda(canonical("f32 (42,52,40,48,44)", "f32 (42,52,40,48,44):(1,42,2184,87360,4193280)"), h100).chosen;
-  EXPECT_EQ(reversal.kernel.text, "tile/chains");
-  EXPECT_EQ(reversal.get(plan::ParamId::kKeep, -1), 0) << "its L2 is not asked to keep words of src";
+  const plan::Candidate chosen = cuda::plan_cuda(canonical("f32 (8192,4096)", "f32 (8192,4096):(1,8192)"), h100).chosen;
+  EXPECT_EQ(chosen.kernel.text, "tile/chains");
+  EXPECT_EQ(chosen.get(plan::ParamId::kKeep, -1), 0) << "its L2 is not asked to keep words of src";
 }
 
 TEST(CudaTilePlan, TransposesOfWholeWordsGoByPacked) {
