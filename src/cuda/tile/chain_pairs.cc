@@ -211,8 +211,7 @@ struct Best {
   double lost = 1e9;
 };
 
-/// The best shape for two chains, if it beats `best`. Fitted to all pairs of chains and all shapes of ttc57 and of some
-/// 1,700 random copies; README.md says how.
+/// The best shape for two chains, if it beats `best`. README.md says to what the numbers were fitted.
 void rate(const Canonical& c, const CudaMachine& machine, const Rows& d, const Rows& s, Best& best) {
   const Costs& k = *machine.costs;
   constexpr double kShortStep = 1024;
