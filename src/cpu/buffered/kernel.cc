@@ -12,6 +12,7 @@
 #include "src/base/checked.h"
 #include "src/cpu/buffered/block_table.h"
 #include "src/cpu/buffered/matrix-inl.h"
+#include "src/cpu/costs.h"
 #include "src/cpu/simd/column_writer-inl.h"
 #include "src/cpu/simd/run_writers-inl.h"
 #include "src/cpu/simd/tile_prefetch-inl.h"
@@ -202,20 +203,20 @@ constexpr std::int64_t filled_rows(std::int64_t n, std::int64_t unit) {
 
 /// How rows are read: where they are, or by way of a stage.
 struct Reading {
-  bool staged;           ///< always
-  std::int64_t overrun;  ///< where rows shorter than a vector may be read as one: up to this offset in src
+  bool staged;        ///< always
+  std::int64_t last;  ///< of the rows that are shorter than a vector and may be read as one, where the last one starts
+  std::int64_t within_block;  ///< from a block's first row to its last one
 };
 
 Reading reading_of(const BufferedArgs& a, std::int64_t block_rows) {
   const BufferedBlock& b = a.block;
-  Reading r{a.cast_run != nullptr, INT64_MAX};
+  Reading r{a.cast_run != nullptr, a.src_end - kLeastVectorBytes, 0};
   if (b.rows.size > 0) {
     const BlockMode& inner = b.modes[b.rows.modes[0]];
     r.staged |= !spreads(inner.src_stride, std::min(block_rows, inner.points));
   }
-  r.overrun = a.src_end - 16;
   for (int i = 0; i < b.rank; ++i)
-    if (b.modes[i].src_stride > 0 && a.src_end > 0) r.overrun -= (b.modes[i].points - 1) * b.modes[i].src_stride;
+    if (b.modes[i].src_stride > 0) r.within_block += (b.modes[i].points - 1) * b.modes[i].src_stride;
   return r;
 }
 
@@ -258,34 +259,55 @@ HWY_NOINLINE void move_staged(const BufferedArgs& a, Move move, const Matrix& wh
     }
 }
 
-/// Puts one block together at `out` from the source at `src`.
+/// A matrix whose rows are read as vectors, but for those from the first one on that starts behind `last`, bytes from
+/// its first row. Those go by way of a stage.
+HWY_NOINLINE void move_up_to(const BufferedArgs& a, Move move, Matrix m, std::int64_t last, const Step& step) {
+  std::int64_t rows = 0;
+  if (const BlockMode& mode = a.block.modes[a.block.rows.modes[0]]; a.block.rows.size == 1 && mode.src_stride > 0)
+    rows = last < 0 ? 0 : std::min(m.rows, last / mode.src_stride + 1);
+  else
+    while (rows < m.rows && m.row_offsets[rows] <= last) ++rows;
+  if (a.column_pitch != 0) rows -= rows % (kLine / a.dst_unit);  // rows of padded columns are cut at lines
+  Matrix staged = m;
+  staged.row_offsets += rows;
+  staged.rows -= rows;
+  staged.to += rows * a.dst_unit;
+  m.rows = rows;
+  if (m.rows > 0) move(m, step);
+  if (staged.rows > 0) move_staged(a, move, staged, step);
+}
+
+/// How a block's rows are read.
+enum class From { kPlace, kPlaceUpToLast, kStage };
+
+/// Puts one block together at `out` from the source at `src`; `last` is where the last row that is read as a vector
+/// starts, from `src` on.
 HWY_NOINLINE void put_together(const BufferedArgs& a, Move move, const BlockTables& t, const BlockShape& shape,
-                               bool in_place, std::uint8_t* out, const std::uint8_t* src, WriteBehind* behind) {
+                               From from, std::int64_t last, std::uint8_t* out, const std::uint8_t* src,
+                               WriteBehind* behind) {
   const std::int64_t rows = shape.points(a.block.rows);
   const std::int64_t cols = shape.points(a.block.cols);
   const std::int64_t inner = shape.points(t.inner);
   const std::int64_t outer = t.outer < 0 ? 1 : shape.points(t.outer);
-  const std::int64_t piece_cols = !in_place          ? cols
-                                  : a.band_cols != 0 ? a.band_cols
-                                                     : even_piece(cols, kPieceRowBytes / a.dst_unit);
+  const std::int64_t piece_cols = from != From::kPlace ? cols
+                                  : a.band_cols != 0   ? a.band_cols
+                                                       : even_piece(cols, kPieceRowBytes / a.dst_unit);
   // No piece is shorter, so that none reads on behind its rows.
   const auto cols_from = [&](std::int64_t c) { return cols - c < 2 * piece_cols ? cols - c : piece_cols; };
   const Step step{behind};
   // Whole vectors of rows fit padded columns, so none overlaps the one before it, which would split its stores.
-  const bool fill = a.column_pitch != 0 && in_place && rows == t.whole_rows;
+  const bool fill = a.column_pitch != 0 && from == From::kPlace && rows == t.whole_rows;
   const std::int64_t filled = fill ? filled_rows(rows, a.dst_unit) : rows;
   for (std::int64_t o = 0; o < outer; ++o)
     for (std::int64_t i = 0; i < inner; ++i)
       for (std::int64_t c = 0, n = 0; c < cols; c += n) {
         n = cols_from(c);
-        const Matrix m{src + o * t.outer_src + t.others_src[i] + c * a.src_unit,
-                       t.rows,
-                       filled,
-                       out + o * t.outer_put + t.others_put[i],
-                       t.cols + c,
-                       n};
-        if (in_place)
+        const std::int64_t at = o * t.outer_src + t.others_src[i] + c * a.src_unit;
+        const Matrix m{src + at, t.rows, filled, out + o * t.outer_put + t.others_put[i], t.cols + c, n};
+        if (from == From::kPlace)
           move(m, step);
+        else if (from == From::kPlaceUpToLast)
+          move_up_to(a, move, m, last - at, step);
         else
           move_staged(a, move, m, step);
       }
@@ -300,15 +322,18 @@ void buffered(const BufferedArgs& a, std::byte* dst_base, const std::byte* src_b
   constexpr std::int64_t kBlockBytes = Block<1>::kVectorBytes;
   const Move move = move_of(a.dst_unit);
   const Reading reading = reading_of(a, kBlockBytes / a.dst_unit);
-  const auto is_in_place = [&](const BlockShape& shape, const NestCursor& at) {
-    return !reading.staged && (shape.points(b.cols) * a.dst_unit >= 16 || at.src() <= reading.overrun);
+  const auto put = [&](const BlockShape& shape, const NestCursor& at, std::uint8_t* out, WriteBehind* behind) {
+    const std::int64_t last = reading.last - at.src();
+    const bool whole = shape.points(b.cols) * a.dst_unit >= kLeastVectorBytes || reading.within_block <= last;
+    const From from = reading.staged ? From::kStage : whole ? From::kPlace : From::kPlaceUpToLast;
+    put_together(a, move, t, shape, from, last, out, src + at.src(), behind);
   };
   NestCursor at(a.nest, begin);
   if (!a.stream) {  // what stays in the caches is put together where it belongs
     for (std::int64_t task = begin; task < end; ++task, at.next()) {
       const BlockShape shape(a, at);
       if (shape.empty()) continue;
-      put_together(a, move, t, shape, is_in_place(shape, at), dst + at.dst(), src + at.src(), nullptr);
+      put(shape, at, dst + at.dst(), nullptr);
     }
     return;
   }
@@ -322,7 +347,7 @@ void buffered(const BufferedArgs& a, std::byte* dst_base, const std::byte* src_b
     if (shape.empty()) continue;
     std::uint8_t* block = room[now] + kLine;
     behind.prefetcher.enter(shape.points(b.src_runs), t.src_runs, shape.points(b.src_run) * a.src_unit, task);
-    put_together(a, move, t, shape, is_in_place(shape, at), block, src + at.src(), &behind);
+    put(shape, at, block, &behind);
     behind.leaving.enter(dst + at.dst(), block, shape.points(b.dst_runs), shape.points(b.dst_run) * a.dst_unit,
                          shape.points(b.rows) * a.dst_unit);
     now ^= 1;
