@@ -22,22 +22,22 @@
 
 namespace restride::cpu {
 
-// X(family, name, bid, prepare, lines, starts, units): a row each. Of bids that take the same time, the first wins. The
-// bids of a family's kernels come from one function, which writes them side by side in the order of the rows. The
-// numbers are InCaches (costs.h).
-#define RESTRIDE_CPU_KERNELS(X)                                                        \
-  X(kRun, "run/units", bid_run, prepare_run_units, 0.1, 1, 1)                          \
-  X(kRun, "run/pieces", bid_run, prepare_run_pieces, 0.1, 1, 1)                        \
-  X(kRows, "rows/units", bid_rows, prepare_rows_units, 0.107, 0.82, 0.4)               \
-  X(kRows, "rows/records", bid_rows, prepare_rows_records, 0.194, 1.37, 0.02)          \
-  X(kPacked, "packed/staged", bid_packed, prepare_packed, 0.46, 0.04, 0.43)            \
-  X(kTile, "tile/units", bid_tile, prepare_tile_units, 0.53, 0.11, 1)                  \
-  X(kTile, "tile/records", bid_tile, prepare_tile_records, 0.56, 0.11, 0.46)           \
-  X(kTile, "tile/matrices", bid_tile, prepare_tile_matrices, 0.3, 0.97, 0.56)          \
-  X(kBuffered, "buffered/blocks", bid_buffered, prepare_buffered, 0.103, 0, 0.77)      \
-  X(kChannels, "channels/split", bid_channels, prepare_channels_split, 0, 0.6, 0.68)   \
-  X(kChannels, "channels/join", bid_channels, prepare_channels_join, 0.43, 0.53, 0.65) \
-  X(kGather, "gather/units", bid_gather, prepare_gather, 0.1, 1.27, 0.5)
+// X(family, name, bid, prepare, lines, starts, units, blocks): a row each. Of bids that take the same time, the first
+// wins. The bids of a family's kernels come from one function, which writes them side by side in the order of the rows.
+// The numbers are InCaches (costs.h).
+#define RESTRIDE_CPU_KERNELS(X)                                                              \
+  X(kRun, "run/units", bid_run, prepare_run_units, 0.1, 1, 1, false)                         \
+  X(kRun, "run/pieces", bid_run, prepare_run_pieces, 0.1, 1, 1, false)                       \
+  X(kRows, "rows/units", bid_rows, prepare_rows_units, 0.107, 0.82, 0.4, false)              \
+  X(kRows, "rows/records", bid_rows, prepare_rows_records, 0.194, 1.37, 0.02, true)          \
+  X(kPacked, "packed/staged", bid_packed, prepare_packed, 0.46, 0.04, 0.43, false)           \
+  X(kTile, "tile/units", bid_tile, prepare_tile_units, 0.53, 0.11, 1, false)                 \
+  X(kTile, "tile/records", bid_tile, prepare_tile_records, 0.56, 0.11, 0.46, true)           \
+  X(kTile, "tile/matrices", bid_tile, prepare_tile_matrices, 0.3, 0.97, 0.56, true)          \
+  X(kBuffered, "buffered/blocks", bid_buffered, prepare_buffered, 0.103, 0, 0.77, true)      \
+  X(kChannels, "channels/split", bid_channels, prepare_channels_split, 0, 0.6, 0.68, true)   \
+  X(kChannels, "channels/join", bid_channels, prepare_channels_join, 0.43, 0.53, 0.65, true) \
+  X(kGather, "gather/units", bid_gather, prepare_gather, 0.1, 1.27, 0.5, false)
 
 /// The variant of the types that follow it, each once.
 template <class Variant, class... Args>

@@ -23,6 +23,8 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"thread_cache_bytes", nullptr, &CpuMachine::thread_cache_bytes},
     {"some_lines_meet", &CpuMachine::some_lines_meet},
     {"lines_meet", &CpuMachine::lines_meet},
+    {"cached_small_blocks", &CpuMachine::cached_small_blocks},
+    {"cached_blocks", &CpuMachine::cached_blocks},
     {"shuffle_line_ns", &CpuMachine::shuffle_line_ns},
     {"pick_unit_ns", &CpuMachine::pick_unit_ns},
     {"unit_ns", &CpuMachine::unit_ns},

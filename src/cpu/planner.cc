@@ -50,11 +50,11 @@ double units_meet(const Canonical& c, const CpuMachine& m) {
   return lines_meet(m, most_in_a_cache_set(c, all, Side::kSrc, kSizes.lines_under_way_dst_bytes / c.dst_unit));
 }
 
-/// Prices a bid for the caches.
-void keep_in_caches(const InCaches& left, double meet, Bid* k) {
+/// Prices a bid for the caches; `all` is what its parts take there besides.
+void keep_in_caches(const InCaches& left, double all, Bid* k) {
   const double lines = k->predicted.sectors_ns, starts = k->predicted.starts_ns;
-  set_time(k, lines * left.lines * meet, starts * left.starts * meet,
-           (k->predicted.time_ns - lines - starts) * left.units * meet);
+  set_time(k, lines * left.lines * all, starts * left.starts * all,
+           (k->predicted.time_ns - lines - starts) * left.units * all);
 }
 
 }  // namespace
@@ -66,6 +66,9 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
   const Lines lines = lines_of(c, machine);
   const bool cached = stays(c, machine);
   const double meet = cached ? units_meet(c, machine) : 1;
+  const double blocks = c.dst_bytes() > machine.l2_bytes ? 1
+                        : c.dst_unit < 4                 ? machine.cached_small_blocks
+                                                         : machine.cached_blocks;
   for (Bid& k : bids) {
     k.read_lines = lines.read;
     k.written_lines = lines.written;
@@ -73,8 +76,10 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
   for (std::size_t i = 0; i < bids.size(); ++i) {
     if (i == 0 || kKernels[i].bid != kKernels[i - 1].bid) kKernels[i].bid({c, machine, forced, threads}, &bids[i]);
     bids[i].kernel = kKernels[i].name;
+    const InCaches& in_caches = kKernels[i].in_caches;
     if (cached && bids[i].applies)
-      keep_in_caches(kKernels[i].in_caches, by_units(kKernels[i].name.family) ? meet : 1, &bids[i]);
+      keep_in_caches(in_caches, (by_units(kKernels[i].name.family) ? meet : 1) * (in_caches.blocks ? blocks : 1),
+                     &bids[i]);
     order[i] = &bids[i];
   }
   tell_traffic(c, machine, bids);
