@@ -187,6 +187,13 @@ TEST(GuardPages, TilesOfRecordsStayInside) {
                 {"u8", "u16", "f32", "f64"});
 }
 
+TEST(GuardPages, BlocksOfShortRowsReadThemAsVectorsNoFurtherThanTheEnd) {
+  check_layouts("buffered",
+                {"(3,1001):(1,3)", "(2,70):(1,2)", "(5,133):(1,5)", "(15,70):(1,15)", "(3,130):(1,-3)@387",
+                 "(3,19,3,14,9):(1,27,1539,3,378)", "(3,6,9,8):(1,216,3,27)", "(3,8,50):(1,-3,24)@21"},
+                {"u8", "u16", "f32"});
+}
+
 TEST(GuardPages, ChannelsReadWholeVectorsNoFurtherThanTheLastPoint) {
   check_layouts("channels",
                 {"(3,333):(1,3)", "(3,333):(1,4)", "(3,128):(1,4)", "(3,128):(-1,4)@2", "(2,7,192):(1,1600,8)",

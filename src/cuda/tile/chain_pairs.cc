@@ -92,7 +92,7 @@ std::int64_t rows_on(const Canonical& c, const Link& link, std::int64_t align, s
   return bits & -bits;
 }
 
-/// A tile's shape, and the share of a copy's speed that a full one reaches.
+/// A tile's shape, and the share of a copy's speed that it reaches before all losses.
 struct Rated {
   int unit;
   TileShape shape;
