@@ -259,12 +259,13 @@ struct BufferedShuffles {
 /// What is left of the parts of a bid where the copy stays in the caches: bids' prices are of copies past them. A row
 /// each in the registry (families.h). Fitted to 5,500 random layouts of 16 KB to 2.5 MB, in the caches, on one thread
 /// of a Zen 4: of the fastest kernel's time the chosen one takes 1.05 times, before 1.14; on a Xeon, for which they
-/// were not fitted, 1.08, before 1.13. So they are no machine's own.
+/// were not fitted, 1.08, before 1.13. So these three are no machine's own.
 struct InCaches {
   double lines = 1;
   double starts = 1;
   double units = 1;
-  bool blocks = false;  ///< the kernel transposes blocks of vectors, of which the machine's `cached_blocks` are left
+  /// The kernel transposes blocks of vectors: the machine's `cached_small_blocks` or `cached_blocks` besides.
+  bool blocks = false;
 };
 
 /// Sizes that bids aim at on every machine. Each was chosen by timing when its kernel was written: those of rows and

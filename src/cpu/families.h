@@ -24,7 +24,7 @@ namespace restride::cpu {
 
 // X(family, name, bid, prepare, lines, starts, units, blocks): a row each. Of bids that take the same time, the first
 // wins. The bids of a family's kernels come from one function, which writes them side by side in the order of the rows.
-// The numbers are InCaches (costs.h).
+// The last four are InCaches (costs.h).
 #define RESTRIDE_CPU_KERNELS(X)                                                              \
   X(kRun, "run/units", bid_run, prepare_run_units, 0.1, 1, 1, false)                         \
   X(kRun, "run/pieces", bid_run, prepare_run_pieces, 0.1, 1, 1, false)                       \

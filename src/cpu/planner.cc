@@ -50,7 +50,7 @@ double units_meet(const Canonical& c, const CpuMachine& m) {
   return lines_meet(m, most_in_a_cache_set(c, all, Side::kSrc, kSizes.lines_under_way_dst_bytes / c.dst_unit));
 }
 
-/// Prices a bid for the caches; `all` is what its parts take there besides.
+/// Prices a bid for the caches; `all` multiplies every part.
 void keep_in_caches(const InCaches& left, double all, Bid* k) {
   const double lines = k->predicted.sectors_ns, starts = k->predicted.starts_ns;
   set_time(k, lines * left.lines * all, starts * left.starts * all,
@@ -66,9 +66,9 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
   const Lines lines = lines_of(c, machine);
   const bool cached = stays(c, machine);
   const double meet = cached ? units_meet(c, machine) : 1;
-  const double blocks = c.dst_bytes() > machine.l2_bytes ? 1
-                        : c.dst_unit < 4                 ? machine.cached_small_blocks
-                                                         : machine.cached_blocks;
+  const double blocks_left = c.dst_bytes() > machine.l2_bytes ? 1
+                             : c.dst_unit < 4                 ? machine.cached_small_blocks
+                                                              : machine.cached_blocks;
   for (Bid& k : bids) {
     k.read_lines = lines.read;
     k.written_lines = lines.written;
@@ -78,7 +78,7 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
     bids[i].kernel = kKernels[i].name;
     const InCaches& in_caches = kKernels[i].in_caches;
     if (cached && bids[i].applies)
-      keep_in_caches(in_caches, (by_units(kKernels[i].name.family) ? meet : 1) * (in_caches.blocks ? blocks : 1),
+      keep_in_caches(in_caches, (by_units(kKernels[i].name.family) ? meet : 1) * (in_caches.blocks ? blocks_left : 1),
                      &bids[i]);
     order[i] = &bids[i];
   }

@@ -14,11 +14,12 @@ void fill_list(const BufferedBlock& b, const BufferedBlock::List& list, const St
   for (int k = 0; k < list.size; ++k) {
     const BlockMode& m = b.modes[list.modes[k]];
     const std::int64_t step = stride(m);
-    std::int64_t i = 1, sum = step;
-    for (const std::int64_t twice = 2 * step; n == 1 && i + 2 <= m.points; i += 2, sum += twice) {
-      out[i] = sum;  // a sum waits for the one before it, so for every second only
-      out[i + 1] = sum + step;
-    }
+    std::int64_t i = 1;
+    if (n == 1)  // two sums a step, for each waits for the one before it
+      for (std::int64_t sum = step; i + 2 <= m.points; i += 2, sum += 2 * step) {
+        out[i] = sum;
+        out[i + 1] = sum + step;
+      }
     for (; i < m.points; ++i)
       for (std::int64_t j = 0; j < n; ++j) out[i * n + j] = out[j] + i * step;
     n *= m.points;

@@ -1,11 +1,11 @@
-// Chains of modes rated for a tile's rows: every length of both, with every shape of tile.
+// Chains of modes rated for a tile's rows: every length of both, and every way to share out all modes, with every shape
+// of tile.
 #include "src/cuda/tile/chain_pairs.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
-#include <iterator>
 #include <span>
 
 #include "src/cuda/bid.h"
@@ -118,6 +118,9 @@ std::span<const Rated> shapes_of(int unit) {
   return {first, std::ranges::upper_bound(kShapes, unit, {}, &Rated::unit)};
 }
 constexpr std::size_t kMostShapes = 6;
+static_assert(std::ranges::all_of(kShapes, [](const Rated& r) {
+  return std::ranges::count(kShapes, r.unit, &Rated::unit) <= std::ptrdiff_t{kMostShapes};
+}));
 static_assert(std::ranges::is_sorted(kShapes, {}, &Rated::unit));
 
 /// True where a chain's offsets fit WordChain: all of it lies within 2^32 words, on either side.
@@ -167,7 +170,7 @@ struct Rows {
   bool words = false;  ///< they are whole words, start on words, and offsets fit
   double edge = 0;     ///< of a dense run, what one edge of a tile leaves in parts of a grain
   double lost[kMostShapes] = {};
-  double idle[kMostShapes] = {};  ///< logarithm of the share that is filled
+  double log_used[kMostShapes] = {};  ///< of the share that is filled
   std::int64_t pieces[kMostShapes] = {};
 };
 
@@ -176,7 +179,8 @@ Rows rows_of(const Canonical& c, const Costs& k, const Link& link, const Side& s
   Rows rows;
   rows.link = link;
   rows.starts_on = rows_on(c, link, side.align, side.stride);
-  rows.words = rows.starts_on >= kWordBytes && link.run * c.dst_unit % kWordBytes == 0 && fits_words(c, link);
+  rows.words =
+      link.dense > 0 && rows.starts_on >= kWordBytes && link.run * c.dst_unit % kWordBytes == 0 && fits_words(c, link);
   if (!rows.words) return rows;
   rows.edge = static_cast<double>(side.grain - std::min(rows.starts_on, side.grain)) /
               static_cast<double>(link.run * c.dst_unit);
@@ -185,7 +189,7 @@ Rows rows_of(const Canonical& c, const Costs& k, const Link& link, const Side& s
     const std::int64_t along = shapes[i].shape.*side.along;
     const double used = used_by(link.extent, along);
     rows.pieces[i] = ceil_div(link.run, along);
-    rows.idle[i] = std::log(used);
+    rows.log_used[i] = std::log(used);
     rows.lost[i] = k.*side.cut * (1 - used) +
                    k.*side.piece * std::max(0.0, std::log2(kEnough / piece_bytes(link, along, c.dst_unit)));
   }
@@ -201,8 +205,7 @@ double edges_of(const Rows& rows, bool runs_join, std::size_t shape) {
 /// True where tiles beside each other along src share a grain, and L2 has lost it when the second comes.
 bool reads_twice(const Canonical& c, const Costs& k, const Rows& d, const Rows& s, std::int64_t along) {
   return s.starts_on < 2 * kSectorBytes && s.link.run > along &&
-         static_cast<double>(d.link.extent) * static_cast<double>(std::min(along, s.link.extent) * c.dst_unit) * 2 >
-             k.chains_soon_bytes;
+         static_cast<double>(d.link.extent) * static_cast<double>(along * c.dst_unit) * 2 > k.chains_soon_bytes;
 }
 
 /// The best pair so far.
@@ -234,7 +237,7 @@ void rate(const Canonical& c, const CudaMachine& machine, const Rows& d, const R
     const double lost = d.lost[i] + s.lost[i] + of_pair + k.chains_near * d.edge * edges_of(d, dst_joins, i) +
                         k.chains_reads * s.edge * edges_of(s, src_joins, i) +
                         (reads_twice(c, k, d, s, shape.s) ? k.chains_late : 0) +
-                        k.chains_idle_power * std::max(0.0, std::log(k.chains_enough) - d.idle[i] - s.idle[i]) +
+                        k.chains_idle_power * std::max(0.0, std::log(k.chains_enough) - d.log_used[i] - s.log_used[i]) +
                         std::log1p(k.chains_wave * machine.sm_count / tiles) - std::log(k.*shapes[i].full);
     if (lost < best.lost) best = {{d.link, s.link, shape, std::exp(-lost)}, lost};
   }
@@ -253,7 +256,8 @@ void rate_shared_out(const Canonical& c, const CudaMachine& machine, Best& best)
   detail::FixedVector<std::uint8_t, 2 * kMaxChain> order;
   for (std::size_t m = 0; m < count; ++m) order.push_back(static_cast<std::uint8_t>(m));
   std::sort(order.begin(), order.end(), [&](std::uint8_t a, std::uint8_t b) {
-    return std::abs(c.modes[a].src_stride) < std::abs(c.modes[b].src_stride);
+    const std::int64_t x = std::abs(c.modes[a].src_stride), y = std::abs(c.modes[b].src_stride);
+    return x != y ? x < y : a < b;
   });
   if (c.modes[order[0]].src_stride != c.src_unit) return;
   const auto rate_split = [&](std::uint64_t src) {

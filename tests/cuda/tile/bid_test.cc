@@ -69,7 +69,7 @@ TEST(CudaTilePlan, TurnedPixelsGoInTilesOfPixelsButSmallImagesAndHalvesOnWordsBy
   EXPECT_FALSE(kernel("u8 (31063,31,45,3)", "u8 (31063,31,45,3):(4185,3,93,1)").starts_with("tile/"));
 }
 
-TEST(CudaTilePlan, OlderGpusLoadAsEver) {
+TEST(CudaTilePlan, OlderGpusHaveNoBulkCopies) {
   cuda::CudaMachine older;
   older.cc_major = 8;
   const plan::Decision decision = cuda::plan_cuda(canonical("f32 (8192,4096)", "f32 (8192,4096):(1,8192)"), older);

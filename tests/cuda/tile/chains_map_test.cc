@@ -163,6 +163,14 @@ TEST(ChainPlan, TheModeThatGoesOnWhereRowsOfDstEndIsNotInTheChainOfSrc) {
   EXPECT_EQ(cuda_test::bid_of("tile/chains", copy.c).get(plan::ParamId::kSrcSet), 4);
 }
 
+TEST(ChainPlan, AllModesAreSharedOutWhereDenseChainsFillNoTile) {
+  // Rows of 16 bytes on both sides; with what follows them elsewhere, 128 and more.
+  const Copy copy("f32 (14,16,8,12,4)", "f32 (14,16,8,12,4):(6144,384,1,32,8)", 128);
+  const plan::Candidate bid = cuda_test::bid_of("tile/chains", copy.c, tiny());
+  EXPECT_EQ(bid.get(plan::ParamId::kDstSet) | bid.get(plan::ParamId::kSrcSet), (1 << copy.c.modes.size()) - 1);
+  EXPECT_TRUE(cuda_test::args_of<cuda::ChainArgs>(copy.c, bid).breaks);
+}
+
 TEST(ChainPlan, ChainsGrowUntilTheyFillTheirTiles) {
   const Copy copy("f32 (352,28,28,4,48)", "f32 (352,28,28,4,48):(1,352,9856,275968,1103872)", 128);
   const plan::Candidate bid = cuda_test::bid_of("tile/chains", copy.c);
