@@ -46,10 +46,11 @@ struct CpuMachine {
   /// 2.5.)
   double some_lines_meet = 1.4;
   double lines_meet = 2.2;
-  /// What copies no larger than the second cache take that transpose blocks of vectors, by a Zen 4's: units of 1 and 2
-  /// bytes, and wider ones. (Zen 5, one thread, 4,800 random permutations of 16 KB to 1 MB: the chosen kernel takes
-  /// longer than the fastest one by 2.5 % with 1 and 1, by 1.7 % with 0.92 and 0.75. Of 2 MiB some layouts gain and as
-  /// many lose: ttc57_32 0.58 -> 0.75 of a copy, ttc57_55 0.47 -> 0.26.)
+  /// Factors of what kernels take that transpose blocks of vectors, where dst fits the second cache: units of 1 and 2
+  /// bytes, and wider ones. They are 1 on a Zen 4, where InCaches was fitted. (Zen 5, one thread, 4,800 random
+  /// permutations of 16 KB to 1 MB: the chosen kernel takes longer than the fastest one by 2.5 % with 1 and 1, by 1.7 %
+  /// with 0.92 and 0.75. Larger copies lose as often as they gain: 2 MiB of ttc57_32 0.58 -> 0.75 of a copy, of
+  /// ttc57_55 0.47 -> 0.26.)
   double cached_small_blocks = 1;
   double cached_blocks = 1;
   /// Copies past the caches prefetch all that they read, just before its turn; else most is left to the prefetcher. On
@@ -264,7 +265,7 @@ struct InCaches {
   double lines = 1;
   double starts = 1;
   double units = 1;
-  /// The kernel transposes blocks of vectors: the machine's `cached_small_blocks` or `cached_blocks` besides.
+  /// The kernel transposes blocks of vectors, so CpuMachine::cached_small_blocks or cached_blocks count, too.
   bool blocks = false;
 };
 

@@ -50,6 +50,12 @@ double units_meet(const Canonical& c, const CpuMachine& m) {
   return lines_meet(m, most_in_a_cache_set(c, all, Side::kSrc, kSizes.lines_under_way_dst_bytes / c.dst_unit));
 }
 
+/// What is left in the caches of the time of kernels that transpose blocks of vectors.
+double blocks_left(const Canonical& c, const CpuMachine& m) {
+  if (c.dst_bytes() > m.l2_bytes) return 1;
+  return c.dst_unit < 4 ? m.cached_small_blocks : m.cached_blocks;
+}
+
 /// Prices a bid for the caches; `all` multiplies every part.
 void keep_in_caches(const InCaches& left, double all, Bid* k) {
   const double lines = k->predicted.sectors_ns, starts = k->predicted.starts_ns;
@@ -66,9 +72,7 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
   const Lines lines = lines_of(c, machine);
   const bool cached = stays(c, machine);
   const double meet = cached ? units_meet(c, machine) : 1;
-  const double blocks_left = c.dst_bytes() > machine.l2_bytes ? 1
-                             : c.dst_unit < 4                 ? machine.cached_small_blocks
-                                                              : machine.cached_blocks;
+  const double blocks = cached ? blocks_left(c, machine) : 1;
   for (Bid& k : bids) {
     k.read_lines = lines.read;
     k.written_lines = lines.written;
@@ -78,7 +82,7 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
     bids[i].kernel = kKernels[i].name;
     const InCaches& in_caches = kKernels[i].in_caches;
     if (cached && bids[i].applies)
-      keep_in_caches(in_caches, (by_units(kKernels[i].name.family) ? meet : 1) * (in_caches.blocks ? blocks_left : 1),
+      keep_in_caches(in_caches, (by_units(kKernels[i].name.family) ? meet : 1) * (in_caches.blocks ? blocks : 1),
                      &bids[i]);
     order[i] = &bids[i];
   }

@@ -203,8 +203,8 @@ constexpr std::int64_t filled_rows(std::int64_t n, std::int64_t unit) {
 
 /// How rows are read: where they are, or by way of a stage.
 struct Reading {
-  bool staged;        ///< always
-  std::int64_t last;  ///< of the rows that are shorter than a vector and may be read as one, where the last one starts
+  bool staged;                ///< always
+  std::int64_t last;          ///< a row that starts behind this offset in src must not be read as a whole vector
   std::int64_t within_block;  ///< from a block's first row to its last one
 };
 
@@ -259,8 +259,8 @@ HWY_NOINLINE void move_staged(const BufferedArgs& a, Move move, const Matrix& wh
     }
 }
 
-/// A matrix whose rows are read as vectors, but for those from the first one on that starts behind `last`, bytes from
-/// its first row. Those go by way of a stage.
+/// A matrix of rows shorter than a vector. They are read as vectors up to the first one that starts behind `last`, in
+/// bytes from the matrix's first row. That one and those after it go by way of a stage.
 HWY_NOINLINE void move_up_to(const BufferedArgs& a, Move move, Matrix m, std::int64_t last, const Step& step) {
   std::int64_t rows = 0;
   if (const BlockMode& mode = a.block.modes[a.block.rows.modes[0]]; a.block.rows.size == 1 && mode.src_stride > 0)
@@ -280,8 +280,7 @@ HWY_NOINLINE void move_up_to(const BufferedArgs& a, Move move, Matrix m, std::in
 /// How a block's rows are read.
 enum class From { kPlace, kPlaceUpToLast, kStage };
 
-/// Puts one block together at `out` from the source at `src`; `last` is where the last row that is read as a vector
-/// starts, from `src` on.
+/// Puts one block together at `out` from the source at `src`. `last` is Reading's, in bytes from `src`.
 HWY_NOINLINE void put_together(const BufferedArgs& a, Move move, const BlockTables& t, const BlockShape& shape,
                                From from, std::int64_t last, std::uint8_t* out, const std::uint8_t* src,
                                WriteBehind* behind) {

@@ -150,9 +150,9 @@ struct Side {
   std::int64_t align;
   std::int64_t CopyMode::*stride;
   std::int32_t TileShape::*along;
-  std::int64_t grain;  ///< bytes that memory moves at once: 64 in reading, a sector in writing
-  double Costs::*piece;
-  double Costs::*cut;
+  std::int64_t grain;    ///< bytes that memory moves at once: 64 in reading, a sector in writing
+  double Costs::*piece;  ///< lost to short pieces of rows
+  double Costs::*cut;    ///< lost to what nothing fills
 };
 constexpr Side side_of_dst(const Canonical& c) {
   return {c.dst_align,  &CopyMode::dst_stride,    &TileShape::d,
@@ -168,7 +168,7 @@ struct Rows {
   Link link;
   std::int64_t starts_on = 0;
   bool words = false;  ///< they are whole words, start on words, and offsets fit
-  double edge = 0;     ///< of a dense run, what one edge of a tile leaves in parts of a grain
+  double edge = 0;     ///< share of a dense run's grains that one edge of a tile cuts, on average
   double lost[kMostShapes] = {};
   double log_used[kMostShapes] = {};  ///< of the share that is filled
   std::int64_t pieces[kMostShapes] = {};
@@ -196,7 +196,8 @@ Rows rows_of(const Canonical& c, const Costs& k, const Link& link, const Side& s
   return rows;
 }
 
-/// Edges of tiles inside a dense run, and the run's own end where the next run follows it in a neighbouring tile.
+/// How many edges of tiles cut a dense run: those inside it, and its own end where the next run follows in another
+/// tile.
 double edges_of(const Rows& rows, bool runs_join, std::size_t shape) {
   const std::int64_t cuts = rows.pieces[shape] - 1;
   return static_cast<double>(cuts > 0 && runs_join ? cuts + 1 : cuts);
