@@ -184,6 +184,9 @@ struct CpuMachine {
   double buffered_cut_line_ns = 0;
   double buffered_split_line_ns = 0;  ///< what a line takes more where columns start inside half a line ...
   double buffered_short_line_ns = 0;  ///< ... and more for each column that fits a line
+  /// The ends of a run in dst or in src where a copy past the caches goes by blocks of any size (BufferedBlockCosts
+  /// below); 0: by the largest ones, on which the bid is based everywhere.
+  double buffered_streamed_run_ns = 0;
 
   // channels. The ends of a run of points in one plane past the caches, in starts of rows; runs of whole lines are
   // written whole, else both ends' lines, with what is beside them, go through the caches. (Joined, 34 to 700 points of
@@ -255,6 +258,14 @@ struct BufferedShuffles {
   double byte_ns = 0.03;
   double block_ns = 8;    ///< a block of rows, beside its bytes
   double matrix_ns = 12;  ///< a matrix of rows and columns, beside its blocks
+};
+
+/// What a line takes more in some blocks than in others, past the caches. (Zen 5, one thread, 2,158 permutations of 40
+/// to 90 MB, every block of each.)
+struct BufferedBlockCosts {
+  double large_line_ns = 0.8;  ///< for 128 KiB more than what fits the first cache beside src, 16 KiB
+  double runs_line_ns = 0.16;  ///< for each doubling of the runs in dst; half of it less for each of those in src
+  double cut_line_ns = 3;      ///< if the ends of modes cut blocks to half of their size; in proportion otherwise
 };
 
 /// What is left of the parts of a bid where the copy stays in the caches: bids' prices are of copies past them. A row
@@ -338,6 +349,8 @@ struct Sizes {
   std::int64_t buffered_longest_run_bytes = 4096;
   std::int64_t buffered_shortest_run_bytes = 16;
   std::int64_t buffered_near_bytes = 8192;  ///< of blocks that follow each other along a side's runs before all others
+  std::int64_t buffered_small_block_bytes = 16 << 10;  ///< larger ones do not fit the first cache beside src
+  std::int64_t buffered_least_block_bytes = 32 << 10;  ///< the least limit of a block that is tried, by factors of two
   double buffered_filled = 1.15;  ///< of vectors that columns fill, at most, where rows of a whole line are worth more
 
   // run/units
@@ -363,7 +376,8 @@ inline constexpr CpuMachine kZen5Machine = {.name = "AMD Zen 5 (EPYC)",
                                             .tile_streamed_column_ns = 4,
                                             .tile_meeting_rows = 1.6,
                                             .packed_cycle_ns = 0.5,
-                                            .buffered_write_bytes = 3072};
+                                            .buffered_write_bytes = 3072,
+                                            .buffered_streamed_run_ns = 2};
 
 /// Its elder, with a first cache of 32 KiB: by `restride tune` on an EPYC of family 25, one thread.
 inline constexpr CpuMachine kZen4Machine = [] {
@@ -386,6 +400,7 @@ inline constexpr CpuMachine kZen4Machine = [] {
   m.buffered_cut_line_ns = 2;
   m.buffered_split_line_ns = 1.5;
   m.buffered_short_line_ns = 1;
+  m.buffered_streamed_run_ns = 0;
   m.channels_join_lines = 1.4;
   m.channels_join_whole_rows = 7;
   return m;
@@ -406,6 +421,7 @@ inline constexpr CpuMachine kZen3Machine = [] {
   m.tile_matrix_lines = 0;
   m.tile_streamed_matrix_lines = 0;
   m.buffered_write_bytes = 512;
+  m.buffered_streamed_run_ns = 0;
   return m;
 }();
 

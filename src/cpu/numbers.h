@@ -89,6 +89,7 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"buffered_cut_line_ns", &CpuMachine::buffered_cut_line_ns},
     {"buffered_split_line_ns", &CpuMachine::buffered_split_line_ns},
     {"buffered_short_line_ns", &CpuMachine::buffered_short_line_ns},
+    {"buffered_streamed_run_ns", &CpuMachine::buffered_streamed_run_ns},
     {"channels_join_lines", &CpuMachine::channels_join_lines},
     {"channels_join_whole_rows", &CpuMachine::channels_join_whole_rows},
     {"channels_join_ragged_rows", &CpuMachine::channels_join_ragged_rows},

@@ -2,6 +2,7 @@
 #include "src/cpu/bid.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "src/base/checked.h"
 #include "src/cpu/buffered/prepare.h"
@@ -43,12 +44,17 @@ double shuffle_ns(const Canonical& c, const BufferedSets& s, const CpuMachine& m
   return buffered_shuffle_ns(c, s.rows.points, s.cols.points) + cast_ns(c, m, s.cols.points);
 }
 
-/// ... and what lines take more where blocks are cut short by the ends of modes, padded and large, or not padded.
-double shape_ns(const Canonical& c, const BufferedSets& s, const CpuMachine& m, bool padded) {
-  double whole = 1;  // units that as many whole blocks would hold
+/// How much more whole blocks would hold than those that the ends of modes cut.
+double cut(const Canonical& c, const BufferedSets& s) {
+  double whole = 1;
   for (std::size_t i = 0; i < c.modes.size(); ++i)
     whole *= static_cast<double>(ceil_div(c.modes[i].extent, s.points[i]) * s.points[i]);
-  double ns = m.buffered_cut_line_ns * (whole / static_cast<double>(c.units) - 1);
+  return whole / static_cast<double>(c.units) - 1;
+}
+
+/// ... and what lines take more where blocks are cut short by the ends of modes, padded and large, or not padded.
+double shape_ns(const Canonical& c, const BufferedSets& s, const CpuMachine& m, bool padded) {
+  double ns = m.buffered_cut_line_ns * cut(c, s);
   const std::int64_t columns = s.units / s.rows.points;
   if (const std::int64_t pitch = padded_column_pitch(c, s); padded)
     ns += m.buffered_padded_line_ns * static_cast<double>(columns * pitch) / kBufferedBytes;
@@ -57,28 +63,53 @@ double shape_ns(const Canonical& c, const BufferedSets& s, const CpuMachine& m, 
   return ns * c.dst_unit / static_cast<double>(m.line_bytes);
 }
 
-/// The sets whose ends cost least: of those that fill a block, long runs in dst against long ones in src.
-bool choose_sets(const Question& q, BufferedSets* out, Targets* targets) {
-  const Canonical& c = q.c;
+/// What decides between the largest blocks, in ns for a unit. The kernel is priced by them on every machine.
+double large_ns(const Question& q, const BufferedSets& s) {
+  const bool padded = is_padded(q, s);
+  return run_ends_ns(s, q.machine, padded) + shuffle_ns(q.c, s, q.machine) + shape_ns(q.c, s, q.machine, padded);
+}
+
+/// The same between blocks of any size past the caches, on a machine that has numbers for it.
+double streamed_ns(const Question& q, const BufferedSets& s) {
   const CpuMachine& m = q.machine;
-  double least = 0;
+  const auto dst_run = static_cast<double>(s.dst_run.points), src_run = static_cast<double>(s.src_run.points);
+  const auto units = static_cast<double>(s.units);
+  const double past = units * q.c.dst_unit - static_cast<double>(kSizes.buffered_small_block_bytes);
+  // Doublings of dst's runs, without half of src's.
+  const double doublings = std::log2(units * src_run / (dst_run * dst_run)) / 2;
+  constexpr BufferedBlockCosts kCost;
+  const double line_ns = kCost.large_line_ns * std::max(0.0, past) / kBufferedBytes + kCost.runs_line_ns * doublings +
+                         kCost.cut_line_ns * cut(q.c, s);
+  return m.buffered_streamed_run_ns * (1 / dst_run + 1 / src_run) + shuffle_ns(q.c, s, m) +
+         line_ns * q.c.dst_unit / static_cast<double>(m.line_bytes);
+}
+
+struct Choice {
+  BufferedSets sets;
+  Targets targets;
+  double ns = 0;
+  bool none() const noexcept { return targets.dst_bytes == 0; }
+};
+
+/// The sets that cost least, of those that fill a block, of the largest size or of any: long runs in dst against long
+/// ones in src.
+Choice choose_sets(const Question& q, bool any_size) {
+  Choice best;
   constexpr std::int64_t kLongest = kSizes.buffered_longest_run_bytes;
-  for (Targets t{kLongest, kLineBytes}; t.dst_bytes >= kSizes.buffered_shortest_run_bytes && t.src_bytes <= kLongest;) {
-    BufferedSets s;
-    if (!buffered_sets(c, t.dst_bytes, t.src_bytes, &s)) {
-      t.dst_bytes /= 2;
-      continue;
+  for (std::int64_t most = any_size ? kSizes.buffered_least_block_bytes : kBufferedBytes; most <= kBufferedBytes;
+       most *= 2)
+    for (Targets t{kLongest, kLineBytes};
+         t.dst_bytes >= kSizes.buffered_shortest_run_bytes && t.src_bytes <= kLongest;) {
+      BufferedSets s;
+      if (!buffered_sets(q.c, t.dst_bytes, t.src_bytes, &s, most)) {
+        t.dst_bytes /= 2;
+        continue;
+      }
+      const double ns = any_size ? streamed_ns(q, s) : large_ns(q, s);
+      if (best.none() || ns < best.ns) best = {s, t, ns};
+      t.src_bytes *= 2;
     }
-    const bool padded = is_padded(q, s);
-    const double ns = run_ends_ns(s, m, padded) + shuffle_ns(c, s, m) + shape_ns(c, s, m, padded);
-    if (least == 0 || ns < least) {
-      least = ns;
-      *out = s;
-      *targets = t;
-    }
-    t.src_bytes *= 2;
-  }
-  return least > 0;
+  return best;
 }
 
 /// ns past the caches for stores of columns that start inside vectors, and for the ends of short ones. Long columns of
@@ -99,20 +130,23 @@ void bid_buffered(const Question& q, Bid* bid) {
   const Canonical& c = q.c;
   const CpuMachine& m = q.machine;
   Bid& k = *bid;
-  BufferedSets sets;
-  Targets targets;
-  if (!choose_sets(q, &sets, &targets)) {
+  const Choice large = choose_sets(q, false);
+  if (large.none()) {
     k.reason = "no set of modes makes dense runs on both sides within a block";
     return;
   }
   k.applies = true;
-  k.params.push_back({ParamId::kRunBytes, targets.dst_bytes});
-  k.params.push_back({ParamId::kReadBytes, targets.src_bytes});
+  const bool any_size = m.buffered_streamed_run_ns > 0 && streams(c, m);
+  const Choice small = any_size ? choose_sets(q, true) : Choice();
+  const Choice& chosen = any_size ? small : large;
+  k.params.push_back({ParamId::kRunBytes, chosen.targets.dst_bytes});
+  k.params.push_back({ParamId::kReadBytes, chosen.targets.src_bytes});
   k.params.push_back({ParamId::kWriteBytes, std::clamp<std::int64_t>(m.buffered_write_bytes, 1, kBufferedBytes)});
-  push_stream_and_near(&k, c, m, Writes::kRuns, reads_far(q, sets));
+  push_stream_and_near(&k, c, m, Writes::kRuns, reads_far(q, chosen.sets));
   const bool streams = k.get(ParamId::kStream) != 0;
-  const bool padded = streams && is_padded(q, sets);
+  const bool padded = streams && is_padded(q, chosen.sets);
   k.params.push_back({ParamId::kPadded, padded ? 1 : 0});
+  const BufferedSets& sets = large.sets;
   // Pages change with every run, unless a block is one run on either side. Runs that meet in the caches, of
   // some 16 places each, push each other out before their time.
   std::int64_t meeting = 1;

@@ -89,12 +89,13 @@ int next_in_src(const Canonical& c, int m) {
   return -1;
 }
 
-bool buffered_sets(const Canonical& c, std::int64_t dst_run_bytes, std::int64_t src_run_bytes, BufferedSets* out) {
+bool buffered_sets(const Canonical& c, std::int64_t dst_run_bytes, std::int64_t src_run_bytes, BufferedSets* out,
+                   std::int64_t most_bytes) {
   if (c.two_sided || c.modes.size() < 2 || c.modes[0].dst_stride != c.dst_unit) return false;
   if (next_in_src(c, -1) <= 0) return false;
   BufferedSets s;
   s.points.resize(c.modes.size(), 1);
-  const std::int64_t max_units = kBufferedBytes / std::max(c.dst_unit, c.src_unit);
+  const std::int64_t max_units = most_bytes / std::max(c.dst_unit, c.src_unit);
   int inside = 0;
   const auto take = [&](const auto& next, std::int64_t unit, std::int64_t target) {
     std::int64_t bytes = unit;

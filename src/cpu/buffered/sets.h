@@ -23,9 +23,9 @@ struct BufferedSets {
 };
 
 /// Sets whose runs reach these bytes on each side where the modes and the limits allow it; false where dst has no dense
-/// mode, src none but dst's own, or a limit is passed.
+/// mode, src none but dst's own, or a limit is passed, that of a block's bytes among them.
 bool buffered_sets(const layout::Canonical& c, std::int64_t dst_run_bytes, std::int64_t src_run_bytes,
-                   BufferedSets* out);
+                   BufferedSets* out, std::int64_t most_bytes = kBufferedBytes);
 
 /// From column to column in a block where each starts on a line of its own, so that no store of it is split between
 /// two; 0 where that does not pay or a limit is passed: columns are whole lines as they are, or short ones.

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "src/cpu/buffered/sets.h"
 #include "src/cpu/planner.h"
 
 namespace restride::cpu {
@@ -41,6 +42,23 @@ TEST(CpuBuffered, AZen4PadsColumnsThatEndInsideLinesWhereItPrefetchesFar) {
   EXPECT_EQ(padded("u8 (60000,320)", "u8 (60000,320):(1,60000)", kZen4Machine), 0) << "columns are whole lines";
   EXPECT_EQ(padded("u8 (60000,67)", "u8 (60000,67):(1,60000)", kZen4Machine), 0) << "half of a block would be padding";
   EXPECT_EQ(padded("f16 (9000,67,135)", "f16 (9000,67,135):(9045,1,67)", kZen4Machine), 0) << "long runs of src";
+}
+
+TEST(CpuBuffered, AZen5TakesSmallerBlocksPastTheCaches) {
+  const auto block = [](std::string_view dst, std::string_view src, const CpuMachine& machine) {
+    const layout::Canonical c =
+        layout::canonicalize(parse_layout(dst), parse_layout(src), 1, 1, layout::UnitRule::kAnywhere);
+    const Candidate k = plan_cpu(c, machine, "buffered", 1).chosen;
+    BufferedSets sets;
+    EXPECT_TRUE(buffered_sets(c, k.get(ParamId::kRunBytes), k.get(ParamId::kReadBytes), &sets));
+    return sets.units * c.dst_unit;
+  };
+  constexpr std::string_view past[] = {"f32 (103563,243)", "f32 (103563,243):(1,103563)"};
+  constexpr std::string_view inside[] = {"f32 (512,243)", "f32 (512,243):(1,512)"};
+  EXPECT_EQ(block(past[0], past[1], kZen5Machine), 243 * 64 * 4) << "a third of the first cache more";
+  EXPECT_EQ(block(past[0], past[1], kZen4Machine), 243 * 128 * 4) << "as large as a block may be";
+  EXPECT_EQ(block(past[0], past[1], CpuMachine()), 243 * 128 * 4);
+  EXPECT_EQ(block(inside[0], inside[1], kZen5Machine), block(inside[0], inside[1], CpuMachine()));
 }
 
 TEST(CpuBuffered, GoesDownColumnsThatMeetWhereTheCopyStaysInTheCaches) {
