@@ -184,8 +184,8 @@ struct CpuMachine {
   double buffered_cut_line_ns = 0;
   double buffered_split_line_ns = 0;  ///< what a line takes more where columns start inside half a line ...
   double buffered_short_line_ns = 0;  ///< ... and more for each column that fits a line
-  /// The ends of a run in dst or in src where a copy past the caches goes by blocks of any size (BufferedBlockCosts
-  /// below); 0: by the largest ones, on which the bid is based everywhere.
+  /// The ends of a run in dst or in src, past the caches, where smaller blocks than the largest are tried
+  /// (BufferedBlockCosts); 0: they are not.
   double buffered_streamed_run_ns = 0;
 
   // channels. The ends of a run of points in one plane past the caches, in starts of rows; runs of whole lines are
@@ -350,7 +350,7 @@ struct Sizes {
   std::int64_t buffered_shortest_run_bytes = 16;
   std::int64_t buffered_near_bytes = 8192;  ///< of blocks that follow each other along a side's runs before all others
   std::int64_t buffered_small_block_bytes = 16 << 10;  ///< larger ones do not fit the first cache beside src
-  std::int64_t buffered_least_block_bytes = 32 << 10;  ///< the least limit of a block that is tried, by factors of two
+  std::int64_t buffered_least_block_bytes = 32 << 10;  ///< the smallest blocks that are tried, by factors of two
   double buffered_filled = 1.15;  ///< of vectors that columns fill, at most, where rows of a whole line are worth more
 
   // run/units

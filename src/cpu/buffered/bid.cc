@@ -34,6 +34,14 @@ bool is_padded(const Question& q, const BufferedSets& s) {
   return q.machine.buffered_padded && !near && padded_column_pitch(q.c, s) != 0;
 }
 
+/// How much more the blocks would hold, as a share, if the ends of modes cut none.
+double cut(const Canonical& c, const BufferedSets& s) {
+  double whole = 1;
+  for (std::size_t i = 0; i < c.modes.size(); ++i)
+    whole *= static_cast<double>(ceil_div(c.modes[i].extent, s.points[i]) * s.points[i]);
+  return whole / static_cast<double>(c.units) - 1;
+}
+
 /// ns for a unit beyond the streams of lines: the ends of runs ...
 double run_ends_ns(const BufferedSets& s, const CpuMachine& m, bool padded) {
   return m.buffered_dst_run_ns / static_cast<double>(s.dst_run.points) +
@@ -42,14 +50,6 @@ double run_ends_ns(const BufferedSets& s, const CpuMachine& m, bool padded) {
 /// ... and the shuffles and conversions.
 double shuffle_ns(const Canonical& c, const BufferedSets& s, const CpuMachine& m) {
   return buffered_shuffle_ns(c, s.rows.points, s.cols.points) + cast_ns(c, m, s.cols.points);
-}
-
-/// How much more whole blocks would hold than those that the ends of modes cut.
-double cut(const Canonical& c, const BufferedSets& s) {
-  double whole = 1;
-  for (std::size_t i = 0; i < c.modes.size(); ++i)
-    whole *= static_cast<double>(ceil_div(c.modes[i].extent, s.points[i]) * s.points[i]);
-  return whole / static_cast<double>(c.units) - 1;
 }
 
 /// ... and what lines take more where blocks are cut short by the ends of modes, padded and large, or not padded.
@@ -63,19 +63,19 @@ double shape_ns(const Canonical& c, const BufferedSets& s, const CpuMachine& m, 
   return ns * c.dst_unit / static_cast<double>(m.line_bytes);
 }
 
-/// What decides between the largest blocks, in ns for a unit. The kernel is priced by them on every machine.
+/// The cost of a unit by which the largest block is chosen. Every machine's bid is the price of that block.
 double large_ns(const Question& q, const BufferedSets& s) {
   const bool padded = is_padded(q, s);
   return run_ends_ns(s, q.machine, padded) + shuffle_ns(q.c, s, q.machine) + shape_ns(q.c, s, q.machine, padded);
 }
 
-/// The same between blocks of any size past the caches, on a machine that has numbers for it.
+/// The cost of a unit by which a block of any size is chosen, past the caches of a machine with numbers for it.
 double streamed_ns(const Question& q, const BufferedSets& s) {
   const CpuMachine& m = q.machine;
   const auto dst_run = static_cast<double>(s.dst_run.points), src_run = static_cast<double>(s.src_run.points);
   const auto units = static_cast<double>(s.units);
   const double past = units * q.c.dst_unit - static_cast<double>(kSizes.buffered_small_block_bytes);
-  // Doublings of dst's runs, without half of src's.
+  // log2 of the runs in dst, less half of log2 of those in src.
   const double doublings = std::log2(units * src_run / (dst_run * dst_run)) / 2;
   constexpr BufferedBlockCosts kCost;
   const double line_ns = kCost.large_line_ns * std::max(0.0, past) / kBufferedBytes + kCost.runs_line_ns * doublings +
@@ -91,8 +91,8 @@ struct Choice {
   bool none() const noexcept { return targets.dst_bytes == 0; }
 };
 
-/// The sets that cost least, of those that fill a block, of the largest size or of any: long runs in dst against long
-/// ones in src.
+/// The sets that cost least, of those that fill a block: long runs in dst against long ones in src. Blocks fill the
+/// largest size, or any of its halves down to buffered_least_block_bytes (any_size).
 Choice choose_sets(const Question& q, bool any_size) {
   Choice best;
   constexpr std::int64_t kLongest = kSizes.buffered_longest_run_bytes;

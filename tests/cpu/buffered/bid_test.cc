@@ -55,7 +55,7 @@ TEST(CpuBuffered, AZen5TakesSmallerBlocksPastTheCaches) {
   };
   constexpr std::string_view past[] = {"f32 (103563,243)", "f32 (103563,243):(1,103563)"};
   constexpr std::string_view inside[] = {"f32 (512,243)", "f32 (512,243):(1,512)"};
-  EXPECT_EQ(block(past[0], past[1], kZen5Machine), 243 * 64 * 4) << "a third of the first cache more";
+  EXPECT_EQ(block(past[0], past[1], kZen5Machine), 243 * 64 * 4) << "half of the largest";
   EXPECT_EQ(block(past[0], past[1], kZen4Machine), 243 * 128 * 4) << "as large as a block may be";
   EXPECT_EQ(block(past[0], past[1], CpuMachine()), 243 * 128 * 4);
   EXPECT_EQ(block(inside[0], inside[1], kZen5Machine), block(inside[0], inside[1], CpuMachine()));
