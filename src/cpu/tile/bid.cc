@@ -335,7 +335,10 @@ void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m,
   const bool down = stays && goes_down_columns(c, sets, m, in_a_set);
   k->params.push_back({ParamId::kBandCols, down ? kLineBytes / c.dst_unit : matrix_band_cols(c, sets)});
   k->params.push_back({ParamId::kOrder, down ? 0 : 2});
-  if (streamed_matrices(c, sets)) k->params.push_back({ParamId::kStream, past ? 1 : 0});
+  if (streamed_matrices(c, sets)) {
+    k->params.push_back({ParamId::kStream, past ? 1 : 0});
+    k->params.push_back({ParamId::kNear, past && m.tile_near ? 1 : 0});
+  }
   if (stays) {
     const double meet = down ? down_columns(c, m, in_a_set) : rows_meet(c, sets) ? m.tile_meeting_rows : 1;
     return set_time(k, 0, matrices * m.row_ns, blocks * m.shuffle_line_ns * meet);

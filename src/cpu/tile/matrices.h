@@ -27,6 +27,8 @@ inline constexpr std::int64_t kMostStreamedRows = 320;
 inline constexpr std::int64_t kMostStreamedColumnBytes = 1280;
 inline constexpr std::int64_t kStreamedBandBytes = 6 << 10;
 inline constexpr std::int64_t kStreamedPartBytes = 128;  ///< of a column that are put together at a time
+inline constexpr std::int64_t kNearPartBytes = 256;      ///< the same with `near`; or kNearPartRows, which are more
+inline constexpr std::int64_t kNearPartRows = 32;        ///< of the largest units
 
 /// From column to column of a band: an odd number of lines, so that stores spread over the cache's sets.
 constexpr std::int64_t streamed_column_pitch(std::int64_t column_bytes) noexcept {
@@ -37,6 +39,10 @@ constexpr std::int64_t streamed_band_cols(std::int64_t column_bytes, std::int64_
   const std::int64_t block = 16 / unit;
   const std::int64_t fitting = kStreamedBandBytes / streamed_column_pitch(column_bytes) / block * block;
   return std::min(fitting, 64 / unit);
+}
+/// Rows of a band that are put together before as many lines are prefetched.
+constexpr std::int64_t streamed_part_rows(std::int64_t unit, bool near) noexcept {
+  return near ? std::max(kNearPartBytes / unit, kNearPartRows) : kStreamedPartBytes / unit;
 }
 constexpr std::int64_t longest_streamed_column(std::int64_t unit) noexcept {
   return std::min(kMostStreamedRows * unit, kMostStreamedColumnBytes);

@@ -23,18 +23,21 @@ namespace HWY_NAMESPACE {
 #if HWY_TARGET <= HWY_AVX3
 namespace {
 
-/// Prefetches src into the second cache, in its own order, a matrix or more ahead.
+/// Prefetches src in its own order, a matrix or more ahead: into the second cache, or with `near` into both.
 class MatrixPrefetcher {
  public:
   MatrixPrefetcher(const MatrixArgs& a, const std::uint8_t* src, std::int64_t begin, std::int64_t end)
-      : src_(src), bytes_(a.rows * a.row_src_stride), left_(end - begin), at_(a.nest, begin) {
+      : near_(a.near), src_(src), bytes_(a.rows * a.row_src_stride), left_(end - begin), at_(a.nest, begin) {
     enter();
-    moved(std::max(kAheadBytes, bytes_));
+    moved(std::max(a.near ? kNearAheadBytes : kAheadBytes, bytes_));
   }
   /// As many bytes were moved.
   HWY_INLINE void moved(std::int64_t bytes) {
     for (owed_ += bytes; owed_ > 0 && left_ > 0; owed_ -= 64) {
-      prefetch_to_l2(line_);
+      if (near_)
+        __builtin_prefetch(line_, 0, 3);
+      else
+        prefetch_to_l2(line_);
       line_ += 64;
       if (line_ >= end_) next();
     }
@@ -42,6 +45,7 @@ class MatrixPrefetcher {
 
  private:
   static constexpr std::int64_t kAheadBytes = 32 << 10;
+  static constexpr std::int64_t kNearAheadBytes = 20 << 10;  ///< half of the first cache
 
   HWY_INLINE void next() {
     owed_ += line_ - end_;  // behind the matrix
@@ -54,6 +58,7 @@ class MatrixPrefetcher {
     end_ = line_ + bytes_;
   }
 
+  const bool near_;
   const std::uint8_t* src_;
   std::int64_t bytes_;  ///< of a matrix
   std::int64_t left_;   ///< matrices that are not prefetched yet
@@ -72,7 +77,7 @@ HWY_NOINLINE void stream_matrices(const MatrixArgs& a, std::byte* dst, const std
   const std::int64_t pitch = streamed_column_pitch(column);
   const std::int64_t band_cols = streamed_band_cols(column, unit);
   const std::int64_t block = 16 / unit;  // rows and columns of the least
-  const std::int64_t part_rows = kStreamedPartBytes / unit;
+  const std::int64_t part_rows = streamed_part_rows(unit, a.near);
   alignas(64) std::byte room[kLine + kStreamedBandBytes + kLine];
   std::byte* const band = room + kLine;
   MatrixArgs part;
