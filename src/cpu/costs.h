@@ -115,6 +115,9 @@ struct CpuMachine {
   /// of 230 bytes or more, one thread 1.09, two 1.16.)
   double tile_streamed_matrix_lines = 1.1;
   double tile_streamed_column_ns = 9;
+  /// Also columns of a line to 112 bytes, longer ones than kMostStreamedColumnBytes, and those that start on lines where
+  /// rows do not. (Zen 5, one thread, 785 random batches: what the choice of a kernel loses 0.055 -> 0.024.)
+  bool tile_streamed_widely = false;
   /// tile/matrices in the caches, where more rows meet in a set of the first one than it holds. (Zen 4, one thread,
   /// bytes 2048 x 1024: 8.3 ns a line, by tile/units 3.8; f16 85 x 12288 9.5, by buffered/blocks 4.3.)
   double tile_meeting_rows = 3;
@@ -321,7 +324,7 @@ struct Sizes {
 
   // tile/matrices
   std::int64_t matrix_band_bytes = 32 << 10;              ///< of a task's columns, where threads share a matrix
-  std::int64_t matrix_least_streamed_column_bytes = 112;  ///< of a column that leaves past the caches by itself
+  std::int64_t matrix_least_streamed_column_bytes = 112;  ///< of one that leaves past the caches by itself, if not widely
   std::int64_t matrix_most_streamed_bytes = 256 << 10;    ///< of such a matrix, which is prefetched as a whole
 
   // tile/records
@@ -373,7 +376,9 @@ inline constexpr CpuMachine kZen5Machine = {.name = "AMD Zen 5 (EPYC)",
                                             .tile_ragged_column_ns = 60,
                                             .tile_matrix_lines = 1.1,
                                             .tile_matrix_kib_lines = 0.19,
-                                            .tile_streamed_column_ns = 4,
+                                            .tile_streamed_matrix_lines = 1,
+                                            .tile_streamed_column_ns = 2.5,
+                                            .tile_streamed_widely = true,
                                             .tile_meeting_rows = 1.6,
                                             .packed_cycle_ns = 0.5,
                                             .buffered_write_bytes = 3072,
@@ -386,6 +391,9 @@ inline constexpr CpuMachine kZen4Machine = [] {
   m.cached_small_blocks = 1;
   m.cached_blocks = 1;
   m.tile_near = false;
+  m.tile_streamed_matrix_lines = 1.1;
+  m.tile_streamed_column_ns = 4;
+  m.tile_streamed_widely = false;
   m.tile_meeting_rows = 3;
   m.tile_least_in_place_bytes = 1;
   m.tile_side_by_side = true;

@@ -19,6 +19,7 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"stream_bytes_per_ns", &CpuMachine::stream_bytes_per_ns},
     {"stream_from_bytes", nullptr, &CpuMachine::stream_from_bytes},
     {"stream_share", &CpuMachine::stream_share},
+    {"tile_streamed_widely", nullptr, nullptr, &CpuMachine::tile_streamed_widely},
     {"columns_stay", nullptr, nullptr, &CpuMachine::columns_stay},
     {"thread_cache_bytes", nullptr, &CpuMachine::thread_cache_bytes},
     {"some_lines_meet", &CpuMachine::some_lines_meet},

@@ -370,6 +370,28 @@ TEST(PlanCpu, StreamsMatricesColumnByColumnWhereThatWasMeasured) {
       << "matrices change places";
 }
 
+TEST(PlanCpu, StreamsMoreMatricesOnZen5AndReadsThemNear) {
+  const auto matrices = [](std::string_view dst, std::string_view src, const CpuMachine& m) {
+    const Decision d = decide(dst, src, "tile/matrices", m);
+    return std::pair(d.chosen.get(ParamId::kStream), d.chosen.get(ParamId::kNear));
+  };
+  constexpr std::pair<std::int64_t, std::int64_t> near = {1, 1}, far = {1, 0}, cached = {0, 0};
+  struct Case {
+    const char* why;
+    std::string_view dst, src;
+    std::pair<std::int64_t, std::int64_t> zen4;
+  };
+  for (const Case& c :
+       {Case{"as measured on both", "f32 (9000,109,97)", "f32 (9000,109,97):(10573,1,109)", far},
+        {"columns of 1,480 bytes", "f64 (3000,101,185)", "f64 (3000,101,185):(18685,1,101)", cached},
+        {"columns of 80 bytes", "c128 (40000,61,5)", "c128 (40000,61,5):(305,1,61)", cached},
+        {"columns on lines, rows off them", "f32 (6000,109,128)", "f32 (6000,109,128):(13952,1,109)", cached}}) {
+    EXPECT_EQ(matrices(c.dst, c.src, kZen5Machine), near) << c.why;
+    EXPECT_EQ(matrices(c.dst, c.src, kZen4Machine), c.zen4) << c.why;
+  }
+  EXPECT_EQ(matrices("f32 (6000,112,128)", "f32 (6000,112,128):(14336,1,112)", kZen5Machine), cached) << "whole lines";
+}
+
 // Its tiles for packed have four shapes in turn, so each of them is laid out anew: 0.02 of a plain copy with shuffles,
 // 0.2 without, 0.5 by blocks.
 TEST(PlanCpu, CountsPackedTilesThatAreLaidOutAnew) {

@@ -82,6 +82,12 @@ void tile_shape(const Canonical& c, const TileSets& sets, const CpuMachine& m, C
   push_shape(c, sets, {rows, cols, widest}, k);
 }
 
+/// True when rows and columns are whole lines.
+bool all_on_lines(const Canonical& c, const TileSets& sets) {
+  return columns_on_lines(c) && sets.rows.points * c.dst_unit % kLineBytes == 0 &&
+         sets.cols.points * c.src_unit % kLineBytes == 0;
+}
+
 /// The cost of a tile beyond its lines' way through memory, in ns: every staged row, every column of a tile and every
 /// task cost their start; less where all of them are whole lines, on some machines.
 double tile_starts_ns(const Canonical& c, const TileSets& sets, const CpuMachine& m, const Candidate& k) {
@@ -90,9 +96,7 @@ double tile_starts_ns(const Canonical& c, const TileSets& sets, const CpuMachine
   const double columns = units / static_cast<double>(std::min(sets.rows.points, k.get(ParamId::kTileRows)));
   const double tasks =
       units / static_cast<double>(sets.rows.points * std::min(sets.cols.points, k.get(ParamId::kBandCols)));
-  const bool on_lines = columns_on_lines(c) && sets.rows.points * c.dst_unit % m.line_bytes == 0 &&
-                        sets.cols.points * c.src_unit % m.line_bytes == 0;
-  return (on_lines ? m.tile_on_lines_start : 1) *
+  return (all_on_lines(c, sets) ? m.tile_on_lines_start : 1) *
          (m.tile_row_ns * staged + m.tile_column_ns * columns + m.tile_task_ns * tasks);
 }
 
@@ -287,11 +291,19 @@ bool one_behind_the_other(const Canonical& c, const TileSets& sets) {
   return true;
 }
 
-/// True where kernels may write matrices past the caches column by column, and were measured. Columns that start on
-/// lines leave as fast without a band.
+/// True of matrices that are as fast or faster column by column, where that was measured. Columns that start on lines
+/// leave as fast without a band; on some machines only if rows are whole lines, too.
+bool streams_well(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
+  if (m.tile_streamed_widely) return !all_on_lines(c, sets);
+  const std::int64_t column = sets.rows.points * c.dst_unit;
+  return column >= kSizes.matrix_least_streamed_column_bytes && column <= longest_streamed_column(c.dst_unit) &&
+         !columns_on_lines(c);
+}
+
+/// True where kernels may write matrices past the caches column by column, and were measured.
 bool may_stream_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m) {
   return m.tile_streamed_matrix_lines > 0 && m.has_permutes() && streams(c, m, Writes::kMatrices) &&
-         streamed_matrices(c, sets) && !columns_on_lines(c) && matrix_band_cols(c, sets) == sets.cols.points;
+         streamed_matrices(c, sets) && streams_well(c, sets, m) && matrix_band_cols(c, sets) == sets.cols.points;
 }
 
 /// True where the rows of a block push each other out of the first cache, which staged ones do not.

@@ -22,10 +22,13 @@ inline constexpr std::int64_t kLeastRecordCols = 4;
 /// The longest records of matrices. Longer ones are rows of their units (60 x 60 of 20 bytes 3.2 us, by blocks 4.3).
 inline constexpr std::int64_t kMostMatrixRecordBytes = 16;
 
-/// Past the caches: the matrices that bands were measured on, whose rows' lines stay in the first cache beside a band.
+/// Past the caches: columns so short that a line of each row stays in the first cache beside a band.
 inline constexpr std::int64_t kMostStreamedRows = 320;
 inline constexpr std::int64_t kMostStreamedColumnBytes = 1280;
 inline constexpr std::int64_t kStreamedBandBytes = 6 << 10;
+/// Longer ones: a band has so many bytes of each row at least, and so much room.
+inline constexpr std::int64_t kLongPieceBytes = 32;
+inline constexpr std::int64_t kLongBandBytes = 24 << 10;
 inline constexpr std::int64_t kStreamedPartBytes = 128;  ///< of a column that are put together at a time
 inline constexpr std::int64_t kNearPartBytes = 256;      ///< the same with `near`; or kNearPartRows, which are more
 inline constexpr std::int64_t kNearPartRows = 32;        ///< of the largest units
@@ -34,24 +37,27 @@ inline constexpr std::int64_t kNearPartRows = 32;        ///< of the largest uni
 constexpr std::int64_t streamed_column_pitch(std::int64_t column_bytes) noexcept {
   return (ceil_div(column_bytes, std::int64_t{64}) | 1) * 64;
 }
+constexpr std::int64_t longest_streamed_column(std::int64_t unit) noexcept {
+  return std::min(kMostStreamedRows * unit, kMostStreamedColumnBytes);
+}
 /// Columns of a band: those that lie in a line of src, or as many as have room; whole blocks.
 constexpr std::int64_t streamed_band_cols(std::int64_t column_bytes, std::int64_t unit) noexcept {
   const std::int64_t block = 16 / unit;
   const std::int64_t fitting = kStreamedBandBytes / streamed_column_pitch(column_bytes) / block * block;
-  return std::min(fitting, 64 / unit);
+  const std::int64_t least = column_bytes <= longest_streamed_column(unit) ? block : kLongPieceBytes / unit;
+  return std::clamp(fitting, least, 64 / unit);
+}
+constexpr bool fits_a_band(std::int64_t column_bytes, std::int64_t unit) noexcept {
+  const std::int64_t room = column_bytes <= longest_streamed_column(unit) ? kStreamedBandBytes : kLongBandBytes;
+  return streamed_band_cols(column_bytes, unit) * streamed_column_pitch(column_bytes) <= room;
 }
 /// Rows of a band that are put together before as many lines are prefetched.
 constexpr std::int64_t streamed_part_rows(std::int64_t unit, bool near) noexcept {
   return near ? std::max(kNearPartBytes / unit, kNearPartRows) : kStreamedPartBytes / unit;
 }
-constexpr std::int64_t longest_streamed_column(std::int64_t unit) noexcept {
-  return std::min(kMostStreamedRows * unit, kMostStreamedColumnBytes);
-}
-static_assert(streamed_band_cols(longest_streamed_column(1), 1) > 0 &&
-                  streamed_band_cols(longest_streamed_column(2), 2) > 0 &&
-                  streamed_band_cols(longest_streamed_column(4), 4) > 0 &&
-                  streamed_band_cols(longest_streamed_column(8), 8) > 0 &&
-                  streamed_band_cols(longest_streamed_column(16), 16) > 0,
+static_assert(fits_a_band(longest_streamed_column(1), 1) && fits_a_band(longest_streamed_column(2), 2) &&
+                  fits_a_band(longest_streamed_column(4), 4) && fits_a_band(longest_streamed_column(8), 8) &&
+                  fits_a_band(longest_streamed_column(16), 16),
               "a band has room for a block's columns");
 
 /// The kernel of the instruction set in use for this unit. With `stream`, matrices are dense on both sides; only

@@ -55,8 +55,8 @@ bool plain_matrices(const layout::Canonical& c, const TileSets& sets) {
 
 bool streamed_matrices(const layout::Canonical& c, const TileSets& sets) {
   const std::int64_t column = sets.rows.points * c.dst_unit;
-  return plain_matrices(c, sets) && !sets.cols_backwards && column >= kSizes.matrix_least_streamed_column_bytes &&
-         column <= kMostStreamedColumnBytes && sets.rows.points <= kMostStreamedRows &&
+  return plain_matrices(c, sets) && !sets.cols_backwards && column >= kLineBytes &&
+         column <= kLongBandBytes && fits_a_band(column, c.dst_unit) &&
          sets.cols.points * column <= kSizes.matrix_most_streamed_bytes &&
          c.modes[0].src_stride == sets.cols.points * c.src_unit && c.modes[sets.cols.modes[0]].dst_stride == column;
 }

@@ -100,15 +100,18 @@ TEST(TileMatrices, GoesDownColumnsBandByBandWhereToldTo) {
 
 TEST(TileMatrices, WritesThosePastTheCachesColumnByColumn) {
   for (const auto& [dtype, unit] : {std::pair{"u8", 1}, {"f16", 2}, {"f32", 4}, {"f64", 8}, {"c128", 16}})
-    for (const int bytes : {112, 128, 144, 336, 656, 1280})
-      for (const int cols : {16 / unit, 16 / unit + 1, 64 / unit, 64 / unit + 5, 103}) {
+    for (const int bytes : {64, 80, 112, 128, 144, 336, 656, 1280, 1328, 3024})
+      for (const int cols : {16 / unit, 16 / unit + 1, 64 / unit, 64 / unit + 5, 83}) {
         const int rows = bytes / unit;
-        if (rows > 320 || cols == 1) continue;
+        if (!cpu::fits_a_band(bytes, unit) || cols == 1) continue;
         SCOPED_TRACE(fmt::format("{} rows, {} columns", rows, cols));
         const std::string dst = fmt::format("{} (3,{},{})", dtype, cols, rows);
         const std::string src = fmt::format("{}:({},1,{})", dst, rows * cols, cols);
-        const test::Edits whole = {{plan::ParamId::kStream, 1}, {plan::ParamId::kBandCols, cols}};
-        for (const std::int64_t skew : {0, 13}) expect_exact("tile/matrices", dst, src, whole, skew, 2);
+        for (const bool near : {false, true}) {
+          const test::Edits whole = {
+              {plan::ParamId::kStream, 1}, {plan::ParamId::kNear, near}, {plan::ParamId::kBandCols, cols}};
+          for (const std::int64_t skew : {0, 13}) expect_exact("tile/matrices", dst, src, whole, skew, 2);
+        }
       }
   expect_exact("tile/matrices", "f16 (5,19,67)", "f16 (5,19,67):(1273,1,19)", test::kStreamed);
   // Matrices that lie apart, change places, or run backwards.
