@@ -102,6 +102,8 @@ struct CpuMachine {
   double tile_column_ns = 4;              ///< starting a column of a tile
   double tile_task_ns = 100;              ///< starting a band
   double tile_on_lines_start = 1;         ///< of what the three take, where rows and columns are whole lines
+  std::int64_t tile_on_lines_column_bytes = 0;  ///< ... and columns have so many bytes at least
+  double tile_wide_off_lines = 1;         ///< of units of 8 and 16 bytes, what lines take where columns start inside them
   double tile_ragged_column_ns = 20;      ///< a column that ends inside a line
   double tile_line_ns = 0.3;              ///< a line of dst, beside its shuffles
   double tile_record_line_ns = 1;         ///< the same, of records
@@ -372,16 +374,22 @@ inline constexpr CpuMachine kZen5Machine = {.name = "AMD Zen 5 (EPYC)",
                                             .pick_unit_ns = 0.4,
                                             .tile_read_bytes = 512,
                                             .tile_least_rows = 32,
+                                            .tile_row_ns = 6.7,
                                             .tile_on_lines_start = 0.2,
+                                            .tile_on_lines_column_bytes = 128,
+                                            .tile_wide_off_lines = 1.25,
                                             .tile_ragged_column_ns = 60,
                                             .tile_matrix_lines = 1.1,
                                             .tile_matrix_kib_lines = 0.19,
                                             .tile_streamed_matrix_lines = 1,
-                                            .tile_streamed_column_ns = 2.5,
+                                            .tile_streamed_column_ns = 2.75,
                                             .tile_streamed_widely = true,
                                             .tile_meeting_rows = 1.6,
                                             .packed_cycle_ns = 0.5,
+                                            .buffered_one_run_pages = 1.3,
+                                            .buffered_meeting_pages = 1.4,
                                             .buffered_write_bytes = 3072,
+                                            .buffered_short_line_ns = 0.8,
                                             .buffered_streamed_run_ns = 2};
 
 /// Its elder, with a first cache of 32 KiB: by `restride tune` on an EPYC of family 25, one thread.
@@ -391,6 +399,9 @@ inline constexpr CpuMachine kZen4Machine = [] {
   m.cached_small_blocks = 1;
   m.cached_blocks = 1;
   m.tile_near = false;
+  m.tile_row_ns = 4;
+  m.tile_on_lines_column_bytes = 0;
+  m.tile_wide_off_lines = 1;
   m.tile_streamed_matrix_lines = 1.1;
   m.tile_streamed_column_ns = 4;
   m.tile_streamed_widely = false;
@@ -401,6 +412,8 @@ inline constexpr CpuMachine kZen4Machine = [] {
   m.tile_byte_rows = 128;
   m.packed_split_line_ns = 3;
   m.packed_large_plane_line_ns = 2;
+  m.buffered_one_run_pages = 1.15;
+  m.buffered_meeting_pages = 2;
   m.buffered_near_least_bytes = 700;
   m.buffered_near_most_bytes = 48 << 10;
   m.buffered_padded = true;
@@ -426,9 +439,15 @@ inline constexpr CpuMachine kZen3Machine = [] {
   m.rows_cached_row_rows = 0.25;
   m.tile_meeting_rows = 1;
   m.columns_stay = false;
+  m.tile_row_ns = 4;
+  m.tile_on_lines_column_bytes = 0;
+  m.tile_wide_off_lines = 1;
   m.tile_matrix_lines = 0;
   m.tile_streamed_matrix_lines = 0;
+  m.buffered_one_run_pages = 1.15;
+  m.buffered_meeting_pages = 2;
   m.buffered_write_bytes = 512;
+  m.buffered_short_line_ns = 0;
   m.buffered_streamed_run_ns = 0;
   return m;
 }();

@@ -47,6 +47,8 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"tile_column_ns", &CpuMachine::tile_column_ns},
     {"tile_task_ns", &CpuMachine::tile_task_ns},
     {"tile_on_lines_start", &CpuMachine::tile_on_lines_start},
+    {"tile_on_lines_column_bytes", nullptr, &CpuMachine::tile_on_lines_column_bytes},
+    {"tile_wide_off_lines", &CpuMachine::tile_wide_off_lines},
     {"tile_ragged_column_ns", &CpuMachine::tile_ragged_column_ns},
     {"tile_line_ns", &CpuMachine::tile_line_ns},
     {"tile_record_line_ns", &CpuMachine::tile_record_line_ns},

@@ -96,7 +96,8 @@ double tile_starts_ns(const Canonical& c, const TileSets& sets, const CpuMachine
   const double columns = units / static_cast<double>(std::min(sets.rows.points, k.get(ParamId::kTileRows)));
   const double tasks =
       units / static_cast<double>(sets.rows.points * std::min(sets.cols.points, k.get(ParamId::kBandCols)));
-  return (all_on_lines(c, sets) ? m.tile_on_lines_start : 1) *
+  const bool cheap = all_on_lines(c, sets) && sets.rows.points * c.dst_unit >= m.tile_on_lines_column_bytes;
+  return (cheap ? m.tile_on_lines_start : 1) *
          (m.tile_row_ns * staged + m.tile_column_ns * columns + m.tile_task_ns * tasks);
 }
 
@@ -245,7 +246,7 @@ void bid_records(const Canonical& c, const Canonical& r, const TileSets& sets, c
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
   const double widened = std::bit_ceil(static_cast<std::uint32_t>(r.src_unit));
   const double shuffled = lines * m.shuffle_line_ns * (widened <= 16 ? widened / r.dst_unit : 1);
-  const double stream = stream_ns(*k, m);
+  const double stream = stream_ns(*k, m) * (c.dst_unit >= 8 && !columns_on_lines(c) ? m.tile_wide_off_lines : 1);
   set_time(k, stream, ragged_ns(r, sets, m) + tile_starts_ns(r, sets, m, *k),
            std::max(shuffled - stream, 0.0) + m.tile_record_line_ns * lines);
 }
@@ -386,7 +387,7 @@ void bid_units(const Canonical& c, const TileSets& sets, const CpuMachine& m, Bi
   const auto blocks_of = [&](std::int64_t bytes) { return std::max(1.0, static_cast<double>(bytes) / c.dst_unit); };
   const double waste = padded(static_cast<double>(sets.rows.points), blocks_of(kLineBytes)) *
                        padded(static_cast<double>(sets.cols.points), blocks_of(kLeastVectorBytes));
-  const double stream = stream_ns(*k, m);
+  const double stream = stream_ns(*k, m) * (c.dst_unit >= 8 && !columns_on_lines(c) ? m.tile_wide_off_lines : 1);
   set_time(k, stream, ragged_ns(c, sets, m) + tile_starts_ns(c, sets, m, *k),
            std::max(lines * waste * m.shuffle_line_ns - stream, 0.0) + m.tile_line_ns * lines +
                static_cast<double>(c.units) * cast_ns(c, m, std::min(sets.cols.points, k->get(ParamId::kTileCols))));
