@@ -52,6 +52,8 @@ class RunPrefetcher {
     offsets_ = offsets;
     run_bytes_ = run_bytes;
     left_in_group_ = std::max<std::int64_t>(kStreams / runs_, 1);
+    if (first_cache_)
+      left_in_group_ = std::clamp<std::int64_t>(kMostAheadBytes / (runs_ * run_bytes_), 1, left_in_group_);
     for (const std::int64_t behind = std::min(task + left_in_group_, end_); prefetched_ < behind; ++prefetched_)
       cursor_.next();
     for (tiles_ = 0; tiles_ < left_in_group_ && prefetched_ < end_; ++prefetched_, cursor_.next())
@@ -81,6 +83,7 @@ class RunPrefetcher {
 
  private:
   static constexpr std::int64_t kAheadBytes = 6144;  ///< most of them wait in the first cache
+  static constexpr std::int64_t kMostAheadBytes = 128 << 10;  ///< of a group of tiles on their way into it
 
   /// The line of each stream that byte `at` is in.
   HWY_INLINE void prefetch_all(std::int64_t at) const noexcept {
