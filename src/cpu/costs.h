@@ -103,10 +103,10 @@ struct CpuMachine {
   double tile_task_ns = 100;              ///< starting a band
   double tile_on_lines_start = 1;         ///< of what the three take, where rows and columns are whole lines
   std::int64_t tile_on_lines_column_bytes = 0;  ///< ... and columns have so many bytes at least
-  double tile_wide_off_lines = 1;         ///< of units of 8 and 16 bytes, what lines take where columns start inside them
-  double tile_ragged_column_ns = 20;      ///< a column that ends inside a line
-  double tile_line_ns = 0.3;              ///< a line of dst, beside its shuffles
-  double tile_record_line_ns = 1;         ///< the same, of records
+  double tile_wide_off_lines = 1;     ///< of units of 8 and 16 bytes, what lines take where columns start inside them
+  double tile_ragged_column_ns = 20;  ///< a column that ends inside a line
+  double tile_line_ns = 0.3;          ///< a line of dst, beside its shuffles
+  double tile_record_line_ns = 1;     ///< the same, of records
   /// tile/matrices past the caches, by ordinary stores: what lines take, and how much more for each KiB of a matrix; 0:
   /// it does not bid. (Zen 4, batches of 128 MiB, one thread, before -> now: 7 x 9 f32 0.57 -> 0.82 of a copy, 12 x 31
   /// 0.61 -> 0.82, 24 x 24 0.59 -> 0.72; of 31 x 65 bytes 0.50 -> 0.83. Two threads and huge pages gain as much.)
@@ -117,8 +117,8 @@ struct CpuMachine {
   /// of 230 bytes or more, one thread 1.09, two 1.16.)
   double tile_streamed_matrix_lines = 1.1;
   double tile_streamed_column_ns = 9;
-  /// Also columns of a line to 112 bytes, longer ones than kMostStreamedColumnBytes, and those that start on lines where
-  /// rows do not. (Zen 5, one thread, 785 random batches: what the choice of a kernel loses 0.055 -> 0.024.)
+  /// Also columns of a line to 112 bytes, longer ones than kMostStreamedColumnBytes, and those that start on lines
+  /// where rows do not. (Zen 5, one thread, 785 random batches: what the choice of a kernel loses 0.055 -> 0.024.)
   bool tile_streamed_widely = false;
   /// tile/matrices in the caches, where more rows meet in a set of the first one than it holds. (Zen 4, one thread,
   /// bytes 2048 x 1024: 8.3 ns a line, by tile/units 3.8; f16 85 x 12288 9.5, by buffered/blocks 4.3.)
@@ -325,9 +325,10 @@ struct Sizes {
   std::int64_t tile_least_task_tiles = 4;  ///< the same where there are fewer tasks than threads
 
   // tile/matrices
-  std::int64_t matrix_band_bytes = 32 << 10;              ///< of a task's columns, where threads share a matrix
-  std::int64_t matrix_least_streamed_column_bytes = 112;  ///< of one that leaves past the caches by itself, if not widely
-  std::int64_t matrix_most_streamed_bytes = 256 << 10;    ///< of such a matrix, which is prefetched as a whole
+  std::int64_t matrix_band_bytes = 32 << 10;  ///< of a task's columns, where threads share a matrix
+  std::int64_t matrix_least_streamed_column_bytes =
+      112;                                              ///< of one that leaves past the caches by itself, if not widely
+  std::int64_t matrix_most_streamed_bytes = 256 << 10;  ///< of such a matrix, which is prefetched as a whole
 
   // tile/records
   std::int64_t record_column_bytes = 384;        ///< of a column of a tile: fewer rows than a line has bytes

@@ -16,7 +16,8 @@ void bid_gather(const Question& q, Bid* bid) {
     k.reason = "the shapes have no common refinement, so each side is walked by itself";
   } else {
     k.reason = "right for every layout, one unit at a time";
-    const bool apart = !c.modes.empty() && magnitude(c.modes[0].src_stride) >= static_cast<std::uint64_t>(q.machine.line_bytes);
+    const bool apart =
+        !c.modes.empty() && magnitude(c.modes[0].src_stride) >= static_cast<std::uint64_t>(q.machine.line_bytes);
     if (apart && streams(c, q.machine)) k.read_lines = std::max(k.read_lines, c.units);  // a line of its own for each
   }
   const std::int64_t run =

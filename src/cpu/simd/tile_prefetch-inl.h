@@ -82,7 +82,7 @@ class RunPrefetcher {
   }
 
  private:
-  static constexpr std::int64_t kAheadBytes = 6144;  ///< most of them wait in the first cache
+  static constexpr std::int64_t kAheadBytes = 6144;           ///< most of them wait in the first cache
   static constexpr std::int64_t kMostAheadBytes = 128 << 10;  ///< of a group of tiles on their way into it
 
   /// The line of each stream that byte `at` is in.

@@ -55,9 +55,8 @@ bool plain_matrices(const layout::Canonical& c, const TileSets& sets) {
 
 bool streamed_matrices(const layout::Canonical& c, const TileSets& sets) {
   const std::int64_t column = sets.rows.points * c.dst_unit;
-  return plain_matrices(c, sets) && !sets.cols_backwards && column >= kLineBytes &&
-         column <= kLongBandBytes && fits_a_band(column, c.dst_unit) &&
-         sets.cols.points * column <= kSizes.matrix_most_streamed_bytes &&
+  return plain_matrices(c, sets) && !sets.cols_backwards && column >= kLineBytes && column <= kLongBandBytes &&
+         fits_a_band(column, c.dst_unit) && sets.cols.points * column <= kSizes.matrix_most_streamed_bytes &&
          c.modes[0].src_stride == sets.cols.points * c.src_unit && c.modes[sets.cols.modes[0]].dst_stride == column;
 }
 
