@@ -325,10 +325,9 @@ struct Sizes {
   std::int64_t tile_least_task_tiles = 4;  ///< the same where there are fewer tasks than threads
 
   // tile/matrices
-  std::int64_t matrix_band_bytes = 32 << 10;  ///< of a task's columns, where threads share a matrix
-  std::int64_t matrix_least_streamed_column_bytes =
-      112;                                              ///< of one that leaves past the caches by itself, if not widely
-  std::int64_t matrix_most_streamed_bytes = 256 << 10;  ///< of such a matrix, which is prefetched as a whole
+  std::int64_t matrix_band_bytes = 32 << 10;              ///< of a task's columns, where threads share a matrix
+  std::int64_t matrix_least_streamed_column_bytes = 112;  ///< of one that leaves by itself, without `widely`
+  std::int64_t matrix_most_streamed_bytes = 256 << 10;    ///< of such a matrix, which is prefetched as a whole
 
   // tile/records
   std::int64_t record_column_bytes = 384;        ///< of a column of a tile: fewer rows than a line has bytes

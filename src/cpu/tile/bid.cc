@@ -246,7 +246,7 @@ void bid_records(const Canonical& c, const Canonical& r, const TileSets& sets, c
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
   const double widened = std::bit_ceil(static_cast<std::uint32_t>(r.src_unit));
   const double shuffled = lines * m.shuffle_line_ns * (widened <= 16 ? widened / r.dst_unit : 1);
-  const double stream = stream_ns(*k, m) * (c.dst_unit >= 8 && !columns_on_lines(c) ? m.tile_wide_off_lines : 1);
+  const double stream = stream_ns(*k, m);
   set_time(k, stream, ragged_ns(r, sets, m) + tile_starts_ns(r, sets, m, *k),
            std::max(shuffled - stream, 0.0) + m.tile_record_line_ns * lines);
 }
