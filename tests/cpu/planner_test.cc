@@ -372,6 +372,15 @@ TEST(PlanCpu, StreamsMatricesColumnByColumnWhereThatWasMeasured) {
       << "matrices change places";
 }
 
+TEST(PlanCpu, CountsALineForEachUnitThatGatherReadsFarFromTheLast) {
+  constexpr std::string_view dst = "c128 (55203,55)", src = "c128 (55203,55):(1,55203)";
+  for (const CpuMachine& m : {CpuMachine(), kZen5Machine, kZen4Machine, kZen3Machine}) {
+    EXPECT_NE(chosen(dst, src, m).kernel.family, Family::kGather) << m.name;
+    EXPECT_GT(decide(dst, src, "gather", m).chosen.predicted.time_ns, 1.5 * chosen(dst, src, m).predicted.time_ns)
+        << "55 runs of src at a time take six times as long as by blocks";
+  }
+}
+
 TEST(PlanCpu, StreamsMoreMatricesOnZen5AndReadsThemNear) {
   const auto matrices = [](std::string_view dst, std::string_view src, const CpuMachine& m) {
     const Decision d = decide(dst, src, "tile/matrices", m);
