@@ -42,6 +42,10 @@ Lines lines_of(const Canonical& c, const CpuMachine& m) {
           lines_for_runs(c.dst_bytes(), run_bytes(c, true), m.line_bytes)};
 }
 
+bool units_apart(const Canonical& c, const CpuMachine& m) noexcept {
+  return !c.modes.empty() && magnitude(c.modes[0].src_stride) >= static_cast<std::uint64_t>(m.line_bytes);
+}
+
 bool streams(const Canonical& c, const CpuMachine& m, Writes writes) noexcept {
   if (c.dst_bytes() < m.stream_from_bytes) return false;
   const double kept = m.stream_share * static_cast<double>(m.thread_cache_bytes);

@@ -38,6 +38,9 @@ struct Lines {
 };
 Lines lines_of(const layout::Canonical& c, const CpuMachine& m);
 
+/// True where units that follow each other in dst lie in src a line or more apart: each is read from a line of its own.
+bool units_apart(const layout::Canonical& c, const CpuMachine& m) noexcept;
+
 /// How a kernel writes dst: along its runs; in columns, of which many are under way; or in columns of matrices, as
 /// tile/matrices does.
 enum class Writes : std::uint8_t { kRuns, kColumns, kMatrices };

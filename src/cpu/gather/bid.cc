@@ -1,7 +1,6 @@
 // The bid of the family gather: it takes every copy.
 #include <algorithm>
 
-#include "src/base/checked.h"
 #include "src/cpu/bid.h"
 #include "src/cpu/gather/prepare.h"
 
@@ -16,9 +15,7 @@ void bid_gather(const Question& q, Bid* bid) {
     k.reason = "the shapes have no common refinement, so each side is walked by itself";
   } else {
     k.reason = "right for every layout, one unit at a time";
-    const bool apart =
-        !c.modes.empty() && magnitude(c.modes[0].src_stride) >= static_cast<std::uint64_t>(q.machine.line_bytes);
-    if (apart && streams(c, q.machine)) k.read_lines = std::max(k.read_lines, c.units);  // a line of its own for each
+    if (units_apart(c, q.machine) && streams(c, q.machine)) k.read_lines = std::max(k.read_lines, c.units);
   }
   const std::int64_t run =
       c.two_sided || c.modes.empty() ? 1 : c.modes[0].extent;  // units between two looks at the other modes

@@ -50,8 +50,7 @@ void bid_units(const Canonical& c, const CpuMachine& m, Bid* k) {
   const RowLoop loop = loop_of(c, streams(c, m), reads_near(c, m));
   k->params.push_back({ParamId::kLoop, static_cast<std::int64_t>(loop)});
   const double rows = static_cast<double>(c.units) / static_cast<double>(c.modes[0].extent);
-  if (static_cast<std::int64_t>(magnitude(c.modes[0].src_stride)) >= m.line_bytes)
-    k->read_lines = std::max(k->read_lines, c.units);  // each unit of a row from a line of its own
+  if (units_apart(c, m)) k->read_lines = std::max(k->read_lines, c.units);
   // A unit that fills a row is read once.
   if (c.modes[0].src_stride == 0) k->read_lines = std::min(k->read_lines, c.units / c.modes[0].extent);
   double units_ns = 0;
