@@ -22,10 +22,14 @@ namespace restride::cuda {
   X(rows_lost_bytes, 16)      /* bytes of a row lost to its ends */                                                   \
   X(rows_lost_on_lines, 8)    /* the same where rows are whole lines on lines */                                      \
   X(rows_lost_wide, 16)       /* bytes of a row lost besides where words are 16 bytes */                              \
+  X(rows_cast_lost, 2.3)      /* bytes, on both sides, lost to every unit that is loaded by itself to be converted */ \
   X(rows_cast_strided, 0.8)   /* factor of a cast that loads unit by unit */                                          \
   X(rows_bytes_strided, 0.65) /* of bytes: sixteen loads a word, each of many lines */                                \
   X(rows_behind_run, 1.001)   /* of rows where run is the same */                                                     \
   X(rows_wide_steps, 2)       /* words that a thread has under way, of 16-byte units in rows that are not short */    \
+  X(rows_lost_parts, 400)     /* bytes lost to words of dst that two rows share; less where units have more than 2 */ \
+  X(rows_parts_bytes, 300)    /* of rows that lose half of that share */                                              \
+  X(rows_lane_bytes, 11)      /* that a lane has to move at a time for a copy's speed */                              \
   /* rows/short */                                                                                                    \
   X(short_store_bytes, 180) /* bytes that a multiprocessor copies while a warp stores parts of sectors */             \
   X(short_most, 0.95)       /* share of a copy's speed at most */                                                     \
@@ -45,6 +49,7 @@ namespace restride::cuda {
   X(tile_used_skewed, 0.3)     /* the same: other units, skewed */                                                    \
   X(tile_cube_wide, 0.05)      /* cube of the used share at which speed is halved: units of 8 bytes and more */       \
   X(tile_cube, 0.02)           /* the same of other units */                                                          \
+  X(tile_cast_ends, 300)       /* bytes of a row of dst lost to its ends: casts, skewed */                            \
   X(tile_near, 0.9)            /* factor of near outer modes */                                                       \
   X(tile_shape_cut, 0.12)      /* lost to a tile's unused part along a mode, for the choice of its shape */           \
   X(tile_shape_least, 0.7)     /* of a shape that nothing fills */                                                    \
@@ -110,6 +115,7 @@ namespace restride::cuda {
   X(anywhere_tile, 350)      /* bytes of a tile lost to finding it */                                                 \
   X(anywhere_resident, 11e3) /* bytes lost of what a multiprocessor's tiles hold */                                   \
   X(anywhere_few, 0.6)       /* more where a multiprocessor has fewer blocks than six; not of bytes */                \
+  X(anywhere_cycles, 85)     /* of shared memory for a warp's words that others hide */                               \
   X(anywhere_others, 1.2)    /* factor where others are measured faster than they say */                              \
   /* tile/pixels */                                                                                                   \
   X(pixel_tiles_full, 1.03)   /* share of a copy's speed */                                                           \
@@ -125,11 +131,13 @@ namespace restride::cuda {
   X(direct_most_lines, 48)  /* lines that a warp's loads may touch for 512 bytes of dst */                            \
   X(direct_most_read, 1.25) /* bytes of sectors that a block may read for a byte written */                           \
   /* packed/batches */                                                                                                \
-  X(batches_full, 0.99)    /* share of a copy's speed */                                                              \
-  X(batches_free, 46)      /* cycles of shared memory for 512 bytes of dst that others hide */                        \
-  X(batches_cycle, 0.0085) /* time lost to every one more */                                                          \
-  X(batches_wide, 0.92)    /* time of units of 4 and 8 bytes, beside chains', measured slower than they say */        \
-  X(batches_large, 0.0013) /* time lost to every KB of a tile */                                                      \
+  X(batches_full, 0.99)        /* share of a copy's speed */                                                          \
+  X(batches_free, 46)          /* cycles of shared memory for 512 bytes of dst that others hide */                    \
+  X(batches_cycle, 0.0085)     /* time lost to every one more */                                                      \
+  X(batches_wide, 0.92)        /* time of units of 4 and 8 bytes, beside chains', measured slower than they say */    \
+  X(batches_least_bytes, 5000) /* of a tile, below which blocks are started too often */                              \
+  X(batches_turn, 0.44)        /* time lost where lines of dst are as short as a word of 4 bytes */                   \
+  X(batches_large, 0.0013)     /* time lost to every KB of a tile */                                                  \
   /* packed/staged, besides what goes by the size of units */                                                         \
   X(staged_table_cost, 0.35)         /* lost for every entry of tables a word, beyond the free ones */                \
   X(staged_table_free, 0.5)          /* such entries that are free */                                                 \
@@ -215,6 +223,7 @@ struct Sizes {
   std::int64_t rows_short_bytes = 256;       ///< rows of 16-byte units from which fewer words a thread are best
   std::int64_t rows_long_bytes = 4096;       ///< rows of whole words that are best one by one
   std::int64_t rows_least_words_bytes = 64;  ///< rows below which units are moved by themselves
+  std::int64_t rows_least_whole_bytes = 32;  ///< the same of whole words of dst, dense in src
 
   // rows/short
   std::int64_t short_most_units = 128;     ///< of a row

@@ -165,8 +165,11 @@ void packed::bid_batches(const Request& request, Candidate& bid) {
                 {ParamId::kVectorBytes, word},
                 {ParamId::kKind, static_cast<std::int64_t>(kept ? BatchKind::kKept : BatchKind::kLines)}};
   const double least = unit >= 4 && cycles <= k.batches_free ? k.batches_wide : 1;
-  const double time = (least + k.batches_cycle * std::max(0.0, cycles - k.batches_free)) *
-                      (1 + k.batches_large * static_cast<double>(tile_bytes) / 1e3);
+  // Lanes that collect less than 16 bytes find the next line more often, the shorter lines are.
+  const double turned = word == 16 || word == unit ? 0 : k.batches_turn * word / (unit * a.line_units.divisor);
+  const double time = (least + k.batches_cycle * std::max(0.0, cycles - k.batches_free)) * (1 + turned) *
+                      (1 + k.batches_large * static_cast<double>(tile_bytes) / 1e3) *
+                      std::max(1.0, k.batches_least_bytes / static_cast<double>(tile_bytes));
   predict(bid, machine, c.src_bytes() / kSectorBytes + tiles * a.pieces, c.dst_bytes() / kSectorBytes + tiles,
           k.batches_full / time);
 }

@@ -98,7 +98,7 @@ std::int64_t sectors_read(const Canonical& c, const Row& row) {
   const std::int64_t lines = spread ? row.pixel : 1;
   const std::int64_t bytes = spread ? c.src_unit : row.pixel * c.src_unit;
   if (apart <= 32) return std::max<std::int64_t>(pixels * std::max<std::int64_t>(apart, 1) * lines / 32, 1);
-  return pixels * lines * ((bytes + 31) / 32);
+  return sectors(pixels * lines, bytes, row.step & -row.step);
 }
 
 }  // namespace

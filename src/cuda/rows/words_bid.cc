@@ -113,7 +113,11 @@ void lines(const Canonical& c, const CudaMachine& machine, Candidate& bid) {
   if (!outer_walk(c, kRow, nullptr, &rows)) return refuse(bid, "too many rows or outer modes");
 
   const std::int64_t step = src_step(c);
-  const bool wide = c.cast || (c.dst_unit < 16 && row_units(c) * c.dst_unit >= kSizes.rows_least_words_bytes);
+  const std::int64_t row_bytes = row_units(c) * c.dst_unit;
+  const bool whole = row_bytes % kWordBytes == 0 && row_alignment(c, kRow) >= kWordBytes;
+  const std::int64_t least =
+      whole && step == c.src_unit ? kSizes.rows_least_whole_bytes : kSizes.rows_least_words_bytes;
+  const bool wide = c.cast || (c.dst_unit < 16 && row_bytes >= least);
   const std::int64_t vector = wide ? 16 : c.dst_unit;
   const RowsKind kind = rows_kind(c, vector);
   const std::int64_t words = words_of_row(c, kind);
@@ -126,7 +130,6 @@ void lines(const Canonical& c, const CudaMachine& machine, Candidate& bid) {
                 {ParamId::kThreads, threads_of(c)},
                 {ParamId::kStages, stages}};
   if (units_are_words(c, kind)) bid.params.push_back({ParamId::kKeep, machine.costs->keeps > 0 ? 1 : 0});
-  const std::int64_t row_bytes = row_units(c) * c.dst_unit;
   const bool dense = std::abs(step) == c.src_unit || step == 0;
   // Short rows: memory likes long runs, the more where lines are shared, and partly filled words cost as whole ones.
   const auto size = static_cast<double>(row_bytes);
@@ -135,8 +138,16 @@ void lines(const Canonical& c, const CudaMachine& machine, Candidate& bid) {
   const Costs& costs = *machine.costs;
   double efficiency = (dense ? costs.rows_dense : costs.rows_strided) * size /
                       (size + (lines ? costs.rows_lost_on_lines : costs.rows_lost_bytes));
-  if (wide) efficiency *= size / (size + costs.rows_lost_wide);
+  if (wide && !(whole && kind == RowsKind::kForward)) efficiency *= size / (size + costs.rows_lost_wide);
+  if (kind == RowsKind::kForward && !whole)
+    efficiency /= 1 + costs.rows_lost_parts * std::min(1.0, 2.0 / c.dst_unit) / (size + costs.rows_parts_bytes);
+  if (kind == RowsKind::kUnit && c.dst_unit < kWordBytes)
+    efficiency = std::min(efficiency, c.dst_unit / costs.rows_lane_bytes);
   if (c.cast && !dense) efficiency *= costs.rows_cast_strided;  // a load a unit
+  if (kind == RowsKind::kCollect && c.cast && dense) {
+    const double moved = c.src_unit + c.dst_unit;
+    efficiency = std::min(efficiency, moved / (moved + costs.rows_cast_lost));
+  }
   if (!c.cast && !dense && c.dst_unit == 1)
     efficiency *= costs.rows_bytes_strided;  // sixteen loads a word, each of many lines
   const std::int64_t read = source_sectors(c);

@@ -64,7 +64,12 @@ void by_loads(const Request& request, const Tiling& t, std::int64_t boundary, Ca
   const Canonical& c = request.c;
   const Costs& k = *request.machine.costs;
   const double on_words = c.dst_unit == 16 ? k.tile_whole_words : k.tile_on_words;
-  offer(c, request.machine, t, shape_of(k, c, t), boundary, boundary != 0 ? k.tile_skewed : on_words, bid);
+  double reach = boundary != 0 ? k.tile_skewed : on_words;
+  if (c.cast && boundary != 0) {
+    const auto row = static_cast<double>(t.d_extent * c.dst_unit);
+    reach *= 1 - k.tile_cast_ends / (row + 2 * k.tile_cast_ends);
+  }
+  offer(c, request.machine, t, shape_of(k, c, t), boundary, reach, bid);
 }
 
 void aligned(const Request& request, const Tiling& t, Candidate& bid) {

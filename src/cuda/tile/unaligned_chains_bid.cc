@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <span>
 
 #include "src/base/checked.h"
@@ -40,11 +41,36 @@ Choice choice_of(const Canonical& c, const Link& d, const Link& s) {
 std::int64_t most_skew(const Choice& k) { return k.run_rows != 0 ? 0 : k.skew; }
 
 /// Indices of dst's chain that follow each other in src where all of src's chain lies in a tile; else 1.
-std::int64_t line_rows(const Canonical& c, const Choice& k) {
+std::int64_t joined_rows(const Canonical& c, const Choice& k) {
   const CopyMode& first = c.modes[k.d.modes[0]];
   const std::int64_t row_bytes = k.s.extent * c.src_unit;
   return k.tile_s == k.s.extent && first.src_stride == row_bytes && first.extent < kMostLine / row_bytes ? first.extent
                                                                                                          : 1;
+}
+
+/// Lanes side by side read rows of src that lie so many apart.
+int rows_apart(int unit) { return unit == 1 ? kPatchRows : kWordBytes / unit; }
+
+/// Lanes of a warp that want different words of one bank, where rows of src follow each other without a gap.
+std::int64_t lanes_of_bank(const Canonical& c, const Choice& k) {
+  constexpr std::int64_t kBanksBytes = 128, kLanes = 32;
+  const std::int64_t step = rows_apart(c.dst_unit) * k.s.extent * c.src_unit;
+  const std::int64_t words = std::min(k.run_rows != 0 ? k.d.extent : k.tile_d, k.d.extent) * c.dst_unit / kWordBytes;
+  return std::min(kLanes, words) * std::gcd(step, kBanksBytes) / kBanksBytes;
+}
+
+/// Those of them that make up a line: all, or where lanes would meet in banks as many as a lane reads, so that there is
+/// a gap behind them.
+std::int64_t line_rows(const Canonical& c, const Choice& k) {
+  const std::int64_t joined = joined_rows(c, k), apart = rows_apart(c.dst_unit);
+  if (c.dst_unit == 1 || joined <= apart || lanes_of_bank(c, k) < 8) return joined;
+  return k.d.modes.size() == 1 || joined % apart == 0 ? apart : joined;
+}
+
+/// Cycles that a warp's words of dst wait for each other's banks, where nothing keeps their lanes apart.
+double banks_cycles(const Canonical& c, const Choice& k) {
+  if (c.dst_unit == 1 || line_rows(c, k) <= rows_apart(c.dst_unit)) return 0;
+  return static_cast<double>(rows_apart(c.dst_unit) * lanes_of_bank(c, k));
 }
 
 /// Indices of src's chain from a row of dst to the one that follows it there, where rows follow each other along the
@@ -77,10 +103,11 @@ void set_rooms(const Canonical& c, const Choice& k, UnalignedChainArgs& a) {
   a.row_bytes = narrowed<std::int32_t>(row_bytes);
   a.line_pitch = narrowed<std::int32_t>(ceil_div(in_line * row_bytes, std::int64_t{16}) * 16 + 16);
   a.lines = narrowed<std::int32_t>(in_line == 1 ? rows : std::min((rows - 2) / in_line + 2, rows));
-  // Lanes side by side read rows that lie `pad_lines` apart.
-  a.pad_lines = small ? kPatchRows : 16 / unit;
+  // Lanes side by side read rows that lie `pad_lines` lines apart.
+  const bool padded = in_line == 1 || in_line < joined_rows(c, k);
+  a.pad_lines = in_line == rows_apart(unit) ? 1 : rows_apart(unit);
   a.line_pad = 0;
-  if (in_line == 1) {
+  if (padded) {
     const std::int32_t apart = a.pad_lines * a.line_pitch, wanted = small ? 32 : 16;
     while ((apart + a.line_pad) % (2 * wanted) != wanted) a.line_pad += 16;
   }
@@ -260,7 +287,7 @@ class Tiles {
     ends_ = costs_.anywhere_ends / static_cast<double>(k_.d.extent * std::max<std::int64_t>(k_.run_rows, 1) * unit_);
     // Of windows what a row of src has in the tile, which may be all of it.
     const std::int64_t row = runs ? k_.tile_s : std::min(k_.tile_s, k_.s.extent);
-    piece_ = by_->piece / static_cast<double>(line_rows(c_, k_) * row * unit_);
+    piece_ = by_->piece / static_cast<double>(joined_rows(c_, k_) * row * unit_);
     // Where short rows of dst join, packed has whole tiles of them; matrices have kernels that find rows sooner.
     const bool join = step_ == 1 && k_.d.extent * unit_ < kSizes.anywhere_joined_bytes;
     const bool matrix = k_.d.modes.size() == 1 && k_.s.modes.size() == 1;
@@ -320,6 +347,7 @@ class Tiles {
     const double bytes = used * static_cast<double>(k_.tile_d * k_.tile_s * unit_);
     lost += by_->tile / bytes + by_->dst_piece / static_cast<double>(k_.tile_d * unit_) +
             by_->crowded * std::max(0.0, bytes - kWindowCosts.crowded_from_bytes);
+    if (banks_cycles(c_, k_) > costs_.anywhere_cycles) lost += banks_cycles(c_, k_) / costs_.anywhere_cycles - 1;
     if (time_with(lost, resident(least_shared), bytes) >= best.time) return;
     set_rooms(c_, k_, room_);
     const std::int64_t shared = unaligned_tables(room_, unit_).end;
@@ -446,9 +474,12 @@ void prepare_unaligned_chains(const Canonical& c, const Candidate& chosen, CudaA
     chain.extent[at] = base::FastDiv(extent);
     chain.stride[at] = stride;
   };
-  const bool several = a.line_rows.divisor > 1;
-  for (std::size_t m = several ? 1 : 0; m < k.d.modes.size(); ++m)
-    append(a.src_lines, c.modes[k.d.modes[m]].extent, c.modes[k.d.modes[m]].src_stride);
+  const auto in_line = std::int64_t{a.line_rows.divisor};
+  for (std::size_t m = 0; m < k.d.modes.size(); ++m) {
+    const CopyMode& mode = c.modes[k.d.modes[m]];
+    const std::int64_t rows = m == 0 ? in_line : 1, lines = ceil_div(mode.extent, rows);
+    if (m > 0 || lines > 1) append(a.src_lines, lines, mode.src_stride * rows);
+  }
   if (a.src_lines.rank == 0) append(a.src_lines, 1, 0);
   for (const std::uint8_t m : k.s.modes) append(a.dst_rows, c.modes[m].extent, c.modes[m].dst_stride);
 }
