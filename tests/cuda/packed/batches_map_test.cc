@@ -137,5 +137,13 @@ TEST(BatchesMap, IsOfferedWhereMatricesAreDense) {
   EXPECT_EQ(reason("c128 (900,7,7)", "c128 (900,7,7):(49,1,7)"), "no units of 1 to 8 bytes that are moved");
 }
 
+TEST(BatchesMap, TilesOfTwoHundredBytesAreLeftToOthers) {
+  // 16 floats change places, and only four such blocks follow each other in dst.
+  const Copy copy("f32 (512,1024,4,8,2)", "f32 (512,1024,4,8,2):(16,8192,8388608,1,8)", 128);
+  const plan::Candidate bid = cuda_test::bid_of("packed/batches", copy.c);
+  ASSERT_TRUE(bid.applies) << bid.reason;
+  EXPECT_GT(bid.predicted.time_ns, 10 * cuda_test::bid_of("packed/staged", copy.c).predicted.time_ns);
+}
+
 }  // namespace
 }  // namespace restride

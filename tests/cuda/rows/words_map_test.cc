@@ -44,6 +44,13 @@ TEST(RowsMap, MovesLongAndShortRowsOnce) {
   replay_rows("u8 (7,9,333):(9000,1000,1)@5", "u8 (7,9,333):(340,3000,1)@2", 1);
 }
 
+TEST(RowsMap, ShortRowsOfWholeWordsAreNotMovedByTheUnit) {
+  const Copy copy("u8 (9,50,48)", "u8 (9,50,48):(2700,53,1)");
+  EXPECT_EQ(args_of<cuda::RowsArgs>(copy.c, bid_of("rows/words", copy.c)).kind, cuda::RowsKind::kForward);
+  replay_rows("u8 (9,50,48)", "u8 (9,50,48):(2700,53,1)");
+  replay_rows("f16 (9,50,16):(1600,32,1)", "f16 (9,50,16):(900,18,1)");
+}
+
 TEST(RowsMap, FollowsFlipsStepsAndBroadcasts) {
   replay_rows("f16 (30,100)", "f16 (30,100):(100,-1)@99");
   replay_rows("f32 (30,100)", "f32 (30,100):(600,3)");

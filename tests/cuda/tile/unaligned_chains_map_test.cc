@@ -2,6 +2,7 @@
 #include "src/cuda/tile/unaligned_chains_map.h"
 
 #include <map>
+#include <set>
 
 #include "src/cuda/tile/pixels_map.h"
 #include "tests/cuda/replay.h"
@@ -236,6 +237,41 @@ TEST(UnalignedChainMap, LinesAreRowsThatFollowEachOtherInSrc) {
   replay("u8 (100,1003)", "u8 (100,1003):(1,100)");
   replay("f16 (101,777)", "f16 (101,777):(1,101)");
   replay("f32 (39,7,95)", "f32 (39,7,95):(1,3705,39)");
+}
+
+/// Cycles in which the lanes of a warp read the first units of their words of one row of dst, as a tile lies in shared
+/// memory.
+int cycles_of_a_bank(const cuda::UnalignedChainArgs& c, int unit) {
+  const Tile tile(c, unit, 0, 8192);
+  const int lanes = std::min(32, c.tile.tile_d * unit / 16);
+  std::map<std::int64_t, std::set<std::int64_t>> banks;
+  for (int lane = 0; lane < lanes; ++lane) {
+    const std::int64_t word = tile.starts[static_cast<std::size_t>(c.tile.halo + lane * 16 / unit)] / 4;
+    banks[word % 32].insert(word);
+  }
+  std::size_t most = 0;
+  for (const auto& [bank, words] : banks) most = std::max(most, words.size());
+  return static_cast<int>(most);
+}
+
+TEST(UnalignedChainMap, LinesAreSplitWhereLanesWouldMeetInBanks) {
+  const auto args = [](const std::string& dst, const std::string& src) {
+    return cuda_test::args_of<cuda::UnalignedChainArgs>("tile/unaligned_chains", Copy(dst, src, 128).c);
+  };
+  const auto halves = args("f16 (32,2001)", "f16 (32,2001):(1,32)");
+  EXPECT_EQ(halves.line_rows.divisor, 8U);
+  EXPECT_LE(cycles_of_a_bank(halves, 2), 4);
+  const auto words = args("f32 (32,2001)", "f32 (32,2001):(1,32)");
+  EXPECT_EQ(words.line_rows.divisor, 4U);
+  EXPECT_LE(cycles_of_a_bank(words, 4), 4);
+  EXPECT_EQ(args("f32 (33,2001)", "f32 (33,2001):(1,33)").line_rows.divisor, 2001U);  // they do not meet
+  replay("f16 (32,2001)", "f16 (32,2001):(1,32)");
+  replay("f32 (3,32,501)", "f32 (3,32,501):(16032,1,32)");
+  replay("f64 (16,1001)", "f64 (16,1001):(1,16)", 8);
+  // Another mode of dst's chain follows: only where the first one is whole lines.
+  EXPECT_EQ(args("f16 (32,7,88)", "f16 (32,7,88):(1,3000,32)").line_rows.divisor, 8U);
+  replay("f16 (32,7,88)", "f16 (32,7,88):(1,3000,32)");
+  replay("f16 (32,7,89)", "f16 (32,7,89):(1,3000,32)");
 }
 
 TEST(UnalignedChainMap, FollowsPitchesAndPointersOffTheirWords) {
