@@ -246,7 +246,8 @@ int cycles_of_a_bank(const cuda::UnalignedChainArgs& c, int unit) {
   const int lanes = std::min(32, c.tile.tile_d * unit / 16);
   std::map<std::int64_t, std::set<std::int64_t>> banks;
   for (int lane = 0; lane < lanes; ++lane) {
-    const std::int64_t word = tile.starts[static_cast<std::size_t>(c.tile.halo + lane * 16 / unit)] / 4;
+    const std::int32_t row = c.tile.halo + lane * (16 / unit);
+    const std::int64_t word = tile.starts[static_cast<std::size_t>(row)] / 4;
     banks[word % 32].insert(word);
   }
   std::size_t most = 0;
