@@ -22,14 +22,14 @@ namespace restride::cuda {
   X(rows_lost_bytes, 16)      /* bytes of a row lost to its ends */                                                   \
   X(rows_lost_on_lines, 8)    /* the same where rows are whole lines on lines */                                      \
   X(rows_lost_wide, 16)       /* bytes of a row lost besides where words are 16 bytes */                              \
-  X(rows_cast_lost, 2.3)      /* bytes, on both sides, lost to every unit that is loaded by itself to be converted */ \
+  X(rows_lost_parts, 400)     /* the same of words that two rows of dst share; less of units of 4 and 8 bytes */      \
+  X(rows_parts_bytes, 300)    /* added to a row's bytes for that */                                                   \
+  X(rows_lane_bytes, 11)      /* bytes that a unit needs for a copy's speed where each lane moves one */              \
   X(rows_cast_strided, 0.8)   /* factor of a cast that loads unit by unit */                                          \
+  X(rows_cast_lost, 2.3)      /* bytes lost to a unit of a dense row that is loaded by itself */                      \
   X(rows_bytes_strided, 0.65) /* of bytes: sixteen loads a word, each of many lines */                                \
   X(rows_behind_run, 1.001)   /* of rows where run is the same */                                                     \
   X(rows_wide_steps, 2)       /* words that a thread has under way, of 16-byte units in rows that are not short */    \
-  X(rows_lost_parts, 400)     /* bytes lost to words of dst that two rows share; less where units have more than 2 */ \
-  X(rows_parts_bytes, 300)    /* of rows that lose half of that share */                                              \
-  X(rows_lane_bytes, 11)      /* that a lane has to move at a time for a copy's speed */                              \
   /* rows/short */                                                                                                    \
   X(short_store_bytes, 180) /* bytes that a multiprocessor copies while a warp stores parts of sectors */             \
   X(short_most, 0.95)       /* share of a copy's speed at most */                                                     \
@@ -223,7 +223,7 @@ struct Sizes {
   std::int64_t rows_short_bytes = 256;       ///< rows of 16-byte units from which fewer words a thread are best
   std::int64_t rows_long_bytes = 4096;       ///< rows of whole words that are best one by one
   std::int64_t rows_least_words_bytes = 64;  ///< rows below which units are moved by themselves
-  std::int64_t rows_least_whole_bytes = 32;  ///< the same of whole words of dst, dense in src
+  std::int64_t rows_least_whole_bytes = 32;  ///< the same where rows are whole words of dst, dense in src
 
   // rows/short
   std::int64_t short_most_units = 128;     ///< of a row

@@ -27,6 +27,23 @@ TEST(CudaPlan, IsMadeForAModelWithoutAGpu) {
   EXPECT_NE(plan.explain().find("planned for a model of an H200"), std::string::npos) << plan.explain();
 }
 
+/// Where rows, tiles or batches took 1.5 to 8 times as long as packed/staged, measured on an H200.
+TEST(CudaPlan, LeavesRowsAndTilesToPackedWhereTheyAreMuchSlower) {
+  struct Case {
+    const char *src, *dst;
+  };
+  for (const Case& c : {
+           Case{"u8 (2695927,10,3):(30,1,10)", "u8 (2695927,10,3)"},                                   // batches
+           Case{"f64 (57,90,122,3,4,3):(12,684,61560,7510320,1,4)", "f64 (57,90,122,3,4,3)"},          // small ones
+           Case{"f32 (17,21,27,55,75):(2025,1893375,75,34425,1)", "f32 (17,21,27,55,75)"},             // rows/words
+           Case{"u8 (5,128,64,8,262):(134144,670720,262,16768,1)", "u8 (5,128,64,8,262)"},             // bytes of it
+           Case{"f16 (13,19,15,13,123,15):(15,2535,48165,195,722475,1)", "f16 (13,19,15,13,123,15)"},  // rows/pixels
+           Case{"u8 (78,11,20,32,70):(1400,3494400,70,109200,1)", "f16 (78,11,20,32,70)"},             // rows/cast
+           Case{"u8 (29,39,319,101):(12441,319,1,360789)", "f16 (29,39,319,101)"},                     // tile
+       })
+    EXPECT_EQ(Plan(parse_layout(c.dst), parse_layout(c.src), model(), 64, 64).kernel(), "packed/staged") << c.src;
+}
+
 TEST(CudaPlan, OfAModelRefusesToRun) {
   std::vector<float> memory(8);
   const Plan plan(contiguous(DType::kF32, {2, 2}), permute(contiguous(DType::kF32, {2, 2}), {1, 0}), model());

@@ -104,6 +104,28 @@ std::int64_t sectors_in_part(const Canonical& c) {
   return (aligned | row_bytes) % kSectorBytes == 0 ? 0 : std::min(2 * rows, sectors(rows, row_bytes, aligned));
 }
 
+/// The share of a copy's speed that rows reach. `whole`: they are whole words of dst.
+double reach_of(const Canonical& c, const Costs& k, RowsKind kind, bool whole) {
+  const std::int64_t step = src_step(c), row_bytes = row_units(c) * c.dst_unit;
+  const bool dense = std::abs(step) == c.src_unit || step == 0, forward = kind == RowsKind::kForward;
+  // Short rows: memory likes long runs, the more where lines are shared, and partly filled words cost as whole ones.
+  const auto size = static_cast<double>(row_bytes);
+  const bool lines = dense && row_bytes % kLineBytes == 0 && row_alignment(c, kRow) >= kLineBytes &&
+                     src_row_alignment(c, 0) >= kLineBytes;
+  double reach =
+      (dense ? k.rows_dense : k.rows_strided) * size / (size + (lines ? k.rows_lost_on_lines : k.rows_lost_bytes));
+  if (kind != RowsKind::kUnit && !(forward && whole)) reach *= size / (size + k.rows_lost_wide);
+  if (forward && !whole) reach /= 1 + k.rows_lost_parts * std::min(1.0, 2.0 / c.dst_unit) / (size + k.rows_parts_bytes);
+  if (kind == RowsKind::kUnit && c.dst_unit < kWordBytes) reach = std::min(reach, c.dst_unit / k.rows_lane_bytes);
+  if (c.cast && !dense) reach *= k.rows_cast_strided;  // a load a unit
+  if (c.cast && dense && kind == RowsKind::kCollect) {
+    const double moved = c.src_unit + c.dst_unit;
+    reach = std::min(reach, moved / (moved + k.rows_cast_lost));
+  }
+  if (!c.cast && !dense && c.dst_unit == 1) reach *= k.rows_bytes_strided;  // sixteen loads a word, each of many lines
+  return reach;
+}
+
 /// What run and rows offer alike.
 void lines(const Canonical& c, const CudaMachine& machine, Candidate& bid) {
   if (c.two_sided) return refuse(bid, "the sides share no modes");
@@ -130,29 +152,9 @@ void lines(const Canonical& c, const CudaMachine& machine, Candidate& bid) {
                 {ParamId::kThreads, threads_of(c)},
                 {ParamId::kStages, stages}};
   if (units_are_words(c, kind)) bid.params.push_back({ParamId::kKeep, machine.costs->keeps > 0 ? 1 : 0});
-  const bool dense = std::abs(step) == c.src_unit || step == 0;
-  // Short rows: memory likes long runs, the more where lines are shared, and partly filled words cost as whole ones.
-  const auto size = static_cast<double>(row_bytes);
-  const bool lines = dense && row_bytes % kLineBytes == 0 && row_alignment(c, kRow) >= kLineBytes &&
-                     src_row_alignment(c, 0) >= kLineBytes;
-  const Costs& costs = *machine.costs;
-  double efficiency = (dense ? costs.rows_dense : costs.rows_strided) * size /
-                      (size + (lines ? costs.rows_lost_on_lines : costs.rows_lost_bytes));
-  if (wide && !(whole && kind == RowsKind::kForward)) efficiency *= size / (size + costs.rows_lost_wide);
-  if (kind == RowsKind::kForward && !whole)
-    efficiency /= 1 + costs.rows_lost_parts * std::min(1.0, 2.0 / c.dst_unit) / (size + costs.rows_parts_bytes);
-  if (kind == RowsKind::kUnit && c.dst_unit < kWordBytes)
-    efficiency = std::min(efficiency, c.dst_unit / costs.rows_lane_bytes);
-  if (c.cast && !dense) efficiency *= costs.rows_cast_strided;  // a load a unit
-  if (kind == RowsKind::kCollect && c.cast && dense) {
-    const double moved = c.src_unit + c.dst_unit;
-    efficiency = std::min(efficiency, moved / (moved + costs.rows_cast_lost));
-  }
-  if (!c.cast && !dense && c.dst_unit == 1)
-    efficiency *= costs.rows_bytes_strided;  // sixteen loads a word, each of many lines
   const std::int64_t read = source_sectors(c);
   const std::int64_t written = sectors(rows, row_bytes, row_alignment(c, kRow));
-  predict(bid, machine, read + sectors_in_part(c), written, efficiency);
+  predict(bid, machine, read + sectors_in_part(c), written, reach_of(c, *machine.costs, kind, whole));
 }
 
 /// True of one contiguous run on both sides.

@@ -67,7 +67,7 @@ void by_loads(const Request& request, const Tiling& t, std::int64_t boundary, Ca
   double reach = boundary != 0 ? k.tile_skewed : on_words;
   if (c.cast && boundary != 0) {
     const auto row = static_cast<double>(t.d_extent * c.dst_unit);
-    reach *= 1 - k.tile_cast_ends / (row + 2 * k.tile_cast_ends);
+    reach *= (row + k.tile_cast_ends) / (row + 2 * k.tile_cast_ends);
   }
   offer(c, request.machine, t, shape_of(k, c, t), boundary, reach, bid);
 }

@@ -48,26 +48,26 @@ std::int64_t joined_rows(const Canonical& c, const Choice& k) {
                                                                                                          : 1;
 }
 
-/// Lanes side by side read rows of src that lie so many apart.
+/// Rows of src from the first that a lane reads to the first that the lane beside it reads.
 int rows_apart(int unit) { return unit == 1 ? kPatchRows : kWordBytes / unit; }
 
 /// Lanes of a warp that want different words of one bank, where rows of src follow each other without a gap.
 std::int64_t lanes_of_bank(const Canonical& c, const Choice& k) {
   constexpr std::int64_t kBanksBytes = 128, kLanes = 32;
   const std::int64_t step = rows_apart(c.dst_unit) * k.s.extent * c.src_unit;
-  const std::int64_t words = std::min(k.run_rows != 0 ? k.d.extent : k.tile_d, k.d.extent) * c.dst_unit / kWordBytes;
+  const std::int64_t words = std::min(k.tile_d, k.d.extent) * c.dst_unit / kWordBytes;  // of a row of dst
   return std::min(kLanes, words) * std::gcd(step, kBanksBytes) / kBanksBytes;
 }
 
-/// Those of them that make up a line: all, or where lanes would meet in banks as many as a lane reads, so that there is
-/// a gap behind them.
+/// Indices of dst's chain in a line: all that follow each other in src. Where lanes would meet in banks, as many as a
+/// lane reads: a gap behind each line keeps lanes apart.
 std::int64_t line_rows(const Canonical& c, const Choice& k) {
   const std::int64_t joined = joined_rows(c, k), apart = rows_apart(c.dst_unit);
   if (c.dst_unit == 1 || joined <= apart || lanes_of_bank(c, k) < 8) return joined;
   return k.d.modes.size() == 1 || joined % apart == 0 ? apart : joined;
 }
 
-/// Cycles that a warp's words of dst wait for each other's banks, where nothing keeps their lanes apart.
+/// Cycles of shared memory that a warp's words of dst take where rows follow each other without a gap; else 0.
 double banks_cycles(const Canonical& c, const Choice& k) {
   if (c.dst_unit == 1 || line_rows(c, k) <= rows_apart(c.dst_unit)) return 0;
   return static_cast<double>(rows_apart(c.dst_unit) * lanes_of_bank(c, k));
@@ -347,7 +347,7 @@ class Tiles {
     const double bytes = used * static_cast<double>(k_.tile_d * k_.tile_s * unit_);
     lost += by_->tile / bytes + by_->dst_piece / static_cast<double>(k_.tile_d * unit_) +
             by_->crowded * std::max(0.0, bytes - kWindowCosts.crowded_from_bytes);
-    if (banks_cycles(c_, k_) > costs_.anywhere_cycles) lost += banks_cycles(c_, k_) / costs_.anywhere_cycles - 1;
+    lost += std::max(0.0, banks_cycles(c_, k_) / costs_.anywhere_cycles - 1);
     if (time_with(lost, resident(least_shared), bytes) >= best.time) return;
     set_rooms(c_, k_, room_);
     const std::int64_t shared = unaligned_tables(room_, unit_).end;

@@ -269,7 +269,7 @@ TEST(UnalignedChainMap, LinesAreSplitWhereLanesWouldMeetInBanks) {
   replay("f16 (32,2001)", "f16 (32,2001):(1,32)");
   replay("f32 (3,32,501)", "f32 (3,32,501):(16032,1,32)");
   replay("f64 (16,1001)", "f64 (16,1001):(1,16)", 8);
-  // Another mode of dst's chain follows: only where the first one is whole lines.
+  // Another mode of dst's chain follows: lines are split only where the first mode is whole ones.
   EXPECT_EQ(args("f16 (32,7,88)", "f16 (32,7,88):(1,3000,32)").line_rows.divisor, 8U);
   replay("f16 (32,7,88)", "f16 (32,7,88):(1,3000,32)");
   replay("f16 (32,7,89)", "f16 (32,7,89):(1,3000,32)");
