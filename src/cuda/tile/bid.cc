@@ -65,7 +65,9 @@ void by_loads(const Request& request, const Tiling& t, std::int64_t boundary, Ca
   const Costs& k = *request.machine.costs;
   const double on_words = c.dst_unit == 16 ? k.tile_whole_words : k.tile_on_words;
   double reach = boundary != 0 ? k.tile_skewed : on_words;
-  if (c.cast && boundary != 0) {
+  // Words that become halves lose no more than the unused parts of their tiles.
+  const bool halved = c.dst_unit == 2 && c.src_unit > 2;
+  if (c.cast && boundary != 0 && !halved) {
     const auto row = static_cast<double>(t.d_extent * c.dst_unit);
     reach *= (row + k.tile_cast_ends) / (row + 2 * k.tile_cast_ends);
   }
