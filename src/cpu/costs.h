@@ -56,6 +56,11 @@ struct CpuMachine {
   /// Copies past the caches prefetch all that they read, just before its turn; else most is left to the prefetcher. On
   /// a Xeon it halves the speed of rows and transposes.
   bool near = false;
+  /// With `near`, blocks of buffered, and tiles of packed that are more than one run of src, are prefetched into the
+  /// second cache all the same. (Zen 4, one thread and two, 900 random layouts, time into the second cache over time
+  /// into the first: blocks 0.89 and 0.88, whatever the length of their runs, tiles of several runs 0.88 and 0.86, of
+  /// one run 1.08.)
+  bool near_one_run = false;
   /// The same for tiles. A first cache of 32 KiB has no room for the next tile beside the one that is worked on.
   bool tile_near = false;
   /// Without tile_near: bytes of the least unit whose rows are read in place, a line of each row in turn, and
@@ -174,12 +179,6 @@ struct CpuMachine {
   /// Bytes of a block that leave at a time, while the next one is put together. (Xeon, one thread, 13 layouts, 512 ->
   /// 3072: 0.89 times as fast; Zen 4 1.10.)
   std::int64_t buffered_write_bytes = 512;
-  /// With `near`, src is prefetched into the first cache if its dense runs have at least so many bytes; one thread also
-  /// asks for at most the second number. Else src goes into the second cache. (Zen 4, 25 layouts, second cache in place
-  /// of the first, one thread and two: runs below 700 bytes 1.07 to 1.33 times as fast, runs from 2 KiB on 0.9 to 1.0
-  /// times. Runs above 48 KiB: one thread 1.17, two 0.85.)
-  std::int64_t buffered_near_least_bytes = 0;
-  std::int64_t buffered_near_most_bytes = 1 << 30;
   bool buffered_padded = false;  ///< columns of a block start on lines of their own, where that pays (sets.h)
   /// The ends of a run of src in a padded block, and what a line takes more in a padded block of the largest size. (Zen
   /// 4, those 25 layouts, one thread and two: with 6 and 0 ns the chosen blocks are 1.060 and 1.056 times as fast as
@@ -404,20 +403,25 @@ inline constexpr CpuMachine kZen5Machine = [] {
   return m;
 }();
 
-/// Its elder, with a first cache of 32 KiB: by `restride tune` on an EPYC of family 25, one thread.
+/// Its elder, with a first cache of 32 KiB: by `restride tune` on an EPYC of family 25, one thread; prices of buffered,
+/// of columns of tile and of split lines by 4,100 random layouts past the caches, one thread and two, as above.
 inline constexpr CpuMachine kZen4Machine = [] {
   CpuMachine m = kAmdMachine;
   m.name = "AMD Zen 4 (EPYC)";
+  m.near_one_run = true;
   m.tile_near = false;
   m.tile_least_in_place_bytes = 1;
   m.tile_side_by_side = true;
   m.tile_late = false;
   m.tile_byte_rows = 128;
-  m.packed_split_line_ns = 3;
+  m.tile_wide_off_lines = 1.15;
+  m.tile_matrix_kib_lines = 0.23;
+  m.tile_streamed_column_ns = 6;
+  m.packed_split_line_ns = 4.5;
   m.packed_large_plane_line_ns = 2;
-  m.buffered_write_bytes = 3072;
-  m.buffered_near_least_bytes = 700;
-  m.buffered_near_most_bytes = 48 << 10;
+  m.buffered_one_run_pages = 1.07;
+  m.buffered_write_bytes = 128 << 10;
+  m.buffered_streamed_run_ns = 2;
   m.buffered_padded = true;
   m.buffered_dense_line_ns = 0.9;
   m.buffered_cut_line_ns = 2;

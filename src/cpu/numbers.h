@@ -10,6 +10,7 @@ namespace restride::cpu {
 /// set says.
 inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"near", nullptr, nullptr, &CpuMachine::near},
+    {"near_one_run", nullptr, nullptr, &CpuMachine::near_one_run},
     {"tile_near", nullptr, nullptr, &CpuMachine::tile_near},
     {"tile_least_in_place_bytes", nullptr, &CpuMachine::tile_least_in_place_bytes},
     {"tile_side_by_side", nullptr, nullptr, &CpuMachine::tile_side_by_side},
@@ -83,8 +84,6 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"buffered_meeting_pages", &CpuMachine::buffered_meeting_pages},
     {"buffered_ways", nullptr, &CpuMachine::buffered_ways},
     {"buffered_write_bytes", nullptr, &CpuMachine::buffered_write_bytes},
-    {"buffered_near_least_bytes", nullptr, &CpuMachine::buffered_near_least_bytes},
-    {"buffered_near_most_bytes", nullptr, &CpuMachine::buffered_near_most_bytes},
     {"buffered_padded", nullptr, nullptr, &CpuMachine::buffered_padded},
     {"buffered_padded_src_run_ns", &CpuMachine::buffered_padded_src_run_ns},
     {"buffered_padded_line_ns", &CpuMachine::buffered_padded_line_ns},

@@ -20,17 +20,10 @@ struct Targets {
   std::int64_t src_bytes = 0;
 };
 
-/// Whether src is prefetched into the second cache on a machine that prefetches near. The first cache takes few misses
-/// at a time: where they are short runs, each of its own page, it holds up the block.
-bool reads_far(const Question& q, const BufferedSets& s) {
-  const std::int64_t run = s.src_run.points * q.c.src_unit;
-  return run < q.machine.buffered_near_least_bytes || (q.threads == 1 && run > q.machine.buffered_near_most_bytes);
-}
-
 /// Whether the columns of a block that leaves past the caches are padded. Where src is prefetched near, they are not:
 /// the room that they take is worth more.
 bool is_padded(const Question& q, const BufferedSets& s) {
-  const bool near = q.machine.near && !reads_far(q, s);
+  const bool near = q.machine.near && !q.machine.near_one_run;
   return q.machine.buffered_padded && !near && padded_column_pitch(q.c, s) != 0;
 }
 
@@ -142,7 +135,7 @@ void bid_buffered(const Question& q, Bid* bid) {
   k.params.push_back({ParamId::kRunBytes, chosen.targets.dst_bytes});
   k.params.push_back({ParamId::kReadBytes, chosen.targets.src_bytes});
   k.params.push_back({ParamId::kWriteBytes, std::clamp<std::int64_t>(m.buffered_write_bytes, 1, kBufferedBytes)});
-  push_stream_and_near(&k, c, m, Writes::kRuns, reads_far(q, chosen.sets));
+  push_stream_and_near(&k, c, m, Writes::kRuns, m.near_one_run);
   const bool streams = k.get(ParamId::kStream) != 0;
   const bool padded = streams && is_padded(q, chosen.sets);
   k.params.push_back({ParamId::kPadded, padded ? 1 : 0});

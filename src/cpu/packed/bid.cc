@@ -165,7 +165,7 @@ void offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std:
   k.params.push_back({ParamId::kRunBytes, run});
   k.params.push_back({ParamId::kReadBytes, read});
   k.params.push_back({ParamId::kWay, static_cast<std::int64_t>(PackedWay::kByShape)});
-  push_stream_and_near(&k, c, m);
+  push_stream_and_near(&k, c, m, Writes::kRuns, m.near_one_run && sets.src_run_units < sets.units);
   // Runs in src may have gaps, which are read along; the last one may be shorter.
   const std::int64_t src_bytes =
       saturated_add(saturated_mul(c.units / sets.src_run_units, sets.src_run_bytes),

@@ -29,9 +29,8 @@ inline constexpr std::int64_t kStreamedBandBytes = 6 << 10;
 /// Longer ones: a band has so many bytes of each row at least, and so much room.
 inline constexpr std::int64_t kLongPieceBytes = 32;
 inline constexpr std::int64_t kLongBandBytes = 24 << 10;
-inline constexpr std::int64_t kStreamedPartBytes = 128;  ///< of a column that are put together at a time
-inline constexpr std::int64_t kNearPartBytes = 256;      ///< the same with `near`; or kNearPartRows, which are more
-inline constexpr std::int64_t kNearPartRows = 32;        ///< of the largest units
+inline constexpr std::int64_t kStreamedPartBytes = 256;  ///< of a column that are put together at a time; or ...
+inline constexpr std::int64_t kStreamedPartRows = 32;    ///< ... so many rows, if they are more
 
 /// From column to column of a band: an odd number of lines, so that stores spread over the cache's sets.
 constexpr std::int64_t streamed_column_pitch(std::int64_t column_bytes) noexcept {
@@ -52,8 +51,8 @@ constexpr bool fits_a_band(std::int64_t column_bytes, std::int64_t unit) noexcep
   return streamed_band_cols(column_bytes, unit) * streamed_column_pitch(column_bytes) <= room;
 }
 /// Rows of a band that are put together before as many lines are prefetched.
-constexpr std::int64_t streamed_part_rows(std::int64_t unit, bool near) noexcept {
-  return near ? std::max(kNearPartBytes / unit, kNearPartRows) : kStreamedPartBytes / unit;
+constexpr std::int64_t streamed_part_rows(std::int64_t unit) noexcept {
+  return std::max(kStreamedPartBytes / unit, kStreamedPartRows);
 }
 static_assert(fits_a_band(longest_streamed_column(1), 1) && fits_a_band(longest_streamed_column(2), 2) &&
                   fits_a_band(longest_streamed_column(4), 4) && fits_a_band(longest_streamed_column(8), 8) &&

@@ -77,7 +77,7 @@ HWY_NOINLINE void stream_matrices(const MatrixArgs& a, std::byte* dst, const std
   const std::int64_t pitch = streamed_column_pitch(column);
   const std::int64_t band_cols = streamed_band_cols(column, unit);
   const std::int64_t block = 16 / unit;  // rows and columns of the least
-  const std::int64_t part_rows = streamed_part_rows(unit, a.near);
+  const std::int64_t part_rows = streamed_part_rows(unit);
   alignas(64) std::byte room[kLine + kLongBandBytes + kLine];
   std::byte* const band = room + kLine;
   MatrixArgs part;
