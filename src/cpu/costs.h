@@ -176,10 +176,13 @@ struct CpuMachine {
   double buffered_pages = 1.3;           ///< else: pages change with every run
   double buffered_meeting_pages = 2;     ///< where more than buffered_ways runs meet in the same sets of the caches
   std::int64_t buffered_ways = 16;       ///< places of a set
-  /// Bytes of a block that leave at a time, while the next one is put together. (Xeon, one thread, 13 layouts, 512 ->
-  /// 3072: 0.89 times as fast; Zen 4 1.10.)
-  std::int64_t buffered_write_bytes = 512;
-  bool buffered_padded = false;  ///< columns of a block start on lines of their own, where that pays (sets.h)
+  /// Bytes of a block that leave at a time, while the next one is put together. (Xeon, 900 blocks of random layouts,
+  /// 512
+  /// -> 8192: 0.98 of the time with one thread, 0.945 with two; a block 0.976 and 0.933.)
+  std::int64_t buffered_write_bytes = 8192;
+  /// Columns of a block start on lines of their own, where that pays (sets.h). (Xeon, the same, units of 1 to 8 bytes:
+  /// 0.92 of the time with one thread, 0.95 with two; of 16 bytes 0.99.)
+  bool buffered_padded = true;
   /// The ends of a run of src in a padded block, and what a line takes more in a padded block of the largest size. (Zen
   /// 4, those 25 layouts, one thread and two: with 6 and 0 ns the chosen blocks are 1.060 and 1.056 times as fast as
   /// dense blocks, with 4 and 1 ns 1.069 and 1.066 times.)
@@ -378,7 +381,9 @@ inline constexpr CpuMachine kAmdMachine = {.columns_stay = true,
                                            .tile_matrix_lines = 1.1,
                                            .tile_matrix_kib_lines = 0.19,
                                            .tile_streamed_column_ns = 4,
-                                           .packed_cycle_ns = 0.5};
+                                           .packed_cycle_ns = 0.5,
+                                           .buffered_write_bytes = 512,
+                                           .buffered_padded = false};
 
 /// By random layouts past the caches: what the choice of a kernel loses to the fastest one is least.
 inline constexpr CpuMachine kZen5Machine = [] {
