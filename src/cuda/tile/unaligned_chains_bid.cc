@@ -409,6 +409,7 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
     const Link d = first_of(c, longest_d, i);
     if (d.extent * c.dst_unit >= kSector) to.push_back({d, on_words(c, d, c.dst_align, &CopyMode::dst_stride)});
   }
+  // Shorter rows of src make up long lines where they follow each other.
   const std::int64_t least = c.src_unit == 1 ? kSizes.anywhere_least_piece_bytes : kSector;
   for (std::size_t j = 1; j <= longest_s.modes.size(); ++j) {
     const Link s = first_of(c, longest_s, j);
@@ -418,6 +419,8 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
     for (SideChain& d : to)
       for (SideChain& s : from) {
         if ((d.link.mask & s.link.mask) != 0) break;
+        const std::int64_t piece = s.link.extent * c.src_unit;
+        if (piece < kSector && c.modes[d.link.modes[0]].src_stride != piece) continue;  // no long lines
         visit(d, s);
       }
   };
