@@ -108,7 +108,7 @@ namespace restride::cuda {
   X(anywhere_2, 1.01)        /* halves */                                                                             \
   X(anywhere_4, 0.95)        /* units of 4 bytes */                                                                   \
   X(anywhere_8, 0.91)        /* of 8 */                                                                               \
-  X(anywhere_bytes, 0.7)     /* more for the unused part of a tile of bytes, which is transposed too */               \
+  X(anywhere_bytes, 0.7)     /* more for the unused part of a window of bytes, which is transposed too */             \
   X(anywhere_unused, 0.05)   /* the same of other units, in runs */                                                   \
   X(anywhere_ends, 100)      /* bytes of a row of dst lost to its ends */                                             \
   X(anywhere_piece, 5.8)     /* bytes of a piece of src lost to its ends */                                           \
@@ -213,6 +213,15 @@ struct WindowCosts {
 };
 inline constexpr WindowCosts kWindowCosts;
 
+/// What runs of bytes of tile/unaligned_chains take, `anywhere_1` apart. Fitted to 33 layouts on an H200.
+struct ByteRunCosts {
+  double unused = 0.3;     ///< more for the unused part of a tile
+  double piece = 13;       ///< bytes of a piece of src lost to its ends
+  double tile = 750;       ///< bytes of a tile lost to finding it
+  double resident = 13e3;  ///< bytes lost of what a multiprocessor's tiles hold
+};
+inline constexpr ByteRunCosts kByteRunCosts;
+
 /// Sizes that bids aim at on every GPU. Each was chosen by timing its kernel on an H200 when that was written; the
 /// families' README.md say on which layouts. Limits of the code, such as numbers of 31 bits, stand beside their bids.
 struct Sizes {
@@ -249,6 +258,8 @@ struct Sizes {
   std::int64_t anywhere_middling_units = 96;         ///< of a row of dst there
   std::int64_t anywhere_long_bytes = 2048;           ///< of rows of dst, from which tiles have whole lines of them
   std::int64_t anywhere_bytes_apart = 6'000'000;     ///< of a row of tiles, beyond which tiles follow src's rows
+  std::int64_t anywhere_most_piece_bytes = 320;      ///< of a mode of bytes that is cut anywhere, in runs
+  std::int64_t anywhere_least_piece_bytes = 16;      ///< of src's chain of bytes; other chains have a sector
   double anywhere_few_blocks = 6;                    ///< of a multiprocessor, below which `anywhere_few` is lost
 
   // packed/records: of a tile of which four a multiprocessor are enough; more only crowd memory

@@ -27,7 +27,10 @@ struct Form {
   std::string operator()(const cuda::PixelsArgs& a) const { return a.window ? " window" : " collect"; }
   std::string operator()(const cuda::BulkTileArgs& a) const { return a.stages > 1 ? " ring" : ""; }
   std::string operator()(const cuda::ChainArgs& a) const { return a.breaks ? " breaks" : ""; }
-  std::string operator()(const cuda::UnalignedChainArgs& a) const { return a.run_rows != 0 ? " runs" : ""; }
+  std::string operator()(const cuda::UnalignedChainArgs& a) const {
+    const bool bytes = a.dst_room != 0, large = cuda::unaligned_patches(a) > cuda::kFewPatches * a.threads;
+    return a.run_rows == 0 ? "" : bytes && large ? " large runs" : " runs";
+  }
   std::string operator()(const cuda::PixelTileArgs& a) const { return a.backwards ? " backwards" : ""; }
   std::string operator()(const cuda::PackedArgs& a) const { return form_of(a.kind); }
   std::string operator()(const cuda::RecordsArgs& a) const {
@@ -142,7 +145,8 @@ const std::vector<KernelCase>& kernel_cases() {
       {"tile/unaligned_chains 1", "u8 (33,33,29,25)", "u8 (33,33,29,25):(33,1,1089,31581)"},
       {"tile/unaligned_chains 2", "u16 (7,33,9,45)", "u16 (7,33,9,45):(1,7,10395,231)"},
       {"tile/unaligned_chains 4", "f32 (39,9,7,25)", "f32 (39,9,7,25):(1,975,8775,39)"},
-      {"tile/unaligned_chains runs 1", "u8 (3,2,11,43,180)", "u8 (3,2,11,43,180):(473,255420,1,11,1419)"},
+      {"tile/unaligned_chains large runs 1", "u8 (3,2,11,43,180)", "u8 (3,2,11,43,180):(473,255420,1,11,1419)"},
+      {"tile/unaligned_chains runs 1", "u8 (29,39,93)", "u8 (29,39,93):(3627,1,39)"},
       {"tile/unaligned_chains runs 2", "u16 (9,35,117)", "u16 (9,35,117):(4095,1,35)"},
       {"tile/unaligned_chains runs 4", "f32 (3,2,11,23,60)", "f32 (3,2,11,23,60):(253,45540,1,11,759)"},
       {"tile/unaligned_chains runs 8", "f64 (9,39,73)", "f64 (9,39,73):(2847,1,39)"},

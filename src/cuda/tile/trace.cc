@@ -340,13 +340,22 @@ void trace_kernel(const UnalignedChainArgs& c, const CudaArgs&, plan::Trace& t) 
   const auto row_of = [&](std::int32_t s) {
     return h.dst + chain_offset(c.dst_rows, static_cast<std::uint32_t>(h.place.s + s));
   };
+  // Of bytes a thread stores the same word of several rows.
+  const auto thread_of = [&](std::int32_t s, std::int32_t word) { return s % c.store_rows * words + word; };
+  for (std::int32_t s = 0; unit == 1 && c.run_rows != 0 && s < s_count; ++s) {
+    const std::int64_t row = row_of(s), ahead = -row & 15;
+    const std::int32_t bytes = run_row_bytes(c, s_count, s, static_cast<std::int32_t>(ahead));
+    for (std::int32_t word = 0; word * kWordBytes < bytes; ++word)
+      store(s / c.store_rows, thread_of(s, word), row + ahead + word * kWordBytes, kWordBytes, s,
+            ahead + word * kWordBytes);
+  }
   for (std::int32_t run = 0; c.run_rows != 0 && run < unaligned_runs(c, s_count); ++run) {
     const std::int64_t to = row_of(run_row(c, run, 0)), bytes = unaligned_run_rows(c, s_count, run) * row_bytes;
     const auto store_at = [&](std::int32_t step, std::int32_t thread, std::int64_t byte, std::int64_t count) {
       const RunPlace at = run_place(c, static_cast<std::int32_t>(byte / unit));
       store(step, thread, to + byte, count, run_row(c, run, at.s), std::int64_t{at.d} * unit);
     };
-    for (std::int32_t word = 0; word < words; ++word) {
+    for (std::int32_t word = 0; unit > 1 && word < words; ++word) {
       const std::int32_t item = run * words + word;
       const std::int64_t byte = word * kWordBytes + (-to & 15);
       if (byte + kWordBytes <= bytes) store_at(item / t.threads, item % t.threads, byte, kWordBytes);
@@ -365,7 +374,10 @@ void trace_kernel(const UnalignedChainArgs& c, const CudaArgs&, plan::Trace& t) 
     for (std::int32_t word = 0; word < words; ++word) {
       const std::int32_t item = s * words + word;
       const std::int64_t byte = first + word * kWordBytes;
-      if (byte >= 0 && byte + kWordBytes <= row_bytes)
+      if (byte < 0 || byte + kWordBytes > row_bytes) continue;
+      if (unit == 1)
+        store(s / c.store_rows, thread_of(s, word), row + byte, kWordBytes, s, halo + byte);
+      else
         store(item / t.threads, item % t.threads, row + byte, kWordBytes, s, halo + byte);
     }
     const PixelEnds ends = pixel_ends(row, row_bytes);

@@ -26,9 +26,9 @@ struct alignas(16) LineEntry {
 
 /// A row of dst in the tile.
 struct alignas(16) RowEntry {
-  char* to;            ///< its first word
+  char* to;            ///< its first word; the first whole one of a run's row of bytes
   std::uint32_t at;    ///< bytes: the word's first byte in shared memory; other units: the table of where they are
-  std::int32_t first;  ///< the word's first byte, counted from the chain's
+  std::int32_t first;  ///< the word's first byte, counted from the chain's; of a run's row of bytes `run_row_bytes`
 };
 
 /// Everything that a block's steps want to know.
@@ -106,6 +106,16 @@ __device__ inline void fill_runs(const UnalignedChainArgs& c, const Here& h) {
 #pragma unroll 1
   for (int run = threadIdx.x; run < unaligned_runs(c, h.s_count); run += blockDim.x)
     h.rows[run].to = h.dst + chain_offset(c.dst_rows, static_cast<std::uint32_t>(h.place.s + run_row(c, run, 0)));
+}
+
+/// Rows of runs of bytes: where their first whole word lies.
+__device__ inline void fill_run_rows(const UnalignedChainArgs& c, const Here& h) {
+#pragma unroll 1
+  for (int s = threadIdx.x; s < h.s_count; s += blockDim.x) {
+    char* const row = h.dst + chain_offset(c.dst_rows, static_cast<std::uint32_t>(h.place.s + s));
+    const int ahead = -nibble(row) & 15;
+    h.rows[s] = {row + ahead, h.rooms + transposed_line(c, s) + ahead, run_row_bytes(c, h.s_count, s, ahead)};
+  }
 }
 
 template <int kUnit>
@@ -192,13 +202,13 @@ __device__ inline void load_three(std::uint32_t at, std::uint32_t (&out)[3]) {
 }
 
 /// Patches of bytes from rows of src to rows of dst in their place.
-template <bool joined>
+template <bool joined, int kPatches>
 __device__ inline void transpose_patches(const UnalignedChainArgs& c, const Here& h) {
   const int items = unaligned_patches(c);
   const auto beyond = [&](const PatchPlace& at) { return !joined && h.place.d - c.tile.halo + at.d >= h.window.last; };
-  std::uint32_t patches[kMostPatches][3][kPatchRows];
+  std::uint32_t patches[kPatches][3][kPatchRows];
 #pragma unroll
-  for (int i = 0; i < kMostPatches; ++i) {
+  for (int i = 0; i < kPatches; ++i) {
     const int item = static_cast<int>(threadIdx.x + i * blockDim.x);
     const PatchPlace at = patch_place(c, item);
     if (item >= items || beyond(at)) break;
@@ -215,7 +225,7 @@ __device__ inline void transpose_patches(const UnalignedChainArgs& c, const Here
   }
   __syncthreads();
 #pragma unroll
-  for (int i = 0; i < kMostPatches; ++i) {
+  for (int i = 0; i < kPatches; ++i) {
     const int item = static_cast<int>(threadIdx.x + i * blockDim.x);
     const PatchPlace at = patch_place(c, item);
     if (item >= items || beyond(at)) break;
@@ -234,24 +244,72 @@ __device__ inline uint4 load_shifted(std::uint32_t at) {
   return shifted(load_shared<16>(from), load_shared<16>(from + 16), static_cast<int>(at & 15));
 }
 
-/// Word number `word` of row `s` of dst.
+/// Word number `word` of row `s` of dst, of units wider than bytes.
 template <int kUnit>
 __device__ inline uint4 word_of(const Here& h, std::uint32_t at, int s, int word) {
-  if constexpr (kUnit == 1) {
-    return load_shifted(at + word * 16);
-  } else {
-    constexpr int kUnits = 16 / kUnit, kPairs = kUnits / 2;
-    std::uint32_t pairs[kPairs];
-    split<4, kPairs>(load_shared<kPairs * 4>(at + word * (kPairs * 4)), pairs);
-    Bits<kUnit> units[kUnits];
+  constexpr int kUnits = 16 / kUnit, kPairs = kUnits / 2;
+  std::uint32_t pairs[kPairs];
+  split<4, kPairs>(load_shared<kPairs * 4>(at + word * (kPairs * 4)), pairs);
+  Bits<kUnit> units[kUnits];
 #pragma unroll
-    for (int j = 0; j < kUnits; ++j)
-      units[j] = load_shared<kUnit>(add_half(h.rooms + s * kUnit, pairs[j / 2], j % 2 != 0));
-    return join<kUnit, kUnits>(units);
+  for (int j = 0; j < kUnits; ++j)
+    units[j] = load_shared<kUnit>(add_half(h.rooms + s * kUnit, pairs[j / 2], j % 2 != 0));
+  return join<kUnit, kUnits>(units);
+}
+
+/// Whole words of bytes, the same word of several rows a thread. `edge`: some of the tile's lie beyond dst's chain.
+template <bool joined, bool edge>
+__device__ inline void store_bytes(const UnalignedChainArgs& c, const Here& h) {
+  const UnalignedStore first = unaligned_store(c, static_cast<int>(threadIdx.x));
+  const int byte = first.word * 16;
+  std::uint32_t entry = shared_address(h.rows) + first.row * 16;
+  if (first.row >= c.store_rows) return;
+#pragma unroll 2
+  for (int s = first.row; s < h.s_count; s += c.store_rows, entry += c.store_rows * 16) {
+    const uint4 row = load_shared<16>(entry);
+    if (joined && byte >= static_cast<int>(row.w)) continue;
+    const int at = byte + static_cast<int>(row.w);
+    if (edge && (at < 0 || at + 16 > c.tile.d_extent)) continue;
+    char* const to = reinterpret_cast<char*>(static_cast<std::uint64_t>(row.y) << 32 | row.x);
+    store<16>(to + byte, load_shifted(row.z + byte));
   }
 }
 
-/// Whole words. `edge`: some of the tile's lie beyond dst's chain.
+/// The ends of rows of bytes that lie in this tile and are less than words, a byte a lane.
+__device__ inline void store_byte_ends(const UnalignedChainArgs& c, const Here& h, bool at_head, bool at_tail) {
+  const int bytes = c.tile.d_extent, lane = static_cast<int>(threadIdx.x) % 16;
+#pragma unroll 1
+  for (int s = threadIdx.x / 16; s < h.s_count; s += blockDim.x / 16) {
+    const RowEntry row = h.rows[s];
+    const int low = nibble(row.to) - row.first, head = -low & 15, tail = bytes - (low + bytes & 15);
+    const auto put = [&](int byte, int end) {
+      const int behind = byte - row.first;
+      if (byte < end && behind >= 0 && behind < c.tile.tile_d)
+        store<1>(row.to + behind, load_shared<1>(row.at + behind));
+    };
+    if (at_head) put(lane, min(head, bytes));
+    if (at_tail && tail >= head) put(tail + lane, bytes);
+  }
+}
+
+/// The ends of runs of bytes that are less than words, a byte a lane.
+__device__ inline void store_run_ends(const UnalignedChainArgs& c, const Here& h) {
+#pragma unroll 1
+  for (int item = threadIdx.x; item < unaligned_runs(c, h.s_count) * 32; item += blockDim.x) {
+    const int run = item / 32, s = run_row(c, run, 0);
+    const int ahead = static_cast<int>(h.rows[s].at - (h.rooms + transposed_line(c, s)));
+    char* const begin = h.rows[s].to - ahead;
+    const int bytes = unaligned_run_rows(c, h.s_count, run) * c.tile.d_extent;
+    const PixelEnds ends = pixel_ends(reinterpret_cast<std::intptr_t>(begin), bytes);
+    const bool at_tail = item % 32 >= 16;
+    const int byte = item % 16 + (at_tail ? static_cast<int>(ends.tail) : 0);
+    if (byte >= (at_tail ? bytes : static_cast<int>(ends.head))) continue;
+    const RunPlace at = run_place(c, byte);
+    store<1>(begin + byte, load_shared<1>(h.rooms + transposed_line(c, run_row(c, run, at.s)) + at.d));
+  }
+}
+
+/// Whole words of wider units. `edge`: some of the tile's lie beyond dst's chain.
 template <int kUnit, bool edge>
 __device__ inline void store_rows(const UnalignedChainArgs& c, const Here& h) {
   const int row_bytes = c.tile.d_extent * kUnit, words = static_cast<int>(c.store_words.divisor);
@@ -282,27 +340,19 @@ __device__ inline void store_ends(const UnalignedChainArgs& c, const Here& h, bo
     const bool mine = at_tail ? tail >= row.first && tail < row.first + a.tile_d * kUnit : true;
     if (!mine || byte >= (at_tail ? row_bytes : static_cast<int>(ends.head))) continue;
     const int ahead = byte + (a.halo - h.place.d) * kUnit;
-    std::uint32_t at = h.rooms;
-    if constexpr (kUnit == 1)
-      at += transposed_line(c, s) + ahead;
-    else
-      at += load_shared<2>(h.starts + ahead / kUnit * 2) + s * kUnit;
+    const std::uint32_t at = h.rooms + load_shared<2>(h.starts + ahead / kUnit * 2) + s * kUnit;
     store<kUnit>(begin + byte, load_shared<kUnit>(at));
   }
 }
 
-/// For word_of: the place in shared memory of the word of row `s` of dst that begins at the row's unit `d`.
+/// For word_of: the table of where the units of a word lie that begins at unit `d` of a row of dst.
 template <int kUnit>
-__device__ inline std::uint32_t found_at(const UnalignedChainArgs& c, const Here& h, int s, int d) {
-  if constexpr (kUnit == 1) {
-    return h.rooms + transposed_line(c, s) + d;
-  } else {
-    const int copy = d % start_copies(kUnit);
-    return h.starts + (copy * start_entries(c) + d - copy) * 2;
-  }
+__device__ inline std::uint32_t found_at(const UnalignedChainArgs& c, const Here& h, int d) {
+  const int copy = d % start_copies(kUnit);
+  return h.starts + (copy * start_entries(c) + d - copy) * 2;
 }
 
-/// Rows of dst that follow each other, as runs: words go on from one row to the next.
+/// Rows of wider units that follow each other in dst, as runs: words go on from one row to the next.
 template <int kUnit>
 __device__ inline void store_runs(const UnalignedChainArgs& c, const Here& h) {
   const int words = static_cast<int>(c.store_words.divisor), runs = unaligned_runs(c, h.s_count);
@@ -315,7 +365,7 @@ __device__ inline void store_runs(const UnalignedChainArgs& c, const Here& h) {
     if (byte + 16 > unaligned_run_rows(c, h.s_count, run) * row_bytes) continue;
     const RunPlace at = run_place(c, byte / kUnit);
     const int s = run_row(c, run, at.s);
-    store<16>(to + byte, word_of<kUnit>(h, found_at<kUnit>(c, h, s, at.d), s, 0));
+    store<16>(to + byte, word_of<kUnit>(h, found_at<kUnit>(c, h, at.d), s, 0));
   }
   // The ends of runs that are less than words, a unit a lane.
   constexpr int kLanes = 16 / kUnit;  // of an end
@@ -330,18 +380,14 @@ __device__ inline void store_runs(const UnalignedChainArgs& c, const Here& h) {
     if (byte >= (at_tail ? bytes : static_cast<int>(ends.head))) continue;
     const RunPlace at = run_place(c, byte / kUnit);
     const int s = run_row(c, run, at.s);
-    std::uint32_t from = h.rooms;
-    if constexpr (kUnit == 1)
-      from += transposed_line(c, s) + at.d;
-    else
-      from += load_shared<2>(h.starts + at.d * 2) + s * kUnit;
+    const std::uint32_t from = h.rooms + load_shared<2>(h.starts + at.d * 2) + s * kUnit;
     store<kUnit>(to + byte, load_shared<kUnit>(from));
   }
 }
 
-template <int kUnit, bool joined>
+template <int kUnit, bool joined, int kPatches>
 __global__ void __launch_bounds__(kMostUnalignedThreads,
-                                  resident_blocks(kMostUnalignedThreads, unaligned_blocks(kUnit)))
+                                  resident_blocks(kMostUnalignedThreads, unaligned_blocks(kUnit, kPatches)))
     tile_unaligned_chains_kernel(const __grid_constant__ UnalignedChainArgs c, char* dst, const char* src) {
   extern __shared__ __align__(128) char shared[];
   const TileArgs& a = c.tile;
@@ -362,22 +408,32 @@ __global__ void __launch_bounds__(kMostUnalignedThreads,
   else
     load_lines<false>(c, h, src);
   if (c.line_rows.divisor > 1) fill_starts<kUnit>(c, h);
-  if constexpr (joined)
-    fill_runs(c, h);
-  else
+  if constexpr (!joined)
     fill_rows<kUnit>(c, h);
+  else if constexpr (kUnit == 1)
+    fill_run_rows(c, h);
+  else
+    fill_runs(c, h);
   wait_copies();
   __syncthreads();
-  if constexpr (kUnit == 1) {
-    transpose_patches<joined>(c, h);
-    __syncthreads();
-  }
-  if constexpr (joined) return store_runs<kUnit>(c, h);
   const bool head = h.place.d == 0, tail = h.place.d + a.tile_d + a.halo >= a.d_extent;
-  if (!head && !tail) return store_rows<kUnit, false>(c, h);
-  store_rows<kUnit, true>(c, h);
-  if (head) store_ends<kUnit>(c, h, false);
-  if (tail) store_ends<kUnit>(c, h, true);
+  if constexpr (kUnit == 1) {
+    transpose_patches<joined, kPatches>(c, h);
+    __syncthreads();
+    if constexpr (joined) {
+      store_bytes<true, false>(c, h);
+      return store_run_ends(c, h);
+    }
+    if (!head && !tail) return store_bytes<false, false>(c, h);
+    store_bytes<false, true>(c, h);
+    store_byte_ends(c, h, head, tail);
+  } else {
+    if constexpr (joined) return store_runs<kUnit>(c, h);
+    if (!head && !tail) return store_rows<kUnit, false>(c, h);
+    store_rows<kUnit, true>(c, h);
+    if (head) store_ends<kUnit>(c, h, false);
+    if (tail) store_ends<kUnit>(c, h, true);
+  }
 }
 
 }  // namespace
@@ -385,8 +441,10 @@ __global__ void __launch_bounds__(kMostUnalignedThreads,
 int launch_tile_unaligned_chains(const CudaArgs& args, const Launch& on) noexcept {
   const auto& c = std::get<UnalignedChainArgs>(args.args);
   return with_size<1, 2, 4, 8>(args.units.dst, [&]<int kUnit>() {
-    const auto kernel =
-        c.run_rows != 0 ? tile_unaligned_chains_kernel<kUnit, true> : tile_unaligned_chains_kernel<kUnit, false>;
+    auto kernel = c.run_rows != 0 ? tile_unaligned_chains_kernel<kUnit, true, kFewPatches>
+                                  : tile_unaligned_chains_kernel<kUnit, false, kFewPatches>;
+    if constexpr (kUnit == 1)
+      if (unaligned_patches(c) > kFewPatches * c.threads) kernel = tile_unaligned_chains_kernel<1, true, kMostPatches>;
     return enqueue(kernel, c, on, c.tile.tiles, static_cast<unsigned>(c.threads),
                    static_cast<unsigned>(unaligned_tables(c, kUnit).end));
   });

@@ -143,8 +143,9 @@ UnalignedChainArgs shape_of(const Canonical& c, const Choice& k) {
     a.last_runs = a.run_step > 1 ? a.run_step : narrowed<std::int32_t>(ceil_div(last, k.run_rows));
     a.last_rows = narrowed<std::int32_t>(last / a.run_step - (a.run_step > 1 ? 0 : (a.last_runs - 1) * k.run_rows));
     a.run_units = base::FastDiv(k.d.extent);
-    a.store_words = base::FastDiv(k.run_rows * k.d.extent * unit / 16 + 1);
+    a.store_words = base::FastDiv(unit == 1 ? ceil_div(k.d.extent, 16) : k.run_rows * k.d.extent * unit / 16 + 1);
   }
+  a.store_rows = std::max(1, a.threads / static_cast<std::int32_t>(a.store_words.divisor));
   return a;
 }
 
@@ -208,8 +209,8 @@ class Tiles {
     k_.skew = d.skew;
     const Costs& k = costs_;
     if (unit_ == 1) {
-      of_runs_ = {k.anywhere_1, k.anywhere_bytes, k.anywhere_piece, k.anywhere_tile, k.anywhere_resident};
-      of_windows_ = of_runs_;
+      of_runs_ = {k.anywhere_1, kByteRunCosts.unused, kByteRunCosts.piece, kByteRunCosts.tile, kByteRunCosts.resident};
+      of_windows_ = {k.anywhere_1, k.anywhere_bytes, k.anywhere_piece, k.anywhere_tile, k.anywhere_resident};
       return;
     }
     const std::size_t i = unit_ == 2 ? 0 : unit_ == 4 ? 1 : 2;
@@ -237,6 +238,13 @@ class Tiles {
       set_rows({tile_s, used_by(k_.s.extent, tile_s)});
       attempt(d, best);
     };
+    // A single mode of bytes is cut where runs begin on sectors of dst.
+    const std::int64_t most_cut = std::min(kSizes.anywhere_most_piece_bytes, k_.s.extent);
+    for (std::int64_t cut = 2 * kSector; unit_ == 1 && step_ == 1 && k_.s.modes.size() == 1 && cut <= most_cut;
+         cut += kSector) {
+      k_.run_rows = cut;
+      attempt_runs(cut);
+    }
     for (std::int64_t n = 1; step_ == 1 && n <= kSizes.anywhere_most_runs; ++n) {
       k_.tile_s = k_.s.modes.size() == 1 ? ceil_div(k_.s.extent, n) : std::min(first * n, k_.s.extent);
       k_.run_rows = rows_of_run(c_, k_);
@@ -288,8 +296,9 @@ class Tiles {
     // Of windows what a row of src has in the tile, which may be all of it.
     const std::int64_t row = runs ? k_.tile_s : std::min(k_.tile_s, k_.s.extent);
     piece_ = by_->piece / static_cast<double>(joined_rows(c_, k_) * row * unit_);
-    // Where short rows of dst join, packed has whole tiles of them; matrices have kernels that find rows sooner.
-    const bool join = step_ == 1 && k_.d.extent * unit_ < kSizes.anywhere_joined_bytes;
+    // Where short rows of dst join, packed has whole tiles of them, but not fast ones of bytes; matrices have kernels
+    // that find rows sooner.
+    const bool join = unit_ > 1 && step_ == 1 && k_.d.extent * unit_ < kSizes.anywhere_joined_bytes;
     const bool matrix = k_.d.modes.size() == 1 && k_.s.modes.size() == 1;
     factor_ = !runs && (join || matrix) ? costs_.anywhere_others : 1;
   }
@@ -297,7 +306,7 @@ class Tiles {
   /// Tiles that a multiprocessor holds at once, each of so many bytes of shared memory.
   double resident(std::int64_t shared_bytes) const {
     // By the registers that each takes: of bytes as many as the kernel is limited to, of wider units 40.
-    const std::int64_t threads = unit_ == 1 ? kMostUnalignedThreads * unaligned_blocks(1) : 65536 / 40;
+    const std::int64_t threads = unit_ == 1 ? kMostUnalignedThreads * unaligned_blocks(1, patches_) : 65536 / 40;
     return static_cast<double>(std::min({machine_.shared_per_sm_bytes / (shared_bytes + kReservedShared),
                                          machine_.threads_per_sm / k_.threads, threads / k_.threads}));
   }
@@ -341,8 +350,9 @@ class Tiles {
     if (unit_ == 1) {
       const std::int64_t rows = k_.tile_d + (most_skew(k_) != 0 ? kSector : 0);
       const std::int64_t patches = rows / kPatchRows * patches_along(k_.tile_s);
-      k_.threads = patches <= kMostPatches * 128 ? 128 : 256;
-      if (patches > kMostPatches * k_.threads) return;
+      k_.threads = patches <= kFewPatches * 128 ? 128 : 256;
+      if (patches > (k_.run_rows != 0 ? kMostPatches : kFewPatches) * k_.threads) return;
+      patches_ = patches <= kFewPatches * k_.threads ? kFewPatches : kMostPatches;
     }
     const double bytes = used * static_cast<double>(k_.tile_d * k_.tile_s * unit_);
     lost += by_->tile / bytes + by_->dst_piece / static_cast<double>(k_.tile_d * unit_) +
@@ -367,6 +377,7 @@ class Tiles {
   std::int64_t step_;
   Losses of_runs_, of_windows_;
   const Losses* by_ = &of_windows_;  ///< the tile's
+  int patches_ = kFewPatches;        ///< that a lane of bytes holds
   double used_s_ = 0, along_ = 0, ends_ = 0, piece_ = 0, factor_ = 0;
 };
 
@@ -398,14 +409,18 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
     const Link d = first_of(c, longest_d, i);
     if (d.extent * c.dst_unit >= kSector) to.push_back({d, on_words(c, d, c.dst_align, &CopyMode::dst_stride)});
   }
+  // Shorter rows of src make up long lines where they follow each other.
+  const std::int64_t least = c.src_unit == 1 ? kSizes.anywhere_least_piece_bytes : kSector;
   for (std::size_t j = 1; j <= longest_s.modes.size(); ++j) {
     const Link s = first_of(c, longest_s, j);
-    if (s.extent * c.src_unit >= kSector) from.push_back({s, on_words(c, s, c.src_align, &CopyMode::src_stride)});
+    if (s.extent * c.src_unit >= least) from.push_back({s, on_words(c, s, c.src_align, &CopyMode::src_stride)});
   }
   const auto for_each_pair = [&](auto visit) {
     for (SideChain& d : to)
       for (SideChain& s : from) {
         if ((d.link.mask & s.link.mask) != 0) break;
+        const std::int64_t piece = s.link.extent * c.src_unit;
+        if (piece < kSector && c.modes[d.link.modes[0]].src_stride != piece) continue;  // no long lines
         visit(d, s);
       }
   };

@@ -20,10 +20,13 @@ namespace restride::cuda {
 inline constexpr int kPatchRows = 4;    ///< rows of src in a lane's patch
 inline constexpr int kPatchBytes = 12;  ///< of each
 inline constexpr int kPatchLanes = 4;   ///< lanes side by side along rows of dst
-inline constexpr int kMostPatches = 2;  ///< that a lane holds
+inline constexpr int kFewPatches = 2;   ///< that a lane holds of windows and of small runs
+inline constexpr int kMostPatches = 3;  ///< of larger runs
 inline constexpr int kMostUnalignedThreads = 256;
-/// Blocks of so many threads whose registers a multiprocessor has room for.
-RESTRIDE_HD constexpr int unaligned_blocks(int unit) { return unit == 1 ? 5 : 6; }
+/// Blocks of so many threads whose registers a multiprocessor has room for. `patches`: what a lane of bytes holds.
+RESTRIDE_HD constexpr int unaligned_blocks(int unit, int patches) {
+  return unit > 1 ? 6 : patches <= kFewPatches ? 5 : 4;
+}
 
 /// What a tile has of dst.
 enum class UnalignedKind : std::uint8_t {
@@ -47,7 +50,8 @@ struct UnalignedChainArgs {
   std::int32_t src_room = 0;       ///< bytes of shared memory for them
   std::int32_t dst_room = 0;       ///< and for rows of dst, in the same place
   std::int32_t dst_pitch = 0;      ///< there, from row to row
-  base::FastDiv store_words;       ///< words of a row of dst in a tile
+  base::FastDiv store_words;       ///< words of a row of dst in a tile; in runs of bytes that begin in a row
+  std::int32_t store_rows = 1;     ///< bytes: rows whose words all threads of a block together store at once
   std::int32_t threads = 256;
   /// Where short rows of dst follow each other they are runs, and all of dst's chain lies in a tile; 0: no runs.
   std::int32_t run_rows = 0;             ///< rows of a run
@@ -154,7 +158,7 @@ RESTRIDE_HD constexpr std::int32_t start_entries(const UnalignedChainArgs& c) {
   return (unaligned_rows(c) + 7) / 8 * 8 + 8;
 }
 
-/// Patches of a tile, no more than kMostPatches for each of its threads.
+/// Patches of a tile: no more than kFewPatches for each of its threads, of runs than kMostPatches.
 RESTRIDE_HD constexpr std::int32_t unaligned_patches(const UnalignedChainArgs& c) {
   return unaligned_rows(c) / kPatchRows * static_cast<std::int32_t>(c.patches.divisor);
 }
@@ -186,6 +190,25 @@ RESTRIDE_HD constexpr std::int32_t unaligned_run_rows(const UnalignedChainArgs& 
 /// Index of src's chain, counted from the tile's, of row `row` of a run.
 RESTRIDE_HD constexpr std::int32_t run_row(const UnalignedChainArgs& c, std::int32_t run, std::int32_t row) {
   return run * c.run_gap + row * c.run_step;
+}
+
+/// What a thread stores of bytes: word `word` of row `row`, then of the rows `store_rows` further on each; of a run's
+/// row the words that begin in it. Threads whose row is `store_rows` store none.
+struct UnalignedStore {
+  std::int32_t row = 0, word = 0;
+};
+RESTRIDE_HD constexpr UnalignedStore unaligned_store(const UnalignedChainArgs& c, std::int32_t thread) {
+  const auto row = static_cast<std::int32_t>(c.store_words.quotient(static_cast<std::uint32_t>(thread)));
+  return {row, thread - row * static_cast<std::int32_t>(c.store_words.divisor)};
+}
+/// Bytes of row `s` of a run of bytes from its byte `ahead` on in which words begin that end inside the run.
+RESTRIDE_HD constexpr std::int32_t run_row_bytes(const UnalignedChainArgs& c, std::int32_t s_count, std::int32_t s,
+                                                 std::int32_t ahead) {
+  const std::int32_t run = c.run_step > 1 ? s % c.run_step : s / c.run_rows;
+  const std::int32_t row = c.run_step > 1 ? s / c.run_step : s - run * c.run_rows;
+  const std::int32_t last = (unaligned_run_rows(c, s_count, run) - row) * c.tile.d_extent - (kWordBytes - 1);
+  const std::int32_t bytes = (last < c.tile.d_extent ? last : c.tile.d_extent) - ahead;
+  return bytes > 0 ? bytes : 0;
 }
 
 /// Of a unit of a run: its row of dst in the run, and its place there.

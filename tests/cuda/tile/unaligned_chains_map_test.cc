@@ -127,6 +127,19 @@ struct Bases {
   std::int64_t dst, src;
 };
 
+/// Every thread's words of bytes, as (row, word): all of the tile's, each once.
+std::vector<cuda::UnalignedStore> stored_words(const Tile& tile) {
+  const cuda::UnalignedChainArgs& c = tile.c;
+  std::vector<cuda::UnalignedStore> words;
+  for (std::int32_t thread = 0; thread < c.threads; ++thread) {
+    const cuda::UnalignedStore first = cuda::unaligned_store(c, thread);
+    if (first.row >= c.store_rows) continue;
+    for (std::int32_t s = first.row; s < tile.s_count; s += c.store_rows) words.push_back({s, first.word});
+  }
+  EXPECT_EQ(words.size(), static_cast<std::size_t>(tile.s_count) * c.store_words.divisor);
+  return words;
+}
+
 /// Windows of dst's chain, row by row.
 void store_windows(const Tile& tile, std::int64_t batch, const Bases& base, Written& written) {
   const cuda::UnalignedChainArgs& c = tile.c;
@@ -145,6 +158,7 @@ void store_windows(const Tile& tile, std::int64_t batch, const Bases& base, Writ
       written.unit(row - base.dst + byte, from - base.src, 1);
     };
     EXPECT_EQ(c.store_words.divisor * 16, static_cast<std::uint32_t>(a.tile_d * unit));
+    if (unit == 1 && s == 0) stored_words(tile);
     for (std::int64_t byte = first; byte < last; byte += 16)
       if (byte >= 0 && byte + 16 <= row_bytes) {
         ASSERT_EQ((row + byte) % 16, 0);
@@ -158,7 +172,39 @@ void store_windows(const Tile& tile, std::int64_t batch, const Bases& base, Writ
   }
 }
 
-/// Runs of rows that follow each other in dst.
+/// Runs of rows of bytes that follow each other in dst: the words that begin in each row, then the runs' ends.
+void store_byte_runs(const Tile& tile, std::int64_t batch, const Bases& base, Written& written) {
+  const cuda::UnalignedChainArgs& c = tile.c;
+  const auto row_of = [&](std::int32_t s) {
+    return base.dst + c.tile.dst_offset + batch +
+           cuda::chain_offset(c.dst_rows, static_cast<std::uint32_t>(tile.place.s + s));
+  };
+  const auto store = [&](std::int32_t s, std::int64_t first, std::int64_t count) {
+    for (std::int64_t byte = first; byte < first + count; ++byte) {
+      const std::int64_t from = tile.source(s, byte);
+      ASSERT_GE(from, 0) << "reads shared memory that no load filled";
+      written.unit(row_of(s) - base.dst + byte, from - base.src, 1);
+    }
+  };
+  const auto ahead_of = [&](std::int32_t s) { return static_cast<std::int32_t>(-row_of(s) & 15); };
+  for (const cuda::UnalignedStore& at : stored_words(tile)) {
+    const std::int32_t ahead = ahead_of(at.row);
+    if (at.word * 16 < cuda::run_row_bytes(c, tile.s_count, at.row, ahead)) store(at.row, ahead + at.word * 16, 16);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+  for (std::int32_t run = 0; run < cuda::unaligned_runs(c, tile.s_count); ++run) {
+    const std::int64_t bytes = std::int64_t{cuda::unaligned_run_rows(c, tile.s_count, run)} * c.tile.d_extent;
+    const cuda::PixelEnds ends = cuda::pixel_ends(row_of(cuda::run_row(c, run, 0)), bytes);
+    for (std::int64_t byte = 0; byte < bytes; ++byte)
+      if (byte < ends.head || byte >= ends.tail) {
+        const cuda::RunPlace at = cuda::run_place(c, static_cast<std::int32_t>(byte));
+        store(cuda::run_row(c, run, at.s), at.d, 1);
+      }
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+/// Runs of rows of wider units that follow each other in dst.
 void store_runs(const Tile& tile, std::int64_t batch, const Bases& base, Written& written) {
   const cuda::UnalignedChainArgs& c = tile.c;
   const int unit = tile.unit;
@@ -205,7 +251,9 @@ void replay(const Copy& copy, const plan::Candidate& bid, std::int64_t align = 1
     const Tile tile(c, copy.c.dst_unit, number, base.src);
     if (testing::Test::HasFatalFailure()) return;
     const std::int64_t batch = cuda::offsets(c.tile.batch, tile.place.batch).dst;
-    if (c.run_rows != 0)
+    if (c.run_rows != 0 && copy.c.dst_unit == 1)
+      store_byte_runs(tile, batch, base, written);
+    else if (c.run_rows != 0)
       store_runs(tile, batch, base, written);
     else
       store_windows(tile, batch, base, written);
@@ -304,6 +352,31 @@ TEST(UnalignedChainMap, RunsGoOnAlongTheLastModeOfSrcsChain) {
   replay(halves, tile_of(halves, cuda::UnalignedKind::kRuns, 32, 9, 6), 2);
   const Copy words("f32 (3,7,19)", "f32 (3,7,19):(1,3,21)", 4);
   replay(words, tile_of(words, cuda::UnalignedKind::kRuns, 32, 15, 6), 4);
+}
+
+TEST(UnalignedChainMap, LanesHoldMoreOfLargeRunsOfBytes) {
+  const auto patches = [](const Copy& copy, const plan::Candidate& bid) {
+    const auto c = cuda_test::args_of<cuda::UnalignedChainArgs>(copy.c, bid);
+    return (cuda::unaligned_patches(c) + c.threads - 1) / c.threads;
+  };
+  const Copy rows("u8 (3,171,93)", "u8 (3,171,93):(15903,1,171)", 1);
+  const plan::Candidate large = tile_of(rows, cuda::UnalignedKind::kRuns, 112, 171);
+  EXPECT_EQ(patches(rows, large), cuda::kMostPatches + 1) << "too many for 128 threads";
+  plan::Candidate more = large;
+  for (plan::Param& p : more.params)
+    if (p.id == plan::ParamId::kThreads) p.value = 192;
+  EXPECT_EQ(patches(rows, more), cuda::kMostPatches);
+  replay(rows, more, 1);
+  // The planner's own tiles are as large.
+  const Copy columns("u8 (40001,311)", "u8 (40001,311):(1,40001)", 128);
+  const plan::Candidate own = cuda_test::bid_of("tile/unaligned_chains", columns.c);
+  EXPECT_EQ(own.get(plan::ParamId::kKind), static_cast<std::int64_t>(cuda::UnalignedKind::kRuns));
+  EXPECT_EQ(patches(columns, own), cuda::kMostPatches);
+}
+
+TEST(UnalignedChainMap, ChainsOfHalfASectorOfBytesDo) {
+  replay("u8 (21,33,27,25)", "u8 (21,33,27,25):(1,14175,525,21)");
+  replay("u8 (17,9,31,21)", "u8 (17,9,31,21):(1,11067,357,17)");
 }
 
 TEST(UnalignedChainMap, RowsShorterThanAWordAreRunsToo) {
