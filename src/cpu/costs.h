@@ -57,7 +57,7 @@ struct CpuMachine {
   /// a Xeon it halves the speed of rows and transposes.
   bool near = false;
   /// With `near`, blocks of buffered, and tiles of packed that are more than one run of src, are prefetched into the
-  /// second cache all the same. (Zen 4, one thread and two, 900 random layouts, time into the second cache over time
+  /// second cache all the same. (Zen 4, one thread and two, random layouts, time into the second cache over time
   /// into the first: blocks 0.89 and 0.88, whatever the length of their runs, tiles of several runs 0.88 and 0.86, of
   /// one run 1.08.)
   bool near_one_run = false;
@@ -176,15 +176,14 @@ struct CpuMachine {
   double buffered_pages = 1.3;           ///< else: pages change with every run
   double buffered_meeting_pages = 2;     ///< where more than buffered_ways runs meet in the same sets of the caches
   std::int64_t buffered_ways = 16;       ///< places of a set
-  /// Bytes of a block that leave at a time, while the next one is put together. (Xeon, 900 blocks of random layouts,
-  /// 512
-  /// -> 8192: 0.98 of the time with one thread, 0.945 with two; a block 0.976 and 0.933.)
+  /// Bytes of a block that leave at a time, while the next one is put together. (Xeon, 900 blocks of random layouts, of
+  /// the time by 512 bytes: by 8192 0.98 with one thread, 0.945 with two, a block at once 0.976 and 0.933.)
   std::int64_t buffered_write_bytes = 8192;
   /// Columns of a block start on lines of their own, where that pays (sets.h). (Xeon, the same, units of 1 to 8 bytes:
   /// 0.92 of the time with one thread, 0.95 with two; of 16 bytes 0.99.)
   bool buffered_padded = true;
   /// The ends of a run of src in a padded block, and what a line takes more in a padded block of the largest size. (Zen
-  /// 4, those 25 layouts, one thread and two: with 6 and 0 ns the chosen blocks are 1.060 and 1.056 times as fast as
+  /// 4, 25 layouts, one thread and two: with 6 and 0 ns the chosen blocks are 1.060 and 1.056 times as fast as
   /// dense blocks, with 4 and 1 ns 1.069 and 1.066 times.)
   double buffered_padded_src_run_ns = 4;
   double buffered_padded_line_ns = 1.1;

@@ -20,11 +20,9 @@ struct Targets {
   std::int64_t src_bytes = 0;
 };
 
-/// Whether the columns of a block that leaves past the caches are padded. Where src is prefetched near, they are not:
-/// the room that they take is worth more.
+/// Whether the columns of a block that leaves past the caches are padded.
 bool is_padded(const Question& q, const BufferedSets& s) {
-  const bool near = q.machine.near && !q.machine.near_one_run;
-  return q.machine.buffered_padded && !near && padded_column_pitch(q.c, s) != 0;
+  return q.machine.buffered_padded && padded_column_pitch(q.c, s) != 0;
 }
 
 /// How much more the blocks would hold, as a share, if the ends of modes cut none.
