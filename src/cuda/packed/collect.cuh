@@ -100,43 +100,42 @@ struct Convert {
   static constexpr int kSrc = src_bytes, kDst = dst_bytes;
 };
 
-/// One word of dst, collected unit by unit; `base` is where entry 0 of the run lies. `finish` makes the units of a part
-/// what they are in dst.
-template <class Op, bool swizzled, class Finish>
-__device__ inline Bits<16> collect_parts(const PackedArgs& a, std::uint32_t base, const PackedRotation& rotation,
-                                         const std::uint32_t (&places)[Shape<Op>::kUnits], Finish finish) {
+/// A word's units as they lie in src, part by part, in the order of `places`; `base` is where entry 0 of the run lies.
+template <class Op, bool swizzled>
+__device__ inline void collect_units(const PackedArgs& a, std::uint32_t base,
+                                     const std::uint32_t (&places)[Shape<Op>::kUnits],
+                                     Bits<Op::kSrc> (&units)[Shape<Op>::kSteps][Shape<Op>::kPart]) {
   using S = Shape<Op>;
-  Bits<Op::kDst * S::kPart> parts[S::kSteps];
 #pragma unroll
   for (int i = 0; i < S::kSteps; ++i) {
-    Bits<Op::kSrc> units[S::kPart];
 #pragma unroll
     for (int j = 0; j < S::kPart; ++j) {
       const std::uint32_t at = base + places[i * S::kPart + j];
-      units[j] = load_shared<Op::kSrc>(swizzled ? packed_swizzle(at, a.swizzle_shift) : at);
+      units[i][j] = load_shared<Op::kSrc>(swizzled ? packed_swizzle(at, a.swizzle_shift) : at);
     }
-    parts[i] = finish(units);
   }
-  rotate_back(rotation, parts);
-  return join<Op::kDst * S::kPart, S::kSteps>(parts);
 }
 
+/// One word of dst, collected unit by unit. Units that are converted are all at hand before their dtypes are asked for:
+/// what differs from pair to pair is the conversion alone.
 template <class Op, bool swizzled>
 __device__ inline Bits<16> collect(const PackedArgs& a, std::uint32_t base, const PackedRotation& rotation,
                                    const std::uint32_t (&places)[Shape<Op>::kUnits]) {
-  constexpr int kPart = Shape<Op>::kPart;
-  using Units = Bits<Op::kSrc>[kPart];
-  if constexpr (std::is_same_v<Op, Move<Op::kDst>>) {
-    return collect_parts<Op, swizzled>(a, base, rotation, places,
-                                       [](const Units& units) { return join<Op::kDst, kPart>(units); });
+  using S = Shape<Op>;
+  Bits<Op::kSrc> units[S::kSteps][S::kPart];
+  Bits<Op::kDst * S::kPart> parts[S::kSteps];
+  collect_units<Op, swizzled>(a, base, places, units);
+  if constexpr (kMoves<Op>) {
+#pragma unroll
+    for (int i = 0; i < S::kSteps; ++i) parts[i] = join<Op::kDst, S::kPart>(units[i]);
   } else {
-    Bits<16> word;
     with_each<Op::kDst, Op::kSrc>(a.dst_dtype, a.src_dtype, [&]<class Dst, class Src>() {
-      word = collect_parts<Op, swizzled>(a, base, rotation, places,
-                                         [](const Units& units) { return convert_part<Dst, Src, kPart>(units); });
+#pragma unroll
+      for (int i = 0; i < S::kSteps; ++i) parts[i] = convert_part<Dst, Src, S::kPart>(units[i]);
     });
-    return word;
   }
+  rotate_back(rotation, parts);
+  return join<Op::kDst * S::kPart, S::kSteps>(parts);
 }
 
 /// True where words that a run fills in part are left to `store_run_ends`.

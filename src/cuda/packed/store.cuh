@@ -62,7 +62,7 @@ __device__ inline void store_loose(const PackedArgs& a, const Tables& tables, co
   constexpr int kUnits = Shape<Op>::kUnits;
   const int run_units = place.run_units, rows = place.rows;
   int word = 0;
-  walk(
+  walk<kMoves<Op> ? 2 : 1>(
       a.store, [&](int next) { word = next; },
       [&](int row) {
         if (row >= rows) return;
@@ -111,7 +111,7 @@ __device__ inline void store_flat(const PackedArgs& a, const Tables& tables, con
                                   std::uint32_t base, char* to) {
   constexpr int kUnits = Shape<Op>::kUnits;
   const int units = place.rows * a.run_units;
-#pragma unroll 2
+#pragma unroll 1
   for (int unit = static_cast<int>(threadIdx.x) * kUnits - nibble(to) / Op::kDst; unit < units;
        unit += kPackedThreads * kUnits) {
     const int run = static_cast<int>(a.flat_run.quotient(max(unit, 0)));

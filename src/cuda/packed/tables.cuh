@@ -97,8 +97,9 @@ struct Tables {
   }
 };
 
-/// Runs `body(line)` for this thread's lines, and `begin(word)` whenever the word is another one.
-template <class Begin, class Body>
+/// Runs `body(line)` for this thread's lines, `at_once` of them side by side, and `begin(word)` whenever the word is
+/// another one.
+template <int at_once = 2, class Begin, class Body>
 __device__ inline void walk(const PackedLattice& l, Begin begin, Body body) {
   const PackedStep at = packed_step(l, 0, threadIdx.x);
   const int passes = static_cast<int>(l.passes.divisor), lines = l.lines;
@@ -107,7 +108,7 @@ __device__ inline void walk(const PackedLattice& l, Begin begin, Body body) {
   for (int step = 0; step < l.steps; step += passes, word += static_cast<int>(l.across.divisor)) {
     begin(word);
     int line = at.line;
-#pragma unroll 2
+#pragma unroll(at_once)
     for (int pass = 0; pass < passes; ++pass, line += lines) body(line);
   }
 }
