@@ -56,10 +56,10 @@ struct CpuMachine {
   /// Copies past the caches prefetch all that they read, just before its turn; else most is left to the prefetcher. On
   /// a Xeon it halves the speed of rows and transposes.
   bool near = false;
-  /// With `near`, blocks of buffered, and tiles of packed that are more than one run of src, are prefetched into the
-  /// second cache all the same. (Zen 4, one thread and two, random layouts, time into the second cache over time
-  /// into the first: blocks 0.89 and 0.88, whatever the length of their runs, tiles of several runs 0.88 and 0.86, of
-  /// one run 1.08.)
+  /// With `near`, blocks of buffered, tiles of packed that are more than one run of src, and long rows of records that
+  /// go downwards (rows/bid.cc) are prefetched into the second cache all the same. (Zen 4, one thread and two, random
+  /// layouts, time into the second cache over time into the first: blocks 0.89 and 0.88, whatever the length of their
+  /// runs, tiles of several runs 0.88 and 0.86, of one run 1.08.)
   bool near_one_run = false;
   /// The same for tiles. A first cache of 32 KiB has no room for the next tile beside the one that is worked on.
   bool tile_near = false;
