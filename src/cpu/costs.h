@@ -56,11 +56,15 @@ struct CpuMachine {
   /// Copies past the caches prefetch all that they read, just before its turn; else most is left to the prefetcher. On
   /// a Xeon it halves the speed of rows and transposes.
   bool near = false;
-  /// With `near`, blocks of buffered, tiles of packed that are more than one run of src, and long rows of records that
-  /// go downwards (rows/bid.cc) are prefetched into the second cache all the same. (Zen 4, one thread and two, random
-  /// layouts, time into the second cache over time into the first: blocks 0.89 and 0.88, whatever the length of their
-  /// runs, tiles of several runs 0.88 and 0.86, of one run 1.08.)
+  /// With `near`, blocks of buffered, and tiles of packed that are more than one run of src, are prefetched into the
+  /// second cache all the same. (Zen 4, one thread and two, random layouts, time into the second cache over time
+  /// into the first: blocks 0.89 and 0.88, whatever the length of their runs, tiles of several runs 0.88 and 0.86, of
+  /// one run 1.08.)
   bool near_one_run = false;
+  /// With `near`, rows of records that go down in src, of so many bytes and more there, are prefetched into the second
+  /// cache and written as they lie in dst; so are shorter ones written that are no whole lines of dst. 0: none. (Zen 4:
+  /// the page of rows.)
+  std::int64_t rows_down_far_bytes = 0;
   /// The same for tiles. A first cache of 32 KiB has no room for the next tile beside the one that is worked on.
   bool tile_near = false;
   /// Without tile_near: bytes of the least unit whose rows are read in place, a line of each row in turn, and
@@ -413,6 +417,7 @@ inline constexpr CpuMachine kZen4Machine = [] {
   CpuMachine m = kAmdMachine;
   m.name = "AMD Zen 4 (EPYC)";
   m.near_one_run = true;
+  m.rows_down_far_bytes = 3 << 10;
   m.tile_near = false;
   m.tile_least_in_place_bytes = 1;
   m.tile_side_by_side = true;

@@ -14,9 +14,9 @@ using layout::Canonical;
 
 namespace {
 
-/// True where every row of dst is whole lines.
+/// True where every row of dst is whole lines, the gaps inside it included.
 bool has_whole_lines(const Canonical& c, const CpuMachine& m) {
-  bool whole = c.modes[0].extent * c.dst_unit % m.line_bytes == 0;
+  bool whole = saturated_mul(c.modes[0].extent, c.modes[0].dst_stride) % m.line_bytes == 0;
   for (std::size_t i = 1; i < c.modes.size(); ++i) whole &= c.modes[i].dst_stride % m.line_bytes == 0;
   return whole;
 }
@@ -29,26 +29,26 @@ bool follows_src(const Canonical& c, const CpuMachine& m) {
   return c.modes[0].extent * c.dst_unit >= lines * m.line_bytes;
 }
 
-/// True where cells that go downwards are prefetched into the second cache and written as they lie in dst. (Zen 4, 20
-/// random mirrors and half turns of pixels in rows of 2 KiB and more, time before over time now: 1.57 with one thread,
-/// 1.39 with two; only rows of 2076 bytes lost, 0.76 and 0.81. Shorter ones 0.8 to 1.1.)
+/// True where records that go down in src are prefetched into the second cache.
 bool goes_down_far(const Canonical& r, const CpuMachine& m) {
-  constexpr std::int64_t kLeastRowBytes = 3 << 10;
-  return m.near_one_run && r.modes[0].src_stride < 0 && saturated_mul(r.modes[0].extent, r.src_unit) >= kLeastRowBytes;
+  return m.rows_down_far_bytes != 0 && r.modes[0].src_stride < 0 &&
+         saturated_mul(r.modes[0].extent, r.src_unit) >= m.rows_down_far_bytes;
+}
+
+/// As they lie in src are written, from their ends, records that go down there, if a processor is not faster otherwise:
+/// without AVX-512 dst's order is (Zen 3, mirrored pixels 0.45 -> 0.53 of a plain copy, half turns 0.47 -> 0.53), and
+/// with rows_down_far_bytes it is for long rows and for those that are no whole lines.
+RowOrder order_of_records(const Canonical& r, const CpuMachine& m) {
+  if (!m.has_permutes() || r.modes[0].src_stride > 0 || !follows_src(r, m)) return RowOrder::kDst;
+  if (goes_down_far(r, m) || (m.rows_down_far_bytes != 0 && !has_whole_lines(r, m))) return RowOrder::kDst;
+  return RowOrder::kSrc;
 }
 
 void bid_records(const Canonical& c, const Canonical& r, const CpuMachine& m, Bid* k) {
   k->applies = true;
-  const bool far = goes_down_far(r, m);
-  push_stream_and_near(k, c, m, Writes::kRuns, far);
+  push_stream_and_near(k, c, m, Writes::kRuns, goes_down_far(r, m));
   k->params.push_back({ParamId::kRecordBytes, r.dst_unit});
-  // Without AVX-512, dst's order is faster: Zen 3, mirrored pixels 0.45 -> 0.53 of a plain copy, half turns 0.47 ->
-  // 0.53.
-  // Rows that are no whole lines and go downwards leave them in parts: Zen 4, half turns of rows of 480 and 852 bytes,
-  // 16.6 -> 14.4 and 14.8 -> 7.9 ns a line in dst's order, two threads 8.3 -> 7.0 and 7.5 -> 4.0.
-  const bool ragged = m.near_one_run && !has_whole_lines(r, m);
-  const bool backwards = m.has_permutes() && r.modes[0].src_stride < 0 && !far && !ragged && follows_src(r, m);
-  k->params.push_back({ParamId::kOrder, static_cast<std::int64_t>(backwards ? RowOrder::kSrc : RowOrder::kDst)});
+  k->params.push_back({ParamId::kOrder, static_cast<std::int64_t>(order_of_records(r, m))});
   k->read_lines =
       lines_for_runs(saturated_mul(r.units, r.src_unit), saturated_mul(r.modes[0].extent, r.src_unit), m.line_bytes);
   // Lines of dst with gaps are read, too, before they are written.

@@ -48,7 +48,7 @@ __device__ inline void with_pair(int dst_dtype, int src_dtype, F&& f) {
   (std::make_integer_sequence<int, kDTypeCount * kDTypeCount>{});
 }
 
-/// The same, one side after the other: faster where `f` is long and is found again for every word.
+/// The same, one side after the other: for the words of packed/staged, each of which asks anew.
 template <int kDst, int kSrc, class F>
 __device__ inline void with_each(int dst_dtype, int src_dtype, F&& f) {
   detail::with_dtype<kDst>(dst_dtype, [&]<DType dst>() {

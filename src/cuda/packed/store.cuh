@@ -7,6 +7,11 @@
 
 namespace restride::cuda {
 
+/// Words that a lane has under way side by side. Code that converts has a branch for every pair of dtypes: twice as
+/// much of it brings nothing together.
+template <class Op>
+inline constexpr int kWordsAtOnce = kMoves<Op> ? 2 : 1;
+
 /// The first unit of a run's word number `word`, counted from the run's; the run goes to `run`.
 template <class Op>
 __device__ inline int first_unit(int word, const char* run) {
@@ -62,7 +67,7 @@ __device__ inline void store_loose(const PackedArgs& a, const Tables& tables, co
   constexpr int kUnits = Shape<Op>::kUnits;
   const int run_units = place.run_units, rows = place.rows;
   int word = 0;
-  walk<kMoves<Op> ? 2 : 1>(
+  walk<kWordsAtOnce<Op>>(
       a.store, [&](int next) { word = next; },
       [&](int row) {
         if (row >= rows) return;
@@ -111,7 +116,7 @@ __device__ inline void store_flat(const PackedArgs& a, const Tables& tables, con
                                   std::uint32_t base, char* to) {
   constexpr int kUnits = Shape<Op>::kUnits;
   const int units = place.rows * a.run_units;
-#pragma unroll 1
+#pragma unroll(kWordsAtOnce <Op>)
   for (int unit = static_cast<int>(threadIdx.x) * kUnits - nibble(to) / Op::kDst; unit < units;
        unit += kPackedThreads * kUnits) {
     const int run = static_cast<int>(a.flat_run.quotient(max(unit, 0)));

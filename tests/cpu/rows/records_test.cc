@@ -88,7 +88,11 @@ TEST(RowsRecords, KeepWiderUnitsWhole) {
 
 TEST(RowsRecords, AreSharedByThreadsInPieces) {
   expect_exact("rows/records", "u8 (100000,3)", "u8 (100000,3):(4,-1)@2", kStreamed, 13, 3);
-  expect_exact("rows/records", "u8 (100000,3)", "u8 (100000,3):(-4,1)@399996", {}, 13, 3);
+  for (const test::Edits& edits : {test::Edits{}, test::Edits(kStreamed)}) {
+    expect_exact("rows/records", "u8 (100000,3)", "u8 (100000,3):(-4,1)@399996", edits, 13, 3);
+    expect_exact("rows/records", "u8 (100000,3)", "u8 (100000,3):(-3,1)@299997", edits, 13, 3);
+    expect_exact("rows/records", "u8 (3,40001,3)", "u8 (3,40001,3):(-120005,-3,1)@360010", edits, 13, 3);
+  }
 }
 
 }  // namespace
