@@ -61,12 +61,12 @@ struct CpuMachine {
   /// into the first: blocks 0.89 and 0.88, whatever the length of their runs, tiles of several runs 0.88 and 0.86, of
   /// one run 1.08.)
   bool near_one_run = false;
-  /// With `near`, rows of records that go down in src, of so many bytes and more there, are prefetched into the second
-  /// cache and written as they lie in dst; so are shorter ones written that are no whole lines of dst. 0: none. (Zen 4:
-  /// the page of rows.)
-  std::int64_t rows_down_far_bytes = 0;
   /// The same for tiles. A first cache of 32 KiB has no room for the next tile beside the one that is worked on.
   bool tile_near = false;
+  /// With `near`: bytes in src from which rows of records that go down there are prefetched into the second cache, and
+  /// written in dst's order; 0: none are. With it, shorter rows are written in dst's order, too, where they are no
+  /// whole lines. (Measured on a Zen 4; src/cpu/rows/README.md.)
+  std::int64_t rows_down_far_bytes = 0;
   /// Without tile_near: bytes of the least unit whose rows are read in place, a line of each row in turn, and
   /// prefetched in this order; more than any where rows are staged. (Zen 4, one thread, f32 of the TTC benchmark: 0.64
   /// of a copy with tile_near, 0.70 staged, 0.87 in place; in huge pages 0.49, 0.68, 0.69. Odd matrices of halves

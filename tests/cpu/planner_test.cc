@@ -457,7 +457,7 @@ TEST(PlanCpu, ReadsPixelsThatGoDownwardsFarOnAZen4) {
   using Way = std::pair<std::int64_t, std::int64_t>;
   EXPECT_EQ(way(1024, ":(3072,-3,1)@3069", kZen4Machine), Way(0, 0)) << "3 KiB";
   EXPECT_EQ(way(1024, ":(3072,-3,1)@3069", kZen5Machine), Way(1, 2)) << "not measured there";
-  EXPECT_EQ(way(1919, ":(-5760,-3,1)@172799991", kZen4Machine), Way(0, 0)) << "a half turn, no whole lines";
+  EXPECT_EQ(way(1919, ":(-5760,-3,1)@172799994", kZen4Machine), Way(0, 0)) << "a half turn, no whole lines";
   EXPECT_EQ(way(960, ":(2880,-3,1)@2877", kZen4Machine), Way(1, 2)) << "45 lines";
   EXPECT_EQ(way(284, ":(-927,-3,1)@27809922", kZen4Machine), Way(1, 0)) << "13 lines and 20 bytes";
   EXPECT_EQ(way(1008, ":(3024,-3,1)@3021", kZen4Machine, 4), Way(1, 2)) << "63 lines of cells";

@@ -35,9 +35,9 @@ bool goes_down_far(const Canonical& r, const CpuMachine& m) {
          saturated_mul(r.modes[0].extent, r.src_unit) >= m.rows_down_far_bytes;
 }
 
-/// As they lie in src are written, from their ends, records that go down there, if a processor is not faster otherwise:
-/// without AVX-512 dst's order is (Zen 3, mirrored pixels 0.45 -> 0.53 of a plain copy, half turns 0.47 -> 0.53), and
-/// with rows_down_far_bytes it is for long rows and for those that are no whole lines.
+/// In src's order, from their ends, for records that go down there. Dst's order is faster without AVX-512 (Zen 3,
+/// mirrored pixels 0.45 -> 0.53 of a plain copy, half turns 0.47 -> 0.53), and, with rows_down_far_bytes, for long rows
+/// and for rows that are no whole lines.
 RowOrder order_of_records(const Canonical& r, const CpuMachine& m) {
   if (!m.has_permutes() || r.modes[0].src_stride > 0 || !follows_src(r, m)) return RowOrder::kDst;
   if (goes_down_far(r, m) || (m.rows_down_far_bytes != 0 && !has_whole_lines(r, m))) return RowOrder::kDst;
