@@ -62,9 +62,11 @@ def main():
     parser.add_argument("--device", choices=["cuda"], help="for restride bench: the GPU's kernels (the CPU's)")
     parser.add_argument("--max-mib", help="for restride bench: cases are cut to this size a side (CPU 100, GPU the file's own)")
     parser.add_argument("--only", nargs="*", default=[], help="for restride bench: classes, names or globs")
+    parser.add_argument("--warm", action="store_true", help="for restride bench: src and dst in the caches")
     args = parser.parse_args()
     max_mib = args.max_mib or (None if args.device else "100")
     options = (["--max-mib", max_mib] if max_mib else []) + (["--only", *args.only] if args.only else [])
+    options += ["--warm"] if args.warm else []
     if args.device:
         options, args.threads = options + ["--device", args.device], [1]
     report, gains = {}, []

@@ -62,6 +62,10 @@ bool reads_near(const Canonical& c, const CpuMachine& m, Writes writes) noexcept
   return (writes == Writes::kColumns ? m.tile_near : m.near) && streams(c, m, writes);
 }
 
+bool stays_in_caches(const Canonical& c, const CpuMachine& m) noexcept {
+  return m.has_permutes() && !streams(c, m, Writes::kRuns) && !streams(c, m, Writes::kMatrices);
+}
+
 void push_stream_and_near(Candidate* k, const Canonical& c, const CpuMachine& m, Writes writes, bool far) {
   k->params.push_back({ParamId::kStream, streams(c, m, writes) ? 1 : 0});
   k->params.push_back({ParamId::kNear, reads_near(c, m, writes) && !far ? 1 : 0});
@@ -75,6 +79,11 @@ double lines_meet(const CpuMachine& m, std::int64_t lines_of_a_set) noexcept {
 double stream_ns(const Bid& k, const CpuMachine& m) {
   const double lines = static_cast<double>(k.read_lines) + static_cast<double>(k.written_lines);
   return lines * static_cast<double>(m.line_bytes) / m.stream_bytes_per_ns;
+}
+
+double crowding(std::int64_t lines_of_a_set) noexcept {
+  const double roomy = static_cast<double>(kSizes.some_lines_meet_from) / 2;
+  return std::max(0.0, static_cast<double>(lines_of_a_set) / roomy - 1);
 }
 
 double cast_ns(const Canonical& c, const CpuMachine& m, std::int64_t piece) {

@@ -48,7 +48,9 @@ enum class Writes : std::uint8_t { kRuns, kColumns, kMatrices };
 /// Whether stores bypass the caches, and whether src is then prefetched near.
 bool streams(const layout::Canonical& c, const CpuMachine& m, Writes writes = Writes::kRuns) noexcept;
 bool reads_near(const layout::Canonical& c, const CpuMachine& m, Writes writes = Writes::kRuns) noexcept;
-/// Puts both into the bid. far: src is not prefetched near all the same.
+/// True where bids are priced for the caches. Kernels without permutes of two vectors were not measured in them.
+bool stays_in_caches(const layout::Canonical& c, const CpuMachine& m) noexcept;
+/// Puts `stream` and `near` into the bid. far: src is not prefetched near all the same.
 void push_stream_and_near(Candidate* k, const layout::Canonical& c, const CpuMachine& m, Writes writes = Writes::kRuns,
                           bool far = false);
 
@@ -57,6 +59,9 @@ double stream_ns(const Bid& k, const CpuMachine& m);
 
 /// How much longer a copy in the caches takes where so many lines under way are in one set of the first one.
 double lines_meet(const CpuMachine& m, std::int64_t lines_of_a_set) noexcept;
+
+/// For prices in the caches: how many times four more lines under way than four are in one set of the first one.
+double crowding(std::int64_t lines_of_a_set) noexcept;
 
 /// The time that conversions take of a unit, in calls for `piece` units each; 0 without a cast.
 double cast_ns(const layout::Canonical& c, const CpuMachine& m, std::int64_t piece);

@@ -36,11 +36,6 @@ void tell_traffic(const Canonical& c, const CpuMachine& m, std::span<Bid> bids) 
   }
 }
 
-/// True where bids are priced for the caches. Kernels without permutes of two vectors were not measured in them.
-bool stays(const Canonical& c, const CpuMachine& m) noexcept {
-  return m.has_permutes() && !streams(c, m, Writes::kRuns) && !streams(c, m, Writes::kMatrices);
-}
-
 /// How much longer kernels take in the caches that read units of dst's runs one by one, each from a line of its own.
 double units_meet(const Canonical& c, const CpuMachine& m) {
   if (!reads_apart(c, m)) return 1;
@@ -70,7 +65,7 @@ Decision plan_cpu(const Canonical& c, const CpuMachine& machine, std::string_vie
   std::array<Bid, std::size(kKernels)> bids;
   std::array<const Candidate*, std::size(kKernels)> order;
   const Lines lines = lines_of(c, machine);
-  const bool cached = stays(c, machine);
+  const bool cached = stays_in_caches(c, machine);
   const double meet = cached ? units_meet(c, machine) : 1;
   const double blocks = cached ? blocks_left(c, machine) : 1;
   for (Bid& k : bids) {

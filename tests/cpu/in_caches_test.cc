@@ -66,6 +66,27 @@ TEST(InCaches, PricesCopiesInTheCachesForThem) {
   EXPECT_EQ(kernel("f16 (9236)", "f16 (9236):(0)"), "rows/units");
 }
 
+TEST(InCaches, MovesPartsOfLargerMatricesOneByOne) {
+  const auto kernel = [](const char* dst, const char* src, CpuMachine m) {
+    m.thread_cache_bytes = 16 << 20;
+    return std::string(chosen(dst, src, m).kernel.text);
+  };
+  for (const CpuMachine& m : {kZen4Machine, kZen5Machine}) {
+    EXPECT_EQ(kernel("f32 (8,4,8,160,8)", "f32 (8,4,8,160,8):(5120,160,40960,1,640)", m), "tile/matrices");
+    EXPECT_EQ(kernel("c128 (40,21,23,27)", "c128 (40,21,23,27):(27,24840,1080,1)", m), "rows/units") << "runs";
+    EXPECT_EQ(kernel("c128 (7,9,21,23)", "c128 (7,9,21,23):(207,23,1449,1)", m), "rows/units") << "runs";
+    EXPECT_EQ(kernel("c128 (27,9,21,23)", "c128 (27,9,21,23):(1,621,5589,27)", m), "tile/matrices");
+    EXPECT_EQ(kernel("f32 (64,44,12,4)", "f32 (64,44,12,4):(44,1,2816,33792)", m), "buffered/blocks")
+        << "44 columns of 16 bytes in one cache set";
+    EXPECT_NE(kernel("u8 (8,8,8,8,8,8,8)", "u8 (8,8,8,8,8,8,8):(1,8,64,512,4096,32768,262144)", m), "buffered/blocks")
+        << "rows and columns meet";
+    EXPECT_NE(kernel("f32 (64,40,8,160,8)", "f32 (64,40,8,160,8):(51200,160,3276800,1,6400)", m), "tile/matrices")
+        << "past the caches";
+    // As before where no row or column goes on in another mode.
+    EXPECT_EQ(kernel("f32 (300,400)", "f32 (300,400):(1,300)", m), "tile/matrices");
+  }
+}
+
 TEST(InCaches, ColumnsStayAsLongAsRunsWhereThatIsMeasured) {
   const auto streams = [](const char* dst, const char* src, CpuMachine m) {
     m.thread_cache_bytes = 16 << 20;

@@ -115,6 +115,22 @@ double split_ns(const Canonical& c, const BufferedSets& s, const CpuMachine& m) 
   return lines * (m.buffered_split_line_ns + m.buffered_short_line_ns * shortness);
 }
 
+/// The time in the caches: of blocks of vectors, matrices, columns whose ends lie inside lines, and conversions.
+/// `meeting`: the columns that start in one set of the first cache.
+double cached_ns(const Canonical& c, const BufferedSets& s, const CpuMachine& m, std::int64_t meeting) {
+  constexpr BufferedCachedCosts kCost;
+  const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
+  const std::int64_t column = s.rows.points * c.dst_unit;
+  const double columns = lines * static_cast<double>(kLineBytes) / static_cast<double>(column);
+  const std::int64_t rows = most_in_a_cache_set(c, s.rows, Side::kSrc, kLineBytes / c.dst_unit);
+  const double more = c.dst_unit == 1 ? kCost.byte_line_ns : c.dst_unit == kLeastVectorBytes ? kCost.wide_line_ns : 0;
+  return lines * (kCost.line_ns * block_waste(c, s.rows.points, s.cols.points) + more +
+                  kCost.columns_ns * crowding(meeting) + kCost.rows_ns * crowding(rows)) +
+         columns / static_cast<double>(s.cols.points) * kCost.matrix_ns +
+         (column % kLineBytes != 0 ? columns * kCost.column_ns : 0) +
+         static_cast<double>(c.units) * cast_ns(c, m, s.cols.points);
+}
+
 }  // namespace
 
 void bid_buffered(const Question& q, Bid* bid) {
@@ -155,6 +171,7 @@ void bid_buffered(const Question& q, Bid* bid) {
   const std::int64_t columns = kSizes.lines_under_way_src_bytes / c.src_unit;
   const std::int64_t lines = streams ? 1 : most_in_a_cache_set(c, sets.cols, Side::kDst, columns);
   k.params.push_back({ParamId::kBandCols, lines > kSizes.some_lines_meet_from ? kLineBytes / c.dst_unit : 0});
+  if (stays_in_caches(c, m)) return set_time(&k, 0, 0, cached_ns(c, sets, m, lines));
   const double meet = lines > kSizes.lines_meet_from ? m.lines_meet : 1;
   set_time(&k, stream_ns(k, m) * pages * meet, units * run_ends_ns(sets, m, padded) + m.buffered_start_ns,
            (units * shuffle_ns(c, sets, m) + split) * meet);

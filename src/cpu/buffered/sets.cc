@@ -66,9 +66,13 @@ std::int64_t padded_column_pitch(const Canonical& c, const BufferedSets& sets) {
   return pays && sets.units / sets.rows.points * pitch <= kBufferedBytes ? pitch : 0;
 }
 
+double block_waste(const Canonical& c, std::int64_t rows, std::int64_t cols) {
+  return padded(rows, c.dst_unit) * padded(cols, c.dst_unit);
+}
+
 double buffered_shuffle_ns(const Canonical& c, std::int64_t rows, std::int64_t cols) {
   const double block = static_cast<double>(kLineBytes) / c.dst_unit;  // rows of the largest vector
-  const double waste = padded(rows, c.dst_unit) * padded(cols, c.dst_unit);
+  const double waste = block_waste(c, rows, cols);
   const auto r = static_cast<double>(rows);
   const auto n = static_cast<double>(cols);
   constexpr BufferedShuffles kCost;

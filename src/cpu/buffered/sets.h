@@ -31,6 +31,9 @@ bool buffered_sets(const layout::Canonical& c, std::int64_t dst_run_bytes, std::
 /// two; 0 where that does not pay or a limit is passed: columns are whole lines as they are, or short ones.
 std::int64_t padded_column_pitch(const layout::Canonical& c, const BufferedSets& sets);
 
+/// How much more blocks of vectors hold than so many rows and columns.
+double block_waste(const layout::Canonical& c, std::int64_t rows, std::int64_t cols);
+
 /// ns for the shuffles of a unit, those of its rows and columns that are mere padding included. Rows and columns are
 /// chosen by it, so it is the same on every machine.
 double buffered_shuffle_ns(const layout::Canonical& c, std::int64_t rows, std::int64_t cols);

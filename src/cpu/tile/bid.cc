@@ -330,6 +330,11 @@ double down_columns(const Canonical& c, const CpuMachine& m, std::int64_t in_a_s
   return in_a_set > kSizes.lines_meet_from ? 1 + m.tile_crowded_columns / c.dst_unit : m.tile_down_columns;
 }
 
+void push_matrix_shape(const Canonical& c, const TileSets& sets, bool down, Bid* k) {
+  k->params.push_back({ParamId::kBandCols, down ? kLineBytes / c.dst_unit : matrix_band_cols(c, sets)});
+  k->params.push_back({ParamId::kOrder, down ? 0 : 2});
+}
+
 void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m, bool in_turn, std::int64_t in_a_set,
                   Bid* k) {
   k->applies = true;
@@ -346,8 +351,7 @@ void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m,
   const bool past = may_stream_matrices(c, sets, m) && (!in_turn || past_lines + past_columns < in_caches);
   const bool stays = !past && (m.tile_matrix_lines == 0 || !streams(c, m, Writes::kMatrices));
   const bool down = stays && goes_down_columns(c, sets, m, in_a_set);
-  k->params.push_back({ParamId::kBandCols, down ? kLineBytes / c.dst_unit : matrix_band_cols(c, sets)});
-  k->params.push_back({ParamId::kOrder, down ? 0 : 2});
+  push_matrix_shape(c, sets, down, k);
   if (streamed_matrices(c, sets)) {
     k->params.push_back({ParamId::kStream, past ? 1 : 0});
     k->params.push_back({ParamId::kNear, past && m.tile_near ? 1 : 0});
@@ -359,6 +363,30 @@ void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m,
   const double moved = blocks * block_instructions(c, sets) * m.tile_matrix_instruction_ns;
   set_time(k, past ? past_lines : in_caches, matrices * m.row_ns + (past ? past_columns : 0),
            std::max(moved - stream, 0.0));
+}
+
+/// How much longer the blocks of matrices take that are parts of larger ones: their columns and rows end inside lines
+/// that the next matrix goes on with, and columns or rows that meet in a set of the first cache lose such lines before.
+double parts_of_lines(const Canonical& c, const TileSets& sets, std::int64_t columns_in_a_set) {
+  const double line = static_cast<double>(kLineBytes);
+  const std::int64_t column = sets.rows.points * c.dst_unit, row = sets.cols.points * c.src_unit;
+  const double columns = line / static_cast<double>(column), rows = line / static_cast<double>(row);  // of a line
+  const std::int64_t rows_in_a_set = most_in_a_cache_set(c, sets.rows, Side::kSrc, kLineBytes / c.dst_unit);
+  const double cut = (column % kLineBytes != 0 ? columns : 0) + (row % kLineBytes != 0 ? rows : 0);
+  return (c.dst_unit == 1 ? kPartedMatrices.bytes : 1) + kPartedMatrices.cut * cut +
+         kPartedMatrices.columns * columns * crowding(columns_in_a_set) +
+         kPartedMatrices.rows * (1 + rows) * crowding(rows_in_a_set);
+}
+
+/// Matrices in the caches where a tile would hold several modes of a side.
+void bid_parted_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m, Bid* k) {
+  const std::int64_t in_a_set = columns_in_a_cache_set(c, sets);
+  k->applies = true;
+  const bool down = goes_down_columns(c, sets, m, in_a_set);
+  const double blocks = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes) * small_waste(c, sets);
+  const double matrices = static_cast<double>(c.units / (sets.rows.points * sets.cols.points));
+  push_matrix_shape(c, sets, down, k);
+  set_time(k, 0, matrices * m.row_ns, blocks * m.shuffle_line_ns * parts_of_lines(c, sets, in_a_set));
 }
 
 void bid_record_matrices(const Canonical& r, const TileSets& sets, const CpuMachine& m, Bid* k) {
@@ -438,12 +466,14 @@ void bid_tile(const Question& q, Bid* bids) {
   else
     bid_units(c, sets, m, &units);
   const bool in_turn = plain && m.tile_matrix_lines > 0 && one_behind_the_other(c, sets);
-  if (small || in_turn || (plain && (may_stream_matrices(c, sets, m) || q.wants("tile/matrices"))))
+  if (const TileSets alone = matrix_sets(c, sets); !plain && plain_matrices(c, alone) && stays_in_caches(c, m))
+    bid_parted_matrices(c, alone, m, &matrices);
+  else if (small || in_turn || (plain && (may_stream_matrices(c, sets, m) || q.wants("tile/matrices"))))
     bid_matrices(c, sets, m, in_turn, in_a_set, &matrices);
   else
     matrices.reason =
         plain ? "the copy leaves the caches, and matrices have gaps, change places or were not measured here"
-              : "rows or columns of several modes, below 16 bytes, or converted";
+              : "rows or columns below 16 bytes, converted, or of several modes past the caches";
 }
 
 }  // namespace restride::cpu

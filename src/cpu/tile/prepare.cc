@@ -132,6 +132,7 @@ MatrixArgs prepare_tile_matrices(const Canonical& c, const plan::Candidate& k, i
   MatrixArgs a;
   Records records;
   const bool of_units = tile_sets(c, kTileRowBytes, kTileColBytes, &sets);
+  if (of_units) sets = matrix_sets(c, sets);
   if (of_units ? !plain_matrices(c, sets)
                : !tile_records(c, &records) || !tile_sets(records.copy, kTileRowBytes, kTileColBytes, &sets) ||
                      !plain_record_matrices(records, sets))

@@ -48,6 +48,16 @@ bool columns_start_at(const layout::Canonical& c, const TileSets& sets, std::int
   return true;
 }
 
+TileSets matrix_sets(const layout::Canonical& c, const TileSets& sets) {
+  const auto first = [&](const ModeSet& set) {
+    ModeSet one;
+    one.modes.push_back(set.modes[0]);
+    one.points = c.modes[set.modes[0]].extent;
+    return one;
+  };
+  return {first(sets.rows), first(sets.cols), sets.cols_backwards};
+}
+
 bool plain_matrices(const layout::Canonical& c, const TileSets& sets) {
   return !c.cast && sets.rows.modes.size() == 1 && sets.cols.modes.size() == 1 &&
          sets.rows.points * c.dst_unit >= kLeastVectorBytes && sets.cols.points * c.dst_unit >= kLeastVectorBytes;

@@ -24,6 +24,8 @@ bool tile_sets(const layout::Canonical& c, std::int64_t row_bytes, std::int64_t 
 /// first one does.
 bool columns_start_at(const layout::Canonical& c, const TileSets& sets, std::int64_t bytes);
 
+/// The first mode of each set alone: matrices are moved one by one, however a tile's sets grow.
+TileSets matrix_sets(const layout::Canonical& c, const TileSets& sets);
 /// Matrices with rows and columns of 16 bytes or more: in the caches they are moved without staging.
 bool plain_matrices(const layout::Canonical& c, const TileSets& sets);
 /// The same, dense on both sides, with columns of a line at least: what kernels write past the caches column by column.

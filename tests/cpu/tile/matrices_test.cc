@@ -29,6 +29,8 @@ TEST(TileMatrices, MovesSmallOnesOfAnyShape) {
         if (rows * unit < 16 || rows == 1 || cols == 1) continue;
         expect_transpose(dtype, dtype, cols, rows, rows + 1, {});
       }
+  expect_exact("tile/matrices", "f32 (3,2,4,20,8)", "f32 (3,2,4,20,8):(160,20,960,1,40)");
+  expect_exact("tile/matrices", "c128 (5,3,7,4)", "c128 (5,3,7,4):(84,7,1,21)", {}, 13, 2);
   expect_exact("tile/matrices", "f32 (5,9,7)", "f32 (5,9,7):(63,1,9)");
   expect_exact("tile/matrices", "u8 (3,40,33):(1330,33,1)", "u8 (3,40,33):(1320,-1,40)@39");
 }

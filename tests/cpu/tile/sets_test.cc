@@ -71,5 +71,17 @@ TEST(TileSets, SayWhichMatricesNeedNoStaging) {
   EXPECT_FALSE(plain("f16 (64,96)", "f32 (64,96):(1,64)")) << "a cast is staged";
 }
 
+TEST(TileSets, HaveAMatrixOfOneModeASide) {
+  TileSets s;
+  const layout::Canonical c = canon("f32 (8,4,8,160,8)", "f32 (8,4,8,160,8):(5120,160,40960,1,640)");
+  ASSERT_TRUE(sets_of(c, &s));
+  EXPECT_EQ(s.cols.points, 160 * 4) << "a tile goes on into the next mode";
+  EXPECT_FALSE(plain_matrices(c, s));
+  const TileSets one = matrix_sets(c, s);
+  EXPECT_EQ(one.rows.points, 8);
+  EXPECT_EQ(one.cols.points, 160);
+  EXPECT_TRUE(plain_matrices(c, one));
+}
+
 }  // namespace
 }  // namespace restride::cpu
