@@ -29,6 +29,9 @@ void long_rows(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t* src, st
   hwy::FlushStream();
 }
 
+/// So many pages stay in the TLB until the next rows come to them.
+inline constexpr std::int64_t kFewPages = 32;
+
 /// Dense whole rows that stay in the caches as they are: nothing to prefetch, nothing to join. Those of the innermost
 /// mode go in a loop of its two strides and a few moves, so that a core has many rows under way.
 void cached_rows(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
@@ -40,7 +43,7 @@ void cached_rows(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t* src, 
     std::uint8_t* HWY_RESTRICT to = dst + at.dst();
     const std::uint8_t* HWY_RESTRICT from = src + at.src();
     const auto to_row = [=, step = m.dst_stride](std::int64_t i) RESTRIDE_INLINE_LAMBDA { return to + i * step; };
-    const bool apart = is_far_apart(m.dst_stride) || is_far_apart(m.src_stride);
+    const bool apart = n > kFewPages && (is_far_apart(m.dst_stride) || is_far_apart(m.src_stride));
     const auto from_row = [=, step = m.src_stride](std::int64_t i) RESTRIDE_INLINE_LAMBDA {
       if (apart) wait_a_little();
       return from + i * step;
