@@ -4,9 +4,8 @@
 //               collects from as many rows of src and converts.
 // Shared memory rows of src as they lie there; tables of where rows lie; see src/cuda/tile/unaligned_chains_map.h.
 // Traffic       that of tile/unaligned_chains; words that the ends of a row or a run fill in part leave unit by unit.
-// Source        unaligned_chains.cu. There is one place in a kernel that converts, for windows and runs, whole words
-// and
-//               ends: each takes the code of up to 20 pairs of dtypes. Measured rows in bench/results/turns.
+// Source        unaligned_chains.cu. One place in a kernel converts, for windows and runs, for whole words and ends: it
+//               takes the code of up to 20 pairs of dtypes. Measured rows in bench/results/turns.
 #include "src/cuda/dispatch.cuh"
 #include "src/cuda/tile/tile.h"
 #include "src/cuda/tile/unaligned_chains.cuh"
