@@ -251,6 +251,7 @@ struct Sizes {
   // tile/unaligned_chains
   std::int64_t anywhere_joined_bytes = 1024;         ///< of rows of dst that join, which packed moves whole
   std::int64_t anywhere_small_tile_bytes = 12000;    ///< of a tile that 128 threads are enough for; not of bytes
+  std::int64_t anywhere_small_cast_bytes = 8192;     ///< the same of dst, where units are converted
   std::int64_t anywhere_most_row_bytes = 1024;       ///< of a row that is part of a run
   std::int64_t anywhere_most_runs = 8;               ///< of a tile
   std::int64_t anywhere_least_runs_bytes = 4 << 10;  ///< smallest tile whose rows join along src's last mode

@@ -50,7 +50,7 @@ template <int bytes>
 using Bits = typename BitsOf<bytes>::type;
 
 /// An operation that moves a unit untouched: the `Op` of kernels that convert with another (Cast in cast/cast.cuh,
-/// Convert in packed/collect.cuh).
+/// Convert in cast/pairs.cuh).
 template <int bytes>
 struct Move {
   static constexpr int kSrc = bytes, kDst = bytes;

@@ -54,7 +54,8 @@ Args args_of(std::string_view kernel, const layout::Canonical& c) {
 struct Copy {
   layout::Canonical c;
   std::int64_t dst_first = 0, dst_last = 0, src_first = 0, src_last = 0;
-  std::vector<std::int64_t> source_of;  ///< by dst byte - dst_first; -1: not written
+  /// By dst byte - dst_first; -1: not written. Where units become wider, the first of src's unit, for all of dst's.
+  std::vector<std::int64_t> source_of;
 
   Copy(const std::string& dst, const std::string& src, std::int64_t align = 128)
       : c(layout::canonicalize(parse_layout(dst), parse_layout(src), align, align)) {
@@ -69,7 +70,8 @@ struct Copy {
         from += n % m.extent * m.src_stride;
         n /= m.extent;
       }
-      for (int b = 0; b < c.dst_unit; ++b) source_of[static_cast<std::size_t>(to + b - dst_first)] = from + b;
+      for (int b = 0; b < c.dst_unit; ++b)
+        source_of[static_cast<std::size_t>(to + b - dst_first)] = from + (c.src_unit < c.dst_unit ? 0 : b);
     }
   }
 };
@@ -80,13 +82,15 @@ class Written {
   explicit Written(const Copy& copy) : copy_(copy), count_(copy.source_of.size()) {}
 
   void unit(std::int64_t dst, std::int64_t src, int bytes) {
-    for (int b = 0; b < bytes; ++b) {
-      const std::int64_t at = dst + b - copy_.dst_first;
-      ASSERT_TRUE(at >= 0 && at < static_cast<std::int64_t>(count_.size())) << "writes outside dst at byte " << dst + b;
-      ASSERT_TRUE(src + b >= copy_.src_first && src + b < copy_.src_last) << "reads outside src at byte " << src + b;
-      ASSERT_EQ(copy_.source_of[static_cast<std::size_t>(at)], src + b) << "dst byte " << dst + b;
-      ASSERT_EQ(++count_[static_cast<std::size_t>(at)], 1) << "dst byte " << dst + b << " is written again";
-    }
+    for (int b = 0; b < bytes && !testing::Test::HasFatalFailure(); ++b) byte(dst + b, src + b);
+  }
+
+  void byte(std::int64_t dst, std::int64_t src) {
+    const std::int64_t at = dst - copy_.dst_first;
+    ASSERT_TRUE(at >= 0 && at < static_cast<std::int64_t>(count_.size())) << "writes outside dst at byte " << dst;
+    ASSERT_TRUE(src >= copy_.src_first && src < copy_.src_last) << "reads outside src at byte " << src;
+    ASSERT_EQ(copy_.source_of[static_cast<std::size_t>(at)], src) << "dst byte " << dst;
+    ASSERT_EQ(++count_[static_cast<std::size_t>(at)], 1) << "dst byte " << dst << " is written again";
   }
 
   void expect_complete() const {

@@ -7,6 +7,12 @@
 
 namespace restride::cuda {
 
+/// An operation that converts units of so many bytes; which dtypes they are, the arguments say.
+template <int src_bytes, int dst_bytes>
+struct Convert {
+  static constexpr int kSrc = src_bytes, kDst = dst_bytes;
+};
+
 namespace detail {
 
 template <int kDst, int kSrc, int pair, class F>
@@ -48,7 +54,7 @@ __device__ inline void with_pair(int dst_dtype, int src_dtype, F&& f) {
   (std::make_integer_sequence<int, kDTypeCount * kDTypeCount>{});
 }
 
-/// The same, one side after the other: for the words of packed/staged, each of which asks anew.
+/// The same, one side after the other: for kernels whose words each ask anew.
 template <int kDst, int kSrc, class F>
 __device__ inline void with_each(int dst_dtype, int src_dtype, F&& f) {
   detail::with_dtype<kDst>(dst_dtype, [&]<DType dst>() {

@@ -94,12 +94,6 @@ __device__ inline void rotate_back(const PackedRotation& rotation, Part (&parts)
   }
 }
 
-/// An operation that converts units of so many bytes; which dtypes they are, the arguments say.
-template <int src_bytes, int dst_bytes>
-struct Convert {
-  static constexpr int kSrc = src_bytes, kDst = dst_bytes;
-};
-
 /// A word's units as they lie in src, part by part, in the order of `places`; `base` is where entry 0 of the run lies.
 template <class Op, bool swizzled>
 __device__ inline void collect_units(const PackedArgs& a, std::uint32_t base,

@@ -9,7 +9,8 @@
 // Source        structs to arrays, pixel and qubit kernels, generalised. Bound by instructions and by the banks in
 //               which lanes meet while they collect units one by one; measured rows in bench/results.
 // `Op`, a kernel's template argument, says what becomes of a unit on its way: Move<bytes> (device.cuh) leaves it as it
-// is, Convert<src bytes, dst bytes> (collect.cuh) converts it. Op::kSrc and Op::kDst are a unit's bytes on either side.
+// is, Convert<src bytes, dst bytes> (cast/pairs.cuh) converts it. Op::kSrc and Op::kDst are a unit's bytes on either
+// side.
 #include "src/cuda/dispatch.cuh"
 #include "src/cuda/packed/packed.h"
 #include "src/cuda/packed/store.cuh"

@@ -1,5 +1,5 @@
 // A tile of packed on its way into dst, by how its runs start: see PackedKind. `base` is where its first piece
-// lies in shared memory, `to` where its first run goes. `Op` is Move (device.cuh) or Convert (collect.cuh).
+// lies in shared memory, `to` where its first run goes. `Op` is Move (device.cuh) or Convert (cast/pairs.cuh).
 #pragma once
 
 #include "src/cuda/packed/collect.cuh"

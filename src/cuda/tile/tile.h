@@ -21,6 +21,9 @@ void prepare_pixel_tiles(const layout::Canonical& c, const Candidate& chosen, Cu
 Launcher launch_tile_aligned, launch_tile_registers, launch_tile_unaligned, launch_tile_bulk, launch_tile_chains,
     launch_tile_pixels, launch_tile_unaligned_chains;
 
+/// tile/unaligned_chains for units that are converted.
+int launch_unaligned_chains_cast(const UnalignedChainArgs& c, const Units& units, const Launch& on) noexcept;
+
 /// tile/aligned for the tiles of another kernel: of tile/bulk, where the driver cannot describe the source.
 int launch_aligned_tiles(const TileArgs& tiles, const Units& units, const Launch& on) noexcept;
 

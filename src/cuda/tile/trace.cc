@@ -270,11 +270,12 @@ void transpose_patches(const UnalignedChainArgs& c, const TilePlace& place, cons
 
 }  // namespace
 
-void trace_kernel(const UnalignedChainArgs& c, const CudaArgs&, plan::Trace& t) {
+void trace_kernel(const UnalignedChainArgs& c, const CudaArgs& args, plan::Trace& t) {
   const TileArgs& a = c.tile;
-  const int unit = t.dst_unit;
+  const int unit = t.dst_unit, src_unit = t.src_unit;
+  const bool cast = args.units.cast, patches = unit == 1 && !cast;
   set_pieces(t, a.tiles, a.tiles, c.threads);
-  if (unit == 1)
+  if (patches)
     t.stage_is = fmt::format(
         "A lane takes 12 bytes of each of 4 rows of src, transposes them in registers, and, when all lanes have "
         "theirs, "
@@ -304,7 +305,7 @@ void trace_kernel(const UnalignedChainArgs& c, const CudaArgs&, plan::Trace& t) 
     if (first.line >= c.lines_at_once) continue;
     std::int32_t step = 0;
     for (std::int32_t line = first.line; line < window.lines; line += c.lines_at_once) {
-      const UnalignedSpan span = unaligned_span(c, window, line, s_count * unit);
+      const UnalignedSpan span = unaligned_span(c, window, line, s_count * src_unit);
       const std::int64_t at = line_at(line), begin = span.first - ((at + span.first) & 15);
       for (std::int64_t off = begin + first.word * kWordBytes; off < span.last; off += t.threads * kWordBytes)
         load_word_staged(t, step++, thread, at + off, kWordBytes, a.src_first, a.src_last, base_of(line) + off);
@@ -315,23 +316,24 @@ void trace_kernel(const UnalignedChainArgs& c, const CudaArgs&, plan::Trace& t) 
   for (std::int32_t row = 0; row < unaligned_rows(c); ++row) {
     const UnalignedRow at = unaligned_row(c, window, h.place, row);
     // Rows outside are read where the stage begins, as the kernel does, and stored nowhere.
-    starts.push_back(at.inside ? base_of(at.line) + at.row * c.row_bytes + at.behind * unit : 0);
+    starts.push_back(at.inside ? base_of(at.line) + at.row * c.row_bytes + at.behind * src_unit : 0);
   }
-  if (unit == 1) transpose_patches(c, h.place, window, starts, t);
+  if (patches) transpose_patches(c, h.place, window, starts, t);
   const auto place_of = [&](std::int32_t s, std::int64_t ahead) {
-    return unit == 1 ? transposed_line(c, s) + ahead
-                     : starts[static_cast<std::size_t>(ahead / unit)] + std::int64_t{s} * unit;
+    return patches ? transposed_line(c, s) + ahead
+                   : starts[static_cast<std::size_t>(ahead / unit)] + std::int64_t{s} * src_unit;
   };
   // `bytes` at `to`, which lie `ahead` bytes behind the halo's start in row `s` of dst.
   const auto store = [&](std::int32_t step, std::int32_t thread, std::int64_t to, std::int64_t bytes, std::int32_t s,
                          std::int64_t ahead) {
-    if (unit == 1)
+    if (patches)
       for (const std::int64_t word : {std::int64_t{0}, std::int64_t{kWordBytes}})
         t.take(kTransposed + step * 2 + (word != 0), thread, (place_of(s, ahead) & ~std::int64_t{15}) + word,
                kWordBytes);
     t.store(step, thread, to, bytes);
     for (std::int64_t b = 0; b < bytes; b += unit) {
-      if (unit != 1) t.take(step * 8 + static_cast<std::int32_t>(b / unit), thread, place_of(s, ahead + b), unit);
+      if (!patches)
+        t.take(step * kWordBytes + static_cast<std::int32_t>(b / unit), thread, place_of(s, ahead + b), src_unit);
       t.unit_staged(thread, to + b, place_of(s, ahead + b));
     }
   };
@@ -342,13 +344,35 @@ void trace_kernel(const UnalignedChainArgs& c, const CudaArgs&, plan::Trace& t) 
   };
   // Of bytes a thread stores the same word of several rows.
   const auto thread_of = [&](std::int32_t s, std::int32_t word) { return s % c.store_rows * words + word; };
-  for (std::int32_t s = 0; unit == 1 && c.run_rows != 0 && s < s_count; ++s) {
+  for (std::int32_t s = 0; patches && c.run_rows != 0 && s < s_count; ++s) {
     const std::int64_t row = row_of(s), ahead = -row & 15;
     const std::int32_t bytes = run_row_bytes(c, s_count, s, static_cast<std::int32_t>(ahead));
     for (std::int32_t word = 0; word * kWordBytes < bytes; ++word)
       store(s / c.store_rows, thread_of(s, word), row + ahead + word * kWordBytes, kWordBytes, s,
             ahead + word * kWordBytes);
   }
+  // Units that are converted: words that the ends of rows and runs fill in part are among the others.
+  const std::int32_t lines = c.run_rows != 0 ? unaligned_runs(c, s_count) : s_count;
+  for (std::int32_t item = 0; cast && item < lines * words; ++item) {
+    const std::int32_t line = item / words, word = item % words, step = item / t.threads, thread = item % t.threads;
+    if (c.run_rows == 0) {
+      const std::int64_t row = row_of(line), first = std::int64_t{h.place.d} * unit - (row & a.skew_mask);
+      const CastWord at =
+          cast_row_word(static_cast<std::int32_t>(first), static_cast<std::int32_t>(row_bytes), word, unit);
+      const std::int64_t byte = at.byte + at.first * unit;
+      if (at.first < at.last)
+        store(step, thread, row + byte, std::int64_t{at.last - at.first} * unit, line,
+              byte + std::int64_t{a.halo - h.place.d} * unit);
+      continue;
+    }
+    const std::int64_t to = row_of(run_row(c, line, 0)), bytes = unaligned_run_rows(c, s_count, line) * row_bytes;
+    const CastWord at = cast_run_word(static_cast<std::int32_t>(to & 15), static_cast<std::int32_t>(bytes), word, unit);
+    const RunPlace place = run_place(c, at.byte / unit);
+    if (at.first < at.last)
+      store(step, thread, to + at.byte, std::int64_t{at.last} * unit, run_row(c, line, place.s),
+            std::int64_t{place.d} * unit);
+  }
+  if (cast) return;
   for (std::int32_t run = 0; c.run_rows != 0 && run < unaligned_runs(c, s_count); ++run) {
     const std::int64_t to = row_of(run_row(c, run, 0)), bytes = unaligned_run_rows(c, s_count, run) * row_bytes;
     const auto store_at = [&](std::int32_t step, std::int32_t thread, std::int64_t byte, std::int64_t count) {

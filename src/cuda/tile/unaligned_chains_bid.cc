@@ -40,11 +40,11 @@ Parts src_parts(std::int64_t extent, int unit) {
   static constexpr std::int64_t kBytes[] = {48, 72, 96, 120, 144, 192, 240, 320};
   return parts_of(extent, unit, 1, std::span(kBytes).first(extent * unit > 320 ? 7 : 8));
 }
-Parts dst_parts(std::int64_t along, int unit) {
+Parts dst_parts(std::int64_t along, int unit, bool patches) {
   static constexpr std::int64_t kBytes[] = {96, 128, 160, 192, 224, 256, 320, 384, 512, 768, 1024};
-  const std::int64_t step = unit != 1 && along * unit > kSizes.anywhere_long_bytes ? kLineBytes : kSector;
+  const std::int64_t step = !patches && along * unit > kSizes.anywhere_long_bytes ? kLineBytes : kSector;
   // 96 bytes are 6 words, and lanes side by side would read them and 2 of the next row out of the same banks.
-  return parts_of(along, unit, step / unit, std::span(kBytes).subspan(unit == 1 ? 1 : 0));
+  return parts_of(along, unit, step / unit, std::span(kBytes).subspan(patches ? 1 : 0));
 }
 
 /// A side's chain, or its first modes.
@@ -74,16 +74,19 @@ class Tiles {
         k_{d.link, s.link},
         room_(room),
         unit_(c.dst_unit),
+        src_unit_(c.src_unit),
+        moved_(static_cast<double>(c.src_unit + c.dst_unit) / 2),
+        in_patches_(in_patches(c)),
         step_(run_step(c, k_)) {
     k_.skew = d.skew;
     const Costs& k = costs_;
-    if (unit_ == 1) {
+    if (in_patches_) {
       of_runs_ = {k.anywhere_1, kByteRunCosts.unused, kByteRunCosts.piece, kByteRunCosts.tile, kByteRunCosts.resident};
       of_windows_ = {k.anywhere_1, k.anywhere_bytes, k.anywhere_piece, k.anywhere_tile, k.anywhere_resident};
       return;
     }
-    const std::size_t i = unit_ == 2 ? 0 : unit_ == 4 ? 1 : 2;
-    of_runs_ = {unit_ == 2   ? k.anywhere_2
+    const std::size_t i = unit_ <= 2 ? 0 : unit_ == 4 ? 1 : 2;
+    of_runs_ = {unit_ <= 2   ? k.anywhere_2
                 : unit_ == 4 ? k.anywhere_4
                              : k.anywhere_8,
                 k.anywhere_unused,
@@ -99,7 +102,7 @@ class Tiles {
   void try_runs(Best& best) {
     if (step_ == 0 || k_.d.extent * unit_ > kSizes.anywhere_most_row_bytes) return;
     const std::int64_t first = c_.modes[k_.s.modes[0]].extent, rows = k_.s.extent / step_;
-    const std::int64_t row_bytes = k_.d.extent * step_ * unit_;
+    const std::int64_t row_bytes = k_.d.extent * step_ * src_unit_;
     constexpr std::int64_t kGroup = kPatchRows * kPatchLanes;
     const std::int64_t tile_d = ceil_div(k_.d.extent + 16 / unit_ - 1, kGroup) * kGroup;
     const Part d{tile_d, used_by(k_.d.extent, tile_d)};
@@ -109,7 +112,7 @@ class Tiles {
     };
     // A single mode of bytes is cut where runs begin on sectors of dst.
     const std::int64_t most_cut = std::min(kSizes.anywhere_most_piece_bytes, k_.s.extent);
-    for (std::int64_t cut = 2 * kSector; unit_ == 1 && step_ == 1 && k_.s.modes.size() == 1 && cut <= most_cut;
+    for (std::int64_t cut = 2 * kSector; in_patches_ && step_ == 1 && k_.s.modes.size() == 1 && cut <= most_cut;
          cut += kSector) {
       k_.run_rows = cut;
       attempt_runs(cut);
@@ -141,7 +144,7 @@ class Tiles {
 
   /// One of them that is seldom far from the best.
   void try_middling(Best& best) {
-    const auto rows = [&](const Part& p) { return p.units * unit_ >= kSizes.anywhere_middling_bytes; };
+    const auto rows = [&](const Part& p) { return p.units * src_unit_ >= kSizes.anywhere_middling_bytes; };
     const auto window = [](const Part& p) { return p.units >= kSizes.anywhere_middling_units; };
     set_rows(*std::find_if(s_.begin(), s_.end() - 1, rows));
     attempt(*std::find_if(d_.begin(), d_.end() - 1, window), best);
@@ -164,10 +167,10 @@ class Tiles {
     ends_ = costs_.anywhere_ends / static_cast<double>(k_.d.extent * std::max<std::int64_t>(k_.run_rows, 1) * unit_);
     // Of windows what a row of src has in the tile, which may be all of it.
     const std::int64_t row = runs ? k_.tile_s : std::min(k_.tile_s, k_.s.extent);
-    piece_ = by_->piece / static_cast<double>(joined_rows(c_, k_) * row * unit_);
-    // Where short rows of dst join, packed has whole tiles of them, but not fast ones of bytes; matrices have kernels
-    // that find rows sooner.
-    const bool join = unit_ > 1 && step_ == 1 && k_.d.extent * unit_ < kSizes.anywhere_joined_bytes;
+    piece_ = by_->piece / static_cast<double>(joined_rows(c_, k_) * row * src_unit_);
+    // Where short rows of dst join, packed has whole tiles of them, but not fast ones of bytes or of what is converted;
+    // matrices have kernels that find rows sooner.
+    const bool join = !in_patches_ && !c_.cast && step_ == 1 && k_.d.extent * unit_ < kSizes.anywhere_joined_bytes;
     const bool matrix = k_.d.modes.size() == 1 && k_.s.modes.size() == 1;
     factor_ = !runs && (join || matrix) ? costs_.anywhere_others : 1;
   }
@@ -175,7 +178,9 @@ class Tiles {
   /// Tiles that a multiprocessor holds at once, each of so many bytes of shared memory.
   double resident(std::int64_t shared_bytes) const {
     // By the registers that each takes: of bytes as many as the kernel is limited to, of wider units 40.
-    const std::int64_t threads = unit_ == 1 ? kMostUnalignedThreads * unaligned_blocks(1, patches_) : 65536 / 40;
+    const std::int64_t threads = in_patches_ ? kMostUnalignedThreads * unaligned_blocks(1, patches_)
+                                 : c_.cast   ? kMostUnalignedThreads * unaligned_cast_blocks(unit_, src_unit_)
+                                             : 65536 / 40;
     return static_cast<double>(std::min({machine_.shared_per_sm_bytes / (shared_bytes + kReservedShared),
                                          machine_.threads_per_sm / k_.threads, threads / k_.threads}));
   }
@@ -199,10 +204,12 @@ class Tiles {
   /// True if a tile with these losses cannot beat `best`, even with the least of all others. Allows for rounding.
   bool behind(double lost, const Best& best) const {
     constexpr double kRounded = 1 - 1e-12;
-    // The bytes inside a tile fit a block's shared memory, and all tiles on a multiprocessor fit its shared memory
-    // together.
-    const double least = by_->tile / static_cast<double>(kMostShared) +
-                         by_->resident / static_cast<double>(machine_.shared_per_sm_bytes);
+    // The bytes of src inside a tile fit a block's shared memory, and all tiles on a multiprocessor fit its shared
+    // memory together; of the mean of both sides there may be more.
+    const double fitting = std::max(1.0, moved_ / src_unit_);
+    const double least = (by_->tile / static_cast<double>(kMostShared) +
+                          by_->resident / static_cast<double>(machine_.shared_per_sm_bytes)) /
+                         fitting;
     return time_with(lost + least) * kRounded >= best.time;
   }
 
@@ -213,23 +220,24 @@ class Tiles {
     if (behind(lost, best)) return;
     k_.tile_d = d.units;
     // Shared memory has room for all that a tile reads at least, and lanes hold all patches of bytes, the halo's too.
-    const std::int64_t least_shared = std::min(k_.tile_d, k_.d.extent) * k_.tile_s * unit_;
+    const std::int64_t least_shared = std::min(k_.tile_d, k_.d.extent) * k_.tile_s * src_unit_;
     if (least_shared > kMostShared) return;
-    k_.threads = least_shared < kSizes.anywhere_small_tile_bytes ? 128 : 256;
-    if (unit_ == 1) {
+    const std::int64_t stored = std::min(k_.tile_d, k_.d.extent) * k_.tile_s * unit_;
+    k_.threads = stored < (c_.cast ? kSizes.anywhere_small_cast_bytes : kSizes.anywhere_small_tile_bytes) ? 128 : 256;
+    if (in_patches_) {
       const std::int64_t rows = k_.tile_d + (most_skew(k_) != 0 ? kSector : 0);
       const std::int64_t patches = rows / kPatchRows * patches_along(k_.tile_s);
       k_.threads = patches <= kFewPatches * 128 ? 128 : 256;
       if (patches > (k_.run_rows != 0 ? kMostPatches : kFewPatches) * k_.threads) return;
       patches_ = patches <= kFewPatches * k_.threads ? kFewPatches : kMostPatches;
     }
-    const double bytes = used * static_cast<double>(k_.tile_d * k_.tile_s * unit_);
+    const double bytes = used * static_cast<double>(k_.tile_d * k_.tile_s) * moved_;
     lost += by_->tile / bytes + by_->dst_piece / static_cast<double>(k_.tile_d * unit_) +
             by_->crowded * std::max(0.0, bytes - kWindowCosts.crowded_from_bytes);
     lost += std::max(0.0, banks_cycles(c_, k_) / costs_.anywhere_cycles - 1);
     if (time_with(lost, resident(least_shared), bytes) >= best.time) return;
     set_rooms(c_, k_, room_);
-    const std::int64_t shared = unaligned_tables(room_, unit_).end;
+    const std::int64_t shared = unaligned_tables(room_, unit_, c_.cast).end;
     if (shared > kMostShared) return;
     const double time = time_with(lost, resident(shared), bytes);
     if (time >= best.time) return;
@@ -242,7 +250,9 @@ class Tiles {
   const Parts &d_, &s_;
   Choice k_;
   UnalignedChainArgs& room_;
-  int unit_;
+  int unit_, src_unit_;
+  double moved_;     ///< bytes of a unit, the mean of both sides
+  bool in_patches_;  ///< bytes that change sides in registers
   std::int64_t step_;
   Losses of_runs_, of_windows_;
   const Losses* by_ = &of_windows_;  ///< the tile's
@@ -251,8 +261,8 @@ class Tiles {
 };
 
 /// True where a side's rows start on 16-byte words and are whole words; `stride` is that side's, of a mode.
-bool on_words(const Canonical& c, const Link& link, std::int64_t align, std::int64_t CopyMode::*stride) {
-  std::int64_t bits = align | link.extent * c.dst_unit;
+bool on_words(const Canonical& c, const Link& link, int unit, std::int64_t align, std::int64_t CopyMode::*stride) {
+  std::int64_t bits = align | link.extent * unit;
   for (std::size_t m = 0; m < c.modes.size(); ++m)
     if (m >= 64 || (link.mask >> m & 1) == 0) bits |= c.modes[m].*stride;
   return bits % 16 == 0;
@@ -265,8 +275,8 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
   Candidate& bid = bids[0];
   const auto refuse = [&](std::string_view why) { bid.reason = why; };
   if (c.two_sided) return refuse("the sides share no modes");
-  if (c.cast) return refuse("chains of modes are moved, not converted");
-  if (c.dst_unit > 8) return refuse("units of 16 bytes start on words");
+  if (std::max(c.dst_unit, c.src_unit) > 8) return refuse("units of 16 bytes start on words");
+  if (!units_aligned(c)) return refuse("elements lie off their own alignment");
   if (c.modes.size() < 2) return refuse("a chain a side needs two modes");
   const Link longest_d = dst_chain(c), longest_s = src_chain(c);
   if (longest_d.modes.empty() || longest_s.modes.empty()) return refuse("a side has no dense mode");
@@ -276,13 +286,15 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
   detail::FixedVector<SideChain, kMaxChain> to, from;
   for (std::size_t i = 1; i <= longest_d.modes.size(); ++i) {
     const Link d = first_of(c, longest_d, i);
-    if (d.extent * c.dst_unit >= kSector) to.push_back({d, on_words(c, d, c.dst_align, &CopyMode::dst_stride)});
+    if (d.extent * c.dst_unit >= kSector)
+      to.push_back({d, on_words(c, d, c.dst_unit, c.dst_align, &CopyMode::dst_stride)});
   }
   // Shorter rows of src make up long lines where they follow each other.
   const std::int64_t least = c.src_unit == 1 ? kSizes.anywhere_least_piece_bytes : kSector;
   for (std::size_t j = 1; j <= longest_s.modes.size(); ++j) {
     const Link s = first_of(c, longest_s, j);
-    if (s.extent * c.src_unit >= least) from.push_back({s, on_words(c, s, c.src_align, &CopyMode::src_stride)});
+    if (s.extent * c.src_unit >= least)
+      from.push_back({s, on_words(c, s, c.src_unit, c.src_align, &CopyMode::src_stride)});
   }
   const auto for_each_pair = [&](auto visit) {
     for (SideChain& d : to)
@@ -295,13 +307,13 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
   };
   bool words = false;
   for_each_pair([&](const SideChain& d, const SideChain& s) { words |= d.words && s.words; });
-  if (words && !named) return refuse("rows of both sides lie on words");
+  if (words && !named && !c.cast) return refuse("rows of both sides lie on words");
 
   for_each_pair([&](SideChain& d, SideChain& s) {
     if (s.parts.empty()) s.parts = src_parts(s.link.extent, c.src_unit);
     if (!d.parts.empty()) return;
     d.skew = most_skew(choice_of(c, d.link, {}));
-    d.parts = dst_parts(d.link.extent + d.skew / c.dst_unit, c.dst_unit);
+    d.parts = dst_parts(d.link.extent + d.skew / c.dst_unit, c.dst_unit, in_patches(c));
   });
   Best found;
   UnalignedChainArgs room;
@@ -323,7 +335,7 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
   const std::int64_t tiles_d = ceil_div(along, best.tile_d);
   const std::int64_t tiles_s = ceil_div(best.s.extent, best.tile_s);
   if (too_many(tiles_d * tiles_s, batch)) return refuse("too many tiles");
-  const std::int64_t tile_bytes = best.tile_d * std::min(best.tile_s, best.s.extent) * c.dst_unit;
+  const std::int64_t tile_bytes = best.tile_d * std::min(best.tile_s, best.s.extent) * (c.src_unit + c.dst_unit) / 2;
   const std::int64_t most_apart = kSizes.anywhere_bytes_apart / tile_bytes;
   bid.params = {
       {ParamId::kDstSet, static_cast<std::int64_t>(best.d.mask)},

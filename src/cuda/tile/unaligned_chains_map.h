@@ -7,8 +7,8 @@
 // their addresses modulo 16, and a table says where each index's row begins.
 //
 // Bytes change sides in registers: a lane takes 12 of each of 4 rows of src and, once all lanes have theirs, writes
-// them as words into rows of dst, which take the place of src's rows. From there they leave. Wider units are collected
-// from the rows of src one by one.
+// them as words into rows of dst, which take the place of src's rows. From there they leave. Wider units, and units
+// that are converted, are collected from the rows of src one by one.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,10 @@ inline constexpr int kMostUnalignedThreads = 256;
 /// Blocks of so many threads whose registers a multiprocessor has room for. `patches`: what a lane of bytes holds.
 RESTRIDE_HD constexpr int unaligned_blocks(int unit, int patches) {
   return unit > 1 ? 6 : patches <= kFewPatches ? 5 : 4;
+}
+/// The same where units are converted: a lane holds those of a word of dst, as they lie in src.
+RESTRIDE_HD constexpr int unaligned_cast_blocks(int dst_unit, int src_unit) {
+  return kWordBytes / dst_unit * src_unit > 32 || dst_unit == 1 ? 4 : 6;
 }
 
 /// What a tile has of dst.
@@ -50,8 +54,8 @@ struct UnalignedChainArgs {
   std::int32_t src_room = 0;       ///< bytes of shared memory for them
   std::int32_t dst_room = 0;       ///< and for rows of dst, in the same place
   std::int32_t dst_pitch = 0;      ///< there, from row to row
-  base::FastDiv store_words;       ///< words of a row of dst in a tile; in runs of bytes that begin in a row
-  std::int32_t store_rows = 1;     ///< bytes: rows whose words all threads of a block together store at once
+  base::FastDiv store_words;    ///< words of a row of dst in a tile, or of a run; in runs of bytes that begin in a row
+  std::int32_t store_rows = 1;  ///< bytes: rows whose words all threads of a block together store at once
   std::int32_t threads = 256;
   /// Where short rows of dst follow each other they are runs, and all of dst's chain lies in a tile; 0: no runs.
   std::int32_t run_rows = 0;             ///< rows of a run
@@ -151,8 +155,10 @@ RESTRIDE_HD constexpr std::int32_t transposed_line(const UnalignedChainArgs& c, 
 RESTRIDE_HD constexpr std::int32_t unaligned_rows(const UnalignedChainArgs& c) { return c.tile.halo + c.tile.tile_d; }
 
 /// Tables of where rows of src start, each a row ahead of the one before it, so that a word's units, which begin at any
-/// row, are found by one access. Bytes need one table: patches start at multiples of 4 rows.
-RESTRIDE_HD constexpr std::int32_t start_copies(int unit) { return unit == 1 ? 1 : kWordBytes / unit; }
+/// row, are found by one access, 16 by two. Bytes that are moved need one table: patches start at multiples of 4 rows.
+RESTRIDE_HD constexpr std::int32_t start_copies(int dst_unit, bool cast) {
+  return dst_unit > 1 ? kWordBytes / dst_unit : cast ? kWordBytes / 2 : 1;
+}
 /// Entries of one of them, of 2 bytes each.
 RESTRIDE_HD constexpr std::int32_t start_entries(const UnalignedChainArgs& c) {
   return (unaligned_rows(c) + 7) / 8 * 8 + 8;
@@ -167,10 +173,10 @@ RESTRIDE_HD constexpr std::int32_t unaligned_patches(const UnalignedChainArgs& c
 struct UnalignedTables {
   std::int32_t starts = 0, lines = 0, rows = 0, end = 0;
 };
-RESTRIDE_HD constexpr UnalignedTables unaligned_tables(const UnalignedChainArgs& c, int unit) {
+RESTRIDE_HD constexpr UnalignedTables unaligned_tables(const UnalignedChainArgs& c, int dst_unit, bool cast) {
   UnalignedTables t;
   t.starts = c.src_room > c.dst_room ? c.src_room : c.dst_room;
-  t.lines = t.starts + start_copies(unit) * start_entries(c) * 2;
+  t.lines = t.starts + start_copies(dst_unit, cast) * start_entries(c) * 2;
   t.rows = t.lines + c.lines * 16;
   t.end = t.rows + c.tile.tile_s * 16;
   return t;
@@ -218,6 +224,24 @@ struct RunPlace {
 RESTRIDE_HD constexpr RunPlace run_place(const UnalignedChainArgs& c, std::int32_t unit) {
   const auto s = static_cast<std::int32_t>(c.run_units.quotient(static_cast<std::uint32_t>(unit)));
   return {s, unit - s * c.tile.d_extent};
+}
+
+/// Units [first, last) of a word that are stored; none where first >= last. The word begins at byte `byte` of a row of
+/// dst, or of a run.
+struct CastWord {
+  std::int32_t byte = 0, first = 0, last = 0;
+};
+/// Word `word` of a window's row that has `row_bytes` in all; `begin`: the window's first byte in it.
+RESTRIDE_HD constexpr CastWord cast_row_word(std::int32_t begin, std::int32_t row_bytes, std::int32_t word, int unit) {
+  const std::int32_t byte = begin + word * kWordBytes, left = row_bytes - byte;
+  return {byte, byte < 0 ? -byte / unit : 0, (left < kWordBytes ? left : kWordBytes) / unit};
+}
+/// Word `word` of a run of `bytes`, which starts `low` bytes behind a word: the first is what comes before its whole
+/// ones.
+RESTRIDE_HD constexpr CastWord cast_run_word(std::int32_t low, std::int32_t bytes, std::int32_t word, int unit) {
+  const std::int32_t head = -low & (kWordBytes - 1), byte = word == 0 ? 0 : head + (word - 1) * kWordBytes;
+  const std::int32_t most = word == 0 ? head : kWordBytes, left = bytes - byte;
+  return {byte, 0, (left < most ? left : most) / unit};
 }
 
 }  // namespace restride::cuda

@@ -21,12 +21,12 @@ namespace {
 constexpr std::int64_t kMostLine = std::int64_t{1} << 30;
 
 /// Rows of src from the first that a lane reads to the first that the lane beside it reads.
-int rows_apart(int unit) { return unit == 1 ? kPatchRows : kWordBytes / unit; }
+int rows_apart(const Canonical& c) { return in_patches(c) ? kPatchRows : kWordBytes / c.dst_unit; }
 
 /// Lanes of a warp that want different words of one bank, where rows of src follow each other without a gap.
 std::int64_t lanes_of_bank(const Canonical& c, const Choice& k) {
   constexpr std::int64_t kBanksBytes = 128, kLanes = 32;
-  const std::int64_t step = rows_apart(c.dst_unit) * k.s.extent * c.src_unit;
+  const std::int64_t step = rows_apart(c) * k.s.extent * c.src_unit;
   const std::int64_t words = std::min(k.tile_d, k.d.extent) * c.dst_unit / kWordBytes;  // of a row of dst
   return std::min(kLanes, words) * std::gcd(step, kBanksBytes) / kBanksBytes;
 }
@@ -34,8 +34,8 @@ std::int64_t lanes_of_bank(const Canonical& c, const Choice& k) {
 /// Indices of dst's chain in a line: all that follow each other in src. Where lanes would meet in banks, as many as a
 /// lane reads: a gap behind each line keeps lanes apart.
 std::int64_t line_rows(const Canonical& c, const Choice& k) {
-  const std::int64_t joined = joined_rows(c, k), apart = rows_apart(c.dst_unit);
-  if (c.dst_unit == 1 || joined <= apart || lanes_of_bank(c, k) < 8) return joined;
+  const std::int64_t joined = joined_rows(c, k), apart = rows_apart(c);
+  if (in_patches(c) || joined <= apart || lanes_of_bank(c, k) < 8) return joined;
   return k.d.modes.size() == 1 || joined % apart == 0 ? apart : joined;
 }
 
@@ -57,8 +57,8 @@ std::int64_t joined_rows(const Canonical& c, const Choice& k) {
 }
 
 double banks_cycles(const Canonical& c, const Choice& k) {
-  if (c.dst_unit == 1 || line_rows(c, k) <= rows_apart(c.dst_unit)) return 0;
-  return static_cast<double>(rows_apart(c.dst_unit) * lanes_of_bank(c, k));
+  if (in_patches(c) || line_rows(c, k) <= rows_apart(c)) return 0;
+  return static_cast<double>(rows_apart(c) * lanes_of_bank(c, k));
 }
 
 std::int64_t run_step(const Canonical& c, const Choice& k) {
@@ -75,30 +75,28 @@ std::int64_t rows_of_run(const Canonical& c, const Choice& k) {
 std::int64_t patches_along(std::int64_t tile_s) { return ceil_div(tile_s, std::int64_t{kPatchBytes}); }
 
 void set_rooms(const Canonical& c, const Choice& k, UnalignedChainArgs& a) {
-  const int unit = c.dst_unit;
-  const bool small = unit == 1;
   a.tile.tile_d = narrowed<std::int32_t>(k.tile_d);
   a.tile.tile_s = narrowed<std::int32_t>(k.tile_s);
-  a.tile.halo = most_skew(k) != 0 ? static_cast<std::int32_t>(kSector) / unit : 0;
+  a.tile.halo = most_skew(k) != 0 ? static_cast<std::int32_t>(kSector) / c.dst_unit : 0;
   a.threads = narrowed<std::int32_t>(k.threads);
   const std::int64_t rows = std::min<std::int64_t>(unaligned_rows(a), k.d.extent), in_line = line_rows(c, k);
-  const std::int64_t row_bytes = k.tile_s * unit;
+  const std::int64_t row_bytes = k.tile_s * c.src_unit;
   a.row_bytes = narrowed<std::int32_t>(row_bytes);
   a.line_pitch = narrowed<std::int32_t>(ceil_div(in_line * row_bytes, std::int64_t{16}) * 16 + 16);
   a.lines = narrowed<std::int32_t>(in_line == 1 ? rows : std::min((rows - 2) / in_line + 2, rows));
   // Lanes side by side read rows that lie `pad_lines` lines apart.
   const bool padded = in_line == 1 || in_line < joined_rows(c, k);
-  a.pad_lines = in_line == rows_apart(unit) ? 1 : rows_apart(unit);
+  a.pad_lines = in_line == rows_apart(c) ? 1 : rows_apart(c);
   a.line_pad = 0;
   if (padded) {
-    const std::int32_t apart = a.pad_lines * a.line_pitch, wanted = small ? 32 : 16;
+    const std::int32_t apart = a.pad_lines * a.line_pitch, wanted = in_patches(c) ? 32 : 16;
     while ((apart + a.line_pad) % (2 * wanted) != wanted) a.line_pad += 16;
   }
-  const std::int64_t behind = k.run_rows != 0 ? (k.tile_d / k.d.extent + 1) * run_step(c, k) * unit : 0;
+  const std::int64_t behind = k.run_rows != 0 ? (k.tile_d / k.d.extent + 1) * run_step(c, k) * c.src_unit : 0;
   const std::int64_t room = rows * row_bytes + a.lines * (a.line_pitch - in_line * row_bytes) +
                             (a.lines / a.pad_lines + 1) * std::int64_t{a.line_pad} + behind + 64;
   a.src_room = narrowed<std::int32_t>(ceil_div(room, std::int64_t{128}) * 128);
-  if (!small) return;
+  if (!in_patches(c)) return;
   a.dst_pitch = narrowed<std::int32_t>(ceil_div(std::int64_t{unaligned_rows(a)}, std::int64_t{32}) * 32);
   const std::int64_t columns = patches_along(k.tile_s) * kPatchBytes;
   const std::int64_t lines = transposed_line(a, narrowed<std::int32_t>(columns)) + 32;
@@ -128,7 +126,9 @@ UnalignedChainArgs shape_of(const Canonical& c, const Choice& k) {
     a.last_runs = a.run_step > 1 ? a.run_step : narrowed<std::int32_t>(ceil_div(last, k.run_rows));
     a.last_rows = narrowed<std::int32_t>(last / a.run_step - (a.run_step > 1 ? 0 : (a.last_runs - 1) * k.run_rows));
     a.run_units = base::FastDiv(k.d.extent);
-    a.store_words = base::FastDiv(unit == 1 ? ceil_div(k.d.extent, 16) : k.run_rows * k.d.extent * unit / 16 + 1);
+    // Of units that are converted also what comes before the first whole word.
+    const std::int64_t whole = k.run_rows * k.d.extent * unit / 16 + 1;
+    a.store_words = base::FastDiv(in_patches(c) ? ceil_div(k.d.extent, 16) : whole + (c.cast ? 1 : 0));
   }
   a.store_rows = std::max(1, a.threads / static_cast<std::int32_t>(a.store_words.divisor));
   return a;
@@ -154,6 +154,7 @@ void prepare_unaligned_chains(const Canonical& c, const Candidate& chosen, CudaA
   a.tile = tiles::tiles_over(c, chosen, k.d.mask | k.s.mask, {k.d.extent, k.s.extent}, most_skew(k) / c.dst_unit);
   a.tile.halo = halo;
   a.tile.skew_mask = skew_mask;
+  set_dtypes(a.tile, c);
   const auto append = [](Chain& chain, std::int64_t extent, std::int64_t stride) {
     const auto at = static_cast<std::size_t>(chain.rank++);
     chain.extent[at] = base::FastDiv(extent);

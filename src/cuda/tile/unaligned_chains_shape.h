@@ -20,6 +20,8 @@ struct Choice {
   std::int64_t run_rows = 0;  ///< rows of dst that follow each other, and are stored as runs
 };
 
+/// True for bytes that change sides in registers; all other units are collected one by one.
+inline bool in_patches(const Canonical& c) { return c.dst_unit == 1 && !c.cast; }
 /// Both chains, without a tile yet.
 Choice choice_of(const Canonical& c, const Link& d, const Link& s);
 /// Bytes by which tiles' edges may move.

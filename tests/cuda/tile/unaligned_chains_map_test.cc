@@ -19,7 +19,8 @@ using Shared = std::map<std::int64_t, std::int64_t>;
 /// One tile: its lines in shared memory, where its rows start there, and rows of dst that were transposed.
 struct Tile {
   const cuda::UnalignedChainArgs& c;
-  int unit;
+  int unit, src_unit;
+  bool cast, patches;
   cuda::TilePlace place;
   cuda::UnalignedWindow window;
   std::int64_t from = 0;  ///< address of line 0, the tile's first unit of src's chain
@@ -27,17 +28,20 @@ struct Tile {
   Shared lines, rows;
   std::vector<std::int64_t> starts;  ///< -1: outside
 
-  Tile(const cuda::UnalignedChainArgs& args, int unit_bytes, std::uint32_t tile, std::int64_t src_base)
+  Tile(const cuda::UnalignedChainArgs& args, const layout::Canonical& of, std::uint32_t tile, std::int64_t src_base)
       : c(args),
-        unit(unit_bytes),
+        unit(of.dst_unit),
+        src_unit(of.src_unit),
+        cast(of.cast),
+        patches(unit == 1 && !cast),
         place(cuda::tile_place(c.tile, tile)),
         window(cuda::unaligned_window(c, place)),
         from(src_base + c.tile.src_offset + cuda::offsets(c.tile.batch, place.batch).src +
-             std::int64_t{place.s} * unit),
+             std::int64_t{place.s} * src_unit),
         s_count(std::min(c.tile.tile_s, c.tile.s_extent - place.s)) {
     load();
     start();
-    if (unit == 1) transpose();
+    if (patches) transpose();
   }
 
   std::int64_t line_at(std::int32_t line) const {
@@ -66,13 +70,13 @@ struct Tile {
   }
 
   std::int32_t words_of(std::int32_t line) const {
-    const cuda::UnalignedSpan span = cuda::unaligned_span(c, window, line, s_count * unit);
+    const cuda::UnalignedSpan span = cuda::unaligned_span(c, window, line, s_count * src_unit);
     const std::int64_t low = (from + line_at(line) + span.first) & 15;
     return static_cast<std::int32_t>((low + span.last - span.first + 15) / 16);
   }
 
   void load(std::int32_t line, std::int32_t word) {
-    const cuda::UnalignedSpan span = cuda::unaligned_span(c, window, line, s_count * unit);
+    const cuda::UnalignedSpan span = cuda::unaligned_span(c, window, line, s_count * src_unit);
     const std::int64_t off = span.first + word * 16 - ((from + line_at(line) + span.first) & 15);
     const std::int64_t to = base_of(line) + off;
     ASSERT_EQ(to % 16, 0) << "an aligned word must land on an aligned word";
@@ -86,7 +90,7 @@ struct Tile {
   void start() {
     for (std::int32_t row = 0; row < cuda::unaligned_rows(c); ++row) {
       const cuda::UnalignedRow at = cuda::unaligned_row(c, window, place, row);
-      starts.push_back(at.inside ? base_of(at.line) + at.row * c.row_bytes + at.behind * unit : -1);
+      starts.push_back(at.inside ? base_of(at.line) + at.row * c.row_bytes + at.behind * src_unit : -1);
     }
   }
 
@@ -112,12 +116,12 @@ struct Tile {
 
   /// What lies `byte` bytes behind the halo's start in row `s` of dst.
   std::int64_t source(std::int32_t s, std::int64_t byte) const {
-    if (unit == 1) {
+    if (patches) {
       const auto found = rows.find(cuda::transposed_line(c, s) + byte);
       return found == rows.end() ? -1 : found->second;
     }
     const std::int64_t start = starts[static_cast<std::size_t>(byte / unit)];
-    const auto found = lines.find(start + s * unit + byte % unit);
+    const auto found = lines.find(start + s * src_unit + (cast ? 0 : byte % unit));
     return start < 0 || found == lines.end() ? -1 : found->second;
   }
 };
@@ -138,6 +142,43 @@ std::vector<cuda::UnalignedStore> stored_words(const Tile& tile) {
   }
   EXPECT_EQ(words.size(), static_cast<std::size_t>(tile.s_count) * c.store_words.divisor);
   return words;
+}
+
+/// What is converted: words of windows' rows, and of runs, those that their ends fill in part among them. Where units
+/// become wider, the first byte of src's stands for all.
+void store_converted(const Tile& tile, std::int64_t batch, const Bases& base, Written& written) {
+  const cuda::UnalignedChainArgs& c = tile.c;
+  const int unit = tile.unit;
+  const auto row_of = [&](std::int32_t s) {
+    return base.dst + c.tile.dst_offset + batch +
+           cuda::chain_offset(c.dst_rows, static_cast<std::uint32_t>(tile.place.s + s));
+  };
+  const std::int32_t row_bytes = c.tile.d_extent * unit;
+  const std::int32_t lines = c.run_rows == 0 ? tile.s_count : cuda::unaligned_runs(c, tile.s_count);
+  for (std::int32_t line = 0; line < lines; ++line)
+    for (std::int32_t word = 0; word < static_cast<std::int32_t>(c.store_words.divisor); ++word) {
+      const bool runs = c.run_rows != 0;
+      const std::int64_t row = row_of(runs ? cuda::run_row(c, line, 0) : line);
+      const auto skew = static_cast<std::int32_t>(row & c.tile.skew_mask);
+      const cuda::CastWord at =
+          runs ? cuda::cast_run_word(static_cast<std::int32_t>(row & 15),
+                                     cuda::unaligned_run_rows(c, tile.s_count, line) * row_bytes, word, unit)
+               : cuda::cast_row_word(tile.place.d * unit - skew, row_bytes, word, unit);
+      if (at.first >= at.last) continue;
+      const bool whole = at.first == 0 && at.last * unit == 16;
+      ASSERT_TRUE(!whole || (row + at.byte) % 16 == 0);
+      const cuda::RunPlace place = cuda::run_place(c, at.byte / unit);
+      const std::int32_t s = runs ? cuda::run_row(c, line, place.s) : line;
+      const std::int64_t ahead = runs ? place.d * unit : at.byte + (c.tile.halo - tile.place.d) * unit;
+      ASSERT_LE((ahead + 16) / unit, static_cast<std::int64_t>(tile.starts.size())) << "the table has all of a word";
+      for (std::int32_t j = at.first; j < at.last; ++j) {
+        const std::int64_t from = tile.source(s, ahead + j * unit);
+        ASSERT_GE(from, 0) << "reads shared memory that no load filled";
+        for (int b = 0; b < unit; ++b)
+          written.byte(row - base.dst + at.byte + j * unit + b, from - base.src + (tile.src_unit < unit ? 0 : b));
+      }
+      if (testing::Test::HasFatalFailure()) return;
+    }
 }
 
 /// Windows of dst's chain, row by row.
@@ -248,10 +289,12 @@ void replay(const Copy& copy, const plan::Candidate& bid, std::int64_t align = 1
   const Bases base{4096 + align % 128, 8192 + align % 128};
   Written written(copy);
   for (std::uint32_t number = 0; number < c.tile.tiles; ++number) {
-    const Tile tile(c, copy.c.dst_unit, number, base.src);
+    const Tile tile(c, copy.c, number, base.src);
     if (testing::Test::HasFatalFailure()) return;
     const std::int64_t batch = cuda::offsets(c.tile.batch, tile.place.batch).dst;
-    if (c.run_rows != 0 && copy.c.dst_unit == 1)
+    if (copy.c.cast)
+      store_converted(tile, batch, base, written);
+    else if (c.run_rows != 0 && copy.c.dst_unit == 1)
       store_byte_runs(tile, batch, base, written);
     else if (c.run_rows != 0)
       store_runs(tile, batch, base, written);
@@ -290,7 +333,9 @@ TEST(UnalignedChainMap, LinesAreRowsThatFollowEachOtherInSrc) {
 /// Cycles in which the lanes of a warp read the first units of their words of one row of dst, as a tile lies in shared
 /// memory.
 int cycles_of_a_bank(const cuda::UnalignedChainArgs& c, int unit) {
-  const Tile tile(c, unit, 0, 8192);
+  layout::Canonical of;
+  of.dst_unit = of.src_unit = unit;
+  const Tile tile(c, of, 0, 8192);
   const int lanes = std::min(32, c.tile.tile_d * unit / 16);
   std::map<std::int64_t, std::set<std::int64_t>> banks;
   for (int lane = 0; lane < lanes; ++lane) {
@@ -384,12 +429,39 @@ TEST(UnalignedChainMap, RowsShorterThanAWordAreRunsToo) {
   replay(copy, tile_of(copy, cuda::UnalignedKind::kRuns, 32, 40), 1);
 }
 
-TEST(UnalignedChainMap, RefusesShortRowsAndCasts) {
+TEST(UnalignedChainMap, ConvertsWindowsOfAllSizesOfUnits) {
+  replay("f16 (9,33,5,45)", "f32 (9,33,5,45):(1,9,13365,297)", 4);
+  replay("f32 (39,9,7,25)", "f16 (39,9,7,25):(1,975,8775,39)", 4);
+  replay("u8 (13,5,11,101)", "f32 (13,5,11,101):(1,143,13,715)", 4);
+  replay("f32 (35,7,9,61)", "u8 (35,7,9,61):(1,2135,14945,35)", 4);
+  replay("u8 (39,9,7,25)", "i8 (39,9,7,25):(1,975,8775,39)", 1);
+  replay("f32 (37,6,7,19)", "f64 (37,6,7,19):(1,4921,703,37)", 8);
+  replay("f64 (37,6,7,19)", "u8 (37,6,7,19):(1,4921,703,37)", 8);
+  replay("u8 (37,6,7,19)", "f64 (37,6,7,19):(1,4921,703,37)", 8);
+  replay("f16 (61,131):(395,1)", "f32 (61,131):(1,-67)@17420", 4);
+  replay("f16 (64,256)", "f32 (64,256):(1,64)", 128);  // also where rows lie on words
+}
+
+TEST(UnalignedChainMap, ConvertsRuns) {
+  const Copy halves("f16 (5,3,29,37)", "f32 (5,3,29,37):(29,5365,1,145)", 4);
+  replay(halves, tile_of(halves, cuda::UnalignedKind::kRuns, 48, 58, 10), 4);
+  const Copy bytes("u8 (3,29,35)", "f32 (3,29,35):(1015,1,29)", 4);
+  replay(bytes, tile_of(bytes, cuda::UnalignedKind::kRuns, 64, 29), 4);
+  replay(bytes, tile_of(bytes, cuda::UnalignedKind::kRuns, 64, 15), 4);
+  const Copy words("f32 (2,31,19)", "u8 (2,31,19):(589,1,31)", 4);
+  replay(words, tile_of(words, cuda::UnalignedKind::kRuns, 32, 31), 4);
+  const Copy last("f16 (3,7,19)", "u8 (3,7,19):(1,3,21)", 2);
+  replay(last, tile_of(last, cuda::UnalignedKind::kRuns, 32, 9, 6), 2);
+  const Copy shorter("u8 (2,40,7)", "i8 (2,40,7):(280,1,40)", 1);
+  replay(shorter, tile_of(shorter, cuda::UnalignedKind::kRuns, 32, 40), 1);
+}
+
+TEST(UnalignedChainMap, RefusesShortRowsAndWideCasts) {
   const auto reason = [](const char* dst, const char* src) {
     return cuda_test::bid_of("tile/unaligned_chains", Copy(dst, src, 128).c).reason;
   };
   EXPECT_EQ(reason("u8 (300,9)", "u8 (300,9):(1,300)"), "no chains of modes, one a side, that are long enough");
-  EXPECT_EQ(reason("f32 (99,99)", "f16 (99,99):(1,99)"), "chains of modes are moved, not converted");
+  EXPECT_EQ(reason("c128 (99,99)", "f64 (99,99):(1,99)"), "units of 16 bytes start on words");
 }
 
 }  // namespace
