@@ -67,6 +67,9 @@ struct CpuMachine {
   /// written in dst's order; 0: none are. With it, shorter rows are written in dst's order, too, where they are no
   /// whole lines. (Measured on a Zen 4; src/cpu/rows/README.md.)
   std::int64_t rows_down_far_bytes = 0;
+  /// Records that go upwards are not prefetched if their cells in src are powers of two, or have little gaps in dst:
+  /// the core's own prefetcher is faster. (Measured on a Zen 4; src/cpu/rows/README.md.)
+  bool records_left_alone = false;
   /// Without tile_near: bytes of the least unit whose rows are read in place, a line of each row in turn, and
   /// prefetched in this order; more than any where rows are staged. (Zen 4, one thread, f32 of the TTC benchmark: 0.64
   /// of a copy with tile_near, 0.70 staged, 0.87 in place; in huge pages 0.49, 0.68, 0.69. Odd matrices of halves
@@ -439,6 +442,7 @@ inline constexpr CpuMachine kZen4Machine = [] {
   m.name = "AMD Zen 4 (EPYC)";
   m.near_one_run = true;
   m.rows_down_far_bytes = 3 << 10;
+  m.records_left_alone = true;
   m.tile_near = false;
   m.tile_least_in_place_bytes = 1;
   m.tile_side_by_side = true;

@@ -13,6 +13,7 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"near_one_run", nullptr, nullptr, &CpuMachine::near_one_run},
     {"tile_near", nullptr, nullptr, &CpuMachine::tile_near},
     {"rows_down_far_bytes", nullptr, &CpuMachine::rows_down_far_bytes},
+    {"records_left_alone", nullptr, nullptr, &CpuMachine::records_left_alone},
     {"tile_least_in_place_bytes", nullptr, &CpuMachine::tile_least_in_place_bytes},
     {"tile_side_by_side", nullptr, nullptr, &CpuMachine::tile_side_by_side},
     {"tile_late", nullptr, nullptr, &CpuMachine::tile_late},

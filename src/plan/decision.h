@@ -85,6 +85,7 @@ inline std::string family_list() { return family_list(may_be_forced); }
   X(kLate, "late")                    /* CPU tile/units: 1 where every other column leaves one line late */            \
   X(kSideBySide, "side_by_side")      /* CPU tile: 1 where rows are prefetched a line of eight at a time */            \
   X(kOddAhead, "odd_ahead")           /* CPU tile: 1 where odd rows are prefetched a tile further ahead */             \
+  X(kAhead, "ahead")                  /* CPU rows/records: 1 where src is prefetched, 0: left to the core */           \
   X(kRecordWay, "record_way")         /* CPU tile/records: columns are made by cpu::RecordWay (src/cpu/tile/args.h) */ \
   X(kWay, "way")                      /* CPU packed: cpu::PackedWay (src/cpu/packed/args.h); 0: tile by tile */        \
   X(kKind, "kind")                    /* CUDA: RowsKind, UnalignedKind, PackedKind, BatchKind (the families' maps) */  \

@@ -464,5 +464,20 @@ TEST(PlanCpu, ReadsPixelsThatGoDownwardsFarOnAZen4) {
   EXPECT_EQ(way(1920, ":(5760,3,-1)@2", kZen4Machine), Way(1, 0)) << "upwards";
 }
 
+TEST(PlanCpu, LeavesSomeRecordsToThePrefetcherOfAZen4) {
+  const auto ahead = [](std::string_view dst, std::string_view src, const CpuMachine& m = kZen4Machine) {
+    return decide(dst, src, "rows/records", m).chosen.get(ParamId::kAhead, -1);
+  };
+  EXPECT_EQ(ahead("u8 (9000000,4)", "u8 (9000000,4):(4,-1)@3"), 0);
+  EXPECT_EQ(ahead("u8 (9000000,4)", "u8 (9000000,4):(4,-1)@3", kZen5Machine), 1) << "not measured there";
+  EXPECT_EQ(ahead("u8 (9000000,3)", "u8 (9000000,3):(4,1)"), 0) << "RGBA into RGB";
+  EXPECT_EQ(ahead("u8 (9000000,3)", "u8 (9000000,3):(3,-1)@2"), 1) << "cells of three bytes";
+  EXPECT_EQ(ahead("f32 (9000000)", "f32 (9000000):(2)"), 0);
+  EXPECT_EQ(ahead("f32 (9000000)", "f32 (9000000):(4)"), 1) << "one cell of four";
+  EXPECT_EQ(ahead("u8 (9000000,3):(4,1)", "u8 (9000000,3)"), 0) << "RGB into RGBA";
+  EXPECT_EQ(ahead("u8 (9000000,2):(4,1)", "u8 (9000000,2)"), 1) << "cells of twice the size";
+  EXPECT_EQ(ahead("u8 (9000000,3)", "u8 (9000000,3):(-4,1)@35999996"), 1) << "downwards";
+}
+
 }  // namespace
 }  // namespace restride::cpu

@@ -24,6 +24,7 @@ TEST(PrepareOthers, RefuseBlocksAndRecordsThatDoNotFit) {
   expect_refused(buffered, "read_bytes", {0, -1, INT64_MAX});
   expect_refused(buffered, "write_bytes", {0, -1, INT64_MAX});
   expect_refused(made("u8 (5,77,3)", "u8 (5,77,3):(308,4,1)", "rows/records"), "record_bytes", {-3, 1, 4, INT64_MAX});
+  expect_refused(made("u8 (5,77,3)", "u8 (5,77,3):(308,4,1)", "rows/records"), "ahead", {-1, 2, INT64_MAX});
   expect_refused(made("f32 (32,64)", "f32 (32,64):(1,32)", "packed"), "run_bytes", {0, -1, INT64_MAX});
   expect_refused(made("f32 (32,64)", "f32 (32,64):(1,32)", "packed"), "way", {-1, 6, INT64_MAX});
 }

@@ -50,7 +50,7 @@ std::shared_ptr<const Plan::Impl> as_for_large(const Plan::Impl& plan, Rng& rng)
   const bool other_flags = pick(rng, 0, 3) == 0;
   for (plan::Param& p : decision.chosen.params) {
     for (const plan::ParamId flag : {plan::ParamId::kSource, plan::ParamId::kLate, plan::ParamId::kSideBySide,
-                                     plan::ParamId::kOddAhead, plan::ParamId::kRecordWay})
+                                     plan::ParamId::kOddAhead, plan::ParamId::kRecordWay, plan::ParamId::kAhead})
       if (p.id == flag && other_flags) p.value = pick(rng, 0, 1);
     if (p.id == plan::ParamId::kRecordWay && pick(rng, 0, 1) == 0) p.value = pick(rng, 0, 2);
     if (p.id == plan::ParamId::kLoop && pick(rng, 0, 3) == 0) p.value = pick(rng, 0, 4);

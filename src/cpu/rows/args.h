@@ -26,6 +26,7 @@ struct RowsArgs : StridedArgs {
   std::int64_t row_dst_stride = 0;  ///< bytes between units of dst: more than dst_unit for records only
   RowLoop loop = RowLoop::kInOrder;
   RecordShape record;  ///< rows/records
+  bool ahead = true;   ///< of these: src is prefetched past the caches
   Nest nest;
 };
 

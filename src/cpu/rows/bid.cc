@@ -1,5 +1,6 @@
 // The bids of the family rows: rows of units, and rows of records.
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 
 #include "src/base/checked.h"
@@ -44,11 +45,21 @@ RowOrder order_of_records(const Canonical& r, const CpuMachine& m) {
   return RowOrder::kSrc;
 }
 
+/// True where the kernel prefetches src. Records that are picked leave a gap of at most their own size in src, those
+/// that are spread less than that in dst.
+bool is_prefetched(const Canonical& r, const CpuMachine& m) {
+  const std::int64_t from = r.modes[0].src_stride, to = r.modes[0].dst_stride;
+  if (!m.records_left_alone || from < 0) return true;
+  if (to > r.dst_unit) return to >= 2 * r.dst_unit;
+  return from > 2 * r.dst_unit || !std::has_single_bit(static_cast<std::uint64_t>(from));
+}
+
 void bid_records(const Canonical& c, const Canonical& r, const CpuMachine& m, Bid* k) {
   k->applies = true;
   push_stream_and_near(k, c, m, Writes::kRuns, goes_down_far(r, m));
   k->params.push_back({ParamId::kRecordBytes, r.dst_unit});
   k->params.push_back({ParamId::kOrder, static_cast<std::int64_t>(order_of_records(r, m))});
+  k->params.push_back({ParamId::kAhead, is_prefetched(r, m) ? 1 : 0});
   k->read_lines =
       lines_for_runs(saturated_mul(r.units, r.src_unit), saturated_mul(r.modes[0].extent, r.src_unit), m.line_bytes);
   // Lines of dst with gaps are read, too, before they are written.

@@ -111,6 +111,9 @@ RowsArgs prepare_rows_records(const Canonical& c, const plan::Candidate& k, int)
   a.kernel = record_rows_kernel();
   set_rows(records.copy, order_of(c, k), &a);
   a.record = records.shape();
+  const std::int64_t ahead = k.get(ParamId::kAhead, 1);  // plans of earlier versions do not say
+  if (ahead < 0 || ahead > 1) refuse(k, c);
+  a.ahead = ahead != 0;
   a.src_shift += records.src_shift();
   return a;
 }

@@ -49,6 +49,7 @@ class RecordPrefetcher {
     skip(kAheadBytes / a.src_unit);
   }
   HWY_INLINE void units_left(std::int64_t n) noexcept {
+    if (!a_.ahead) return;
     while (n > 0 && walk_.more()) {
       const std::int64_t k = std::min(n, walk_.units() - unit_);
       const std::int64_t last = a_.row_src_stride < 0 ? unit_ + k - 1 : unit_;

@@ -87,7 +87,11 @@ TEST(RowsRecords, KeepWiderUnitsWhole) {
 }
 
 TEST(RowsRecords, AreSharedByThreadsInPieces) {
-  expect_exact("rows/records", "u8 (100000,3)", "u8 (100000,3):(4,-1)@2", kStreamed, 13, 3);
+  for (const std::int64_t ahead : {0, 1}) {
+    const test::Edits edits = {{plan::ParamId::kStream, 1}, {plan::ParamId::kAhead, ahead}};
+    expect_exact("rows/records", "u8 (100000,3)", "u8 (100000,3):(4,-1)@2", edits, 13, 3);
+    expect_exact("rows/records", "u8 (10000,3):(4,1)", "u8 (10000,3):(3,-1)@2", edits);
+  }
   for (const test::Edits& edits : {test::Edits{}, test::Edits(kStreamed)}) {
     expect_exact("rows/records", "u8 (100000,3)", "u8 (100000,3):(-4,1)@399996", edits, 13, 3);
     expect_exact("rows/records", "u8 (100000,3)", "u8 (100000,3):(-3,1)@299997", edits, 13, 3);
