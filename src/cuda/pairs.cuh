@@ -22,7 +22,7 @@ struct PairsSide {
   std::uint64_t own(const void* pointer) const noexcept {
     return reinterpret_cast<std::uint64_t>(pointer) >> low & ((std::uint64_t{1} << bits) - 1);
   }
-  /// True where all of these bits are among a pointer's low 32, of which `low_own` takes them.
+  /// True where all of these bits lie below a pointer's bit 31: `low_own` takes them from its low half.
   bool is_low() const noexcept { return low + bits < 32; }
   std::uint32_t low_own(const void* pointer) const noexcept {
     return static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(pointer)) >> low & ((1u << bits) - 1);
@@ -58,8 +58,8 @@ struct Pairs {
 };
 
 /// A launch copies all of its kernel's parameters, which costs the host 0.1 us a KB beyond 4 KB on an H100's. So there
-/// are kernels for as many as every driver takes and for all that newer drivers take; dense rows have two between, for
-/// 1,000 pairs of 4 bytes and of 8.
+/// are kernels for as many as every driver takes and for all that newer drivers take; dense rows and units that
+/// are words have two between, for 1,000 pairs of 4 bytes and of 8.
 template <class Args, std::size_t bytes>
 using PairsWithin = Pairs<(bytes - sizeof(Args) - sizeof(PairsForm)) / 8>;
 template <class Args>

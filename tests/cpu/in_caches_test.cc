@@ -82,8 +82,28 @@ TEST(InCaches, MovesPartsOfLargerMatricesOneByOne) {
         << "rows and columns meet";
     EXPECT_NE(kernel("f32 (64,40,8,160,8)", "f32 (64,40,8,160,8):(51200,160,3276800,1,6400)", m), "tile/matrices")
         << "past the caches";
-    // As before where no row or column goes on in another mode.
+    EXPECT_EQ(
+        std::string(decide("f32 (64,40,8,160,8)", "f32 (64,40,8,160,8):(51200,160,3276800,1,6400)", "tile/matrices", m)
+                        .chosen.kernel.text),
+        "tile/matrices")
+        << "where the caller wants it";
+    // No row or column goes on in another mode.
     EXPECT_EQ(kernel("f32 (300,400)", "f32 (300,400):(1,300)", m), "tile/matrices");
+  }
+}
+
+TEST(InCaches, MovesPartsOfMatricesByPermutesOnly) {
+  CpuMachine no_permutes = kZen3Machine;
+  no_permutes.least_shuffled_unit = 32;
+  EXPECT_NE(chosen("f32 (8,4,8,16,8)", "f32 (8,4,8,16,8):(512,16,4096,1,64)", no_permutes).kernel.text,
+            "tile/matrices");
+}
+
+TEST(InCaches, CountsTheLayoutOfPlanesInSmallCopies) {
+  for (const CpuMachine& m : {kZen4Machine, kZen5Machine}) {
+    EXPECT_EQ(chosen("f16 (9,17)", "f16 (9,17):(1,9)", m).kernel.text, "tile/matrices");
+    EXPECT_EQ(chosen("u8 (2,17,35)", "u8 (2,17,35):(595,1,17)", m).kernel.text, "tile/matrices");
+    EXPECT_NE(chosen("f32 (3,2,4,4)", "f32 (3,2,4,4):(4,48,1,12)", m).kernel.text, "packed/staged");
   }
 }
 

@@ -29,7 +29,7 @@ void long_rows(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t* src, st
   hwy::FlushStream();
 }
 
-/// So many pages stay in the TLB until the next rows come to them.
+/// So many pages stay in the TLB until the next rows come to them, as they do if the mode behind steps less than pages.
 inline constexpr std::int64_t kFewPages = 32;
 
 /// Dense whole rows that stay in the caches as they are: nothing to prefetch, nothing to join. Those of the innermost

@@ -466,14 +466,15 @@ void bid_tile(const Question& q, Bid* bids) {
   else
     bid_units(c, sets, m, &units);
   const bool in_turn = plain && m.tile_matrix_lines > 0 && one_behind_the_other(c, sets);
-  if (const TileSets alone = matrix_sets(c, sets); !plain && plain_matrices(c, alone) && stays_in_caches(c, m))
+  if (const TileSets alone = matrix_sets(c, sets);
+      !plain && plain_matrices(c, alone) && (stays_in_caches(c, m) || q.wants("tile/matrices")))
     bid_parted_matrices(c, alone, m, &matrices);
   else if (small || in_turn || (plain && (may_stream_matrices(c, sets, m) || q.wants("tile/matrices"))))
     bid_matrices(c, sets, m, in_turn, in_a_set, &matrices);
   else
     matrices.reason =
         plain ? "the copy leaves the caches, and matrices have gaps, change places or were not measured here"
-              : "rows or columns below 16 bytes, converted, or of several modes past the caches";
+              : "rows or columns below 16 bytes, converted, or of several modes past the caches or without permutes";
 }
 
 }  // namespace restride::cpu

@@ -161,7 +161,7 @@ int launch_kind(const RowsArgs& a, const PairsLaunch& on) noexcept {
   const auto kernel_of = [&]<class Memory>() { return rows_words_pairs_kernel<kUnit, kind, Memory>; };
   using Few = FewPairs<RowsArgs>;
   using Most = MostPairs<RowsArgs>;
-  if constexpr (kind == RowsKind::kForward || kUnit == 16)  // dense rows: others are not worth the room in the library
+  if constexpr (kind == RowsKind::kForward || kUnit == 16)  // others are not worth the room in the library
     return enqueue_pairs<Few, SomePairs<RowsArgs>, ManyPairs<RowsArgs>, Most>(kernel_of, a, on, a.blocks, kThreads);
   else
     return enqueue_pairs<Few, Most>(kernel_of, a, on, a.blocks, kThreads);

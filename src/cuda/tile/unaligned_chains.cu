@@ -1,7 +1,6 @@
 // Moves         the copies of tile_chains, with rows that start anywhere: permutations of odd extents, single modes.
-// Applies when  modes form a dense chain on each side, no mode is in both, units have 1 to 8 bytes; what is converted
-// on
-//               its way has a kernel in unaligned_chains_cast.cu.
+// Applies when  modes form a dense chain on each side, no mode is in both, units have 1 to 8 bytes; those
+//               that are converted have a kernel in unaligned_chains_cast.cu.
 // Thread map    load, 16 bytes a lane along lines of src; bytes: a patch of 4 rows by 12 bytes a lane, from rows of src
 //               to rows of dst; store, 16 bytes a lane along dst's chain.
 // Shared memory rows of src as they lie there, and of bytes then rows of dst in their place; tables of where rows lie;

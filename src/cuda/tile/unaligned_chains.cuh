@@ -23,8 +23,8 @@ struct alignas(16) LineEntry {
 
 /// A row of dst in the tile.
 struct alignas(16) RowEntry {
-  char* to;            ///< its first word; the first whole one of a run's row of bytes
-  std::uint32_t at;    ///< bytes: the word's first byte in shared memory; other units: the table of where they are
+  char* to;          ///< its first word; the first whole one of a run's row of bytes that are moved
+  std::uint32_t at;  ///< of these: the word's first byte in shared memory; of other units: the table of where they are
   std::int32_t first;  ///< the word's first byte, counted from the chain's; of a run's row of bytes `run_row_bytes`
 };
 

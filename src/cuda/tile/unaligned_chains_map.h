@@ -39,9 +39,9 @@ enum class UnalignedKind : std::uint8_t {
 };
 
 struct UnalignedChainArgs {
-  TileArgs tile;               ///< no pitches; of bytes, tile_d and halo are multiples of kPatchRows * kPatchLanes
-  Chain src_lines;             ///< where in src each line starts
-  Chain dst_rows;              ///< src's chain: where in dst the row of each of its indices starts
+  TileArgs tile;    ///< no pitches; of bytes in patches, tile_d and halo are multiples of kPatchRows * kPatchLanes
+  Chain src_lines;  ///< where in src each line starts
+  Chain dst_rows;   ///< src's chain: where in dst the row of each of its indices starts
   base::FastDiv line_rows;     ///< indices of dst's chain in a line
   std::int32_t row_bytes = 0;  ///< of src from one of them to the next
   std::int32_t line_pitch = 0,
@@ -55,7 +55,7 @@ struct UnalignedChainArgs {
   std::int32_t dst_room = 0;       ///< and for rows of dst, in the same place
   std::int32_t dst_pitch = 0;      ///< there, from row to row
   base::FastDiv store_words;    ///< words of a row of dst in a tile, or of a run; in runs of bytes that begin in a row
-  std::int32_t store_rows = 1;  ///< bytes: rows whose words all threads of a block together store at once
+  std::int32_t store_rows = 1;  ///< bytes in patches: rows whose words all threads of a block together store at once
   std::int32_t threads = 256;
   /// Where short rows of dst follow each other they are runs, and all of dst's chain lies in a tile; 0: no runs.
   std::int32_t run_rows = 0;             ///< rows of a run
