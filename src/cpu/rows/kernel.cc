@@ -29,9 +29,6 @@ void long_rows(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t* src, st
   hwy::FlushStream();
 }
 
-/// So many pages stay in the TLB until the next rows come to them, as they do if the mode behind steps less than pages.
-inline constexpr std::int64_t kFewPages = 32;
-
 /// Dense whole rows that stay in the caches as they are: nothing to prefetch, nothing to join. Those of the innermost
 /// mode go in a loop of its two strides and a few moves, so that a core has many rows under way.
 void cached_rows(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t* src, std::int64_t begin, std::int64_t end) {
