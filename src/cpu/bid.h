@@ -60,7 +60,7 @@ double stream_ns(const Bid& k, const CpuMachine& m);
 /// How much longer a copy in the caches takes where so many lines under way are in one set of the first one.
 double lines_meet(const CpuMachine& m, std::int64_t lines_of_a_set) noexcept;
 
-/// For prices in the caches: how many times four more lines under way than four are in one set of the first one.
+/// For prices in the caches: lines under way in one set of the first cache, less the four that have room, in fours.
 double crowding(std::int64_t lines_of_a_set) noexcept;
 
 /// The time that conversions take of a unit, in calls for `piece` units each; 0 without a cast.

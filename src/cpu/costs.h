@@ -256,8 +256,8 @@ struct PackedCycles {
 };
 inline constexpr PackedCycles kPackedCycles;
 
-/// ns of a call whose tiles are planes to lay them out, before InCaches::units of it; not counted past the caches. (Zen
-/// 4, one thread, 17,000 random permutations of 300 bytes to 40 KB.)
+/// What a call in the caches takes to lay out tiles of planes, before InCaches::units of it. (Zen 4, one thread, 17,000
+/// random permutations of 300 bytes to 40 KB.)
 inline constexpr double kCachedPlanesNs = 1800;
 
 /// What repeats take that vectors permute, by CpuMachine::unit_ns. In the caches, where alone they are, the planner

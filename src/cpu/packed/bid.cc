@@ -190,7 +190,7 @@ void offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std:
     pages *= m.packed_many_runs;  // planes leave run by run
   const std::int64_t runs = sets.units / sets.src_run_units + sets.units / sets.dst_run_units;
   const double times = times_laid_out(c, sets);
-  // The first layout of a call costs only copies in the caches more than they have.
+  // Of planes, the first layout of a call counts in the caches only: past them it is a small part.
   const double first_ns = !way.planes ? table_ns : stays_in_caches(c, m) ? kCachedPlanesNs : 0;
   const double tables_ns = table_ns * (times - 1) + first_ns;
   set_time(bid, stream_ns(k, m) * pages, m.packed_start_ns + tiles * m.row_ns * static_cast<double>(runs),

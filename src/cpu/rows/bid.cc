@@ -45,8 +45,9 @@ RowOrder order_of_records(const Canonical& r, const CpuMachine& m) {
   return RowOrder::kSrc;
 }
 
-/// True where the kernel prefetches src. Records that are picked leave a gap of at most their own size in src, those
-/// that are spread less than that in dst.
+/// True where the kernel prefetches src. With records_left_alone, the core's own prefetcher reads two kinds of records
+/// that go upwards: those in cells of a power of two, at most twice the record, if dst is dense; and those that go into
+/// cells of less than twice the record.
 bool is_prefetched(const Canonical& r, const CpuMachine& m) {
   const std::int64_t from = r.modes[0].src_stride, to = r.modes[0].dst_stride;
   if (!m.records_left_alone || from < 0) return true;

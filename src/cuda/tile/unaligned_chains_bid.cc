@@ -307,6 +307,7 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
   };
   bool words = false;
   for_each_pair([&](const SideChain& d, const SideChain& s) { words |= d.words && s.words; });
+  // tile/chains moves these, but converts nothing.
   if (words && !named && !c.cast) return refuse("rows of both sides lie on words");
 
   for_each_pair([&](SideChain& d, SideChain& s) {
