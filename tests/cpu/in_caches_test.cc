@@ -107,6 +107,17 @@ TEST(InCaches, CountsTheLayoutOfPlanesInSmallCopies) {
   }
 }
 
+TEST(InCaches, CountsShortRowsOfTilesAndRecordsThatAreNone) {
+  for (const CpuMachine& m : {kZen4Machine, kZen5Machine}) {
+    // Two units of dst follow each other, but the next two lie 16 bytes on: no records that vectors store at once.
+    EXPECT_EQ(chosen("u8 (3,24,12,8,8,2)", "u8 (3,24,12,8,8,2):(36864,96,8,1,2304,18432)", m).kernel.text,
+              "buffered/blocks");
+    EXPECT_EQ(chosen("u8 (5,6,5,32,6,5)", "u8 (5,6,5,32,6,5):(1,24000,800,25,4000,5)", m).kernel.text,
+              "buffered/blocks")
+        << "each row of a tile has five bytes";
+  }
+}
+
 TEST(InCaches, ColumnsStayAsLongAsRunsWhereThatIsMeasured) {
   const auto streams = [](const char* dst, const char* src, CpuMachine m) {
     m.thread_cache_bytes = 16 << 20;

@@ -112,17 +112,19 @@ Way cheapest_way(const Canonical& c, const PackedSets& s, const CpuMachine& m, b
   if (s.planes) {
     const std::int64_t rows = s.points[0];
     const std::int64_t cols = s.points[s.src_run.front()];
+    const std::int64_t from_pitch = stage_strides(c, s)[0];
+    std::int64_t to_pitch = unit;
+    for (std::uint8_t i = 0; i < s.src_run.front(); ++i) to_pitch *= s.points[i];
+    const std::int64_t lanes = kLineBytes / unit;
     const bool records =
-        std::min(rows, cols) >= 2 && std::min(rows, cols) <= 4 && std::max(rows, cols) * unit >= kLineBytes;
+        splits_records(unit, rows, cols, from_pitch, lanes) || joins_records(unit, rows, cols, to_pitch, lanes);
     const std::int64_t vector_bytes = plane_vector_bytes(unit, rows);
     // Columns of less than a vector spill into the next one, where that is next in dst.
-    const bool spill = rows * unit >= vector_bytes || c.modes[s.src_run.front()].dst_stride == rows * unit;
+    const bool spill = rows * unit >= vector_bytes || to_pitch == rows * unit;
     double cycles = (records ? records_cycles(unit, rows, cols) : plane_cycles(unit, rows, cols, vector_bytes, spill)) +
                     (s.units == rows * cols ? one_plane_cycles(rows * cols * unit) : 0);
     if (m.permutes(unit) && s.units == s.dst_run_units) {
-      std::int64_t to_pitch = unit;
-      for (std::uint8_t i = 0; i < s.src_run.front(); ++i) to_pitch *= s.points[i];
-      const Grouping grouping = grouping_of(unit, rows, cols, stage_strides(c, s)[0], to_pitch);
+      const Grouping grouping = grouping_of(unit, rows, cols, from_pitch, to_pitch);
       // Its first columns want all of a plane in the first cache, besides what leaves and what was prefetched.
       const bool roomy = rows * cols * unit <= kMostNearPlane;
       if (grouping.cells != 0)

@@ -107,6 +107,20 @@ double ragged_ns(const Canonical& c, const TileSets& sets, const CpuMachine& m) 
   return static_cast<double>(c.units) / static_cast<double>(sets.rows.points) * m.tile_ragged_column_ns;
 }
 
+/// The time of tiles in the caches.
+double cached_tiles_ns(const Canonical& c, const TileSets& sets, const CpuMachine& m, const Candidate& k) {
+  constexpr TileCachedCosts kCost;
+  const auto units = static_cast<double>(c.units);
+  const std::int64_t cols = std::min(sets.cols.points, k.get(ParamId::kTileCols));
+  const std::int64_t rows = std::min(sets.rows.points, k.get(ParamId::kTileRows));
+  const bool ragged = sets.rows.points * c.dst_unit % m.line_bytes != 0;
+  return kCost.line_ns * static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes) +
+         kCost.row_ns * units / static_cast<double>(cols) +
+         (kCost.column_ns + kCost.column_byte * c.dst_unit) * units / static_cast<double>(rows) +
+         (ragged ? kCost.ragged_column_ns * units / static_cast<double>(sets.rows.points) : 0) +
+         units * cast_ns(c, m, cols);
+}
+
 /// A tile of records: whole lines of a column, and pieces of rows that are a few records at least. Longer runs of
 /// src are read faster, as long as they fit the first cache beside the prefetched lines.
 void record_tile_shape(const Canonical& c, const TileSets& sets, bool by_lines, bool merged, Candidate* k) {
@@ -410,6 +424,7 @@ void bid_units(const Canonical& c, const TileSets& sets, const CpuMachine& m, Bi
   k->params.push_back({ParamId::kSource, static_cast<std::int64_t>(source_of(c, m, sink, spread))});
   k->params.push_back({ParamId::kLate, is_late(c, sets, m, sink, k->get(ParamId::kTileRows)) ? 1 : 0});
   push_prefetch(c, sets, m, near, spread, k);
+  if (stays_in_caches(c, m)) return set_time(k, 0, 0, cached_tiles_ns(c, sets, m, *k));
   const double lines = static_cast<double>(c.dst_bytes()) / static_cast<double>(m.line_bytes);
   const auto padded = [](double n, double step) { return std::ceil(n / step) * step / n; };
   const auto blocks_of = [&](std::int64_t bytes) { return std::max(1.0, static_cast<double>(bytes) / c.dst_unit); };
