@@ -105,6 +105,58 @@ class UnitRecords {
 };
 #endif
 
+#if HWY_TARGET <= HWY_AVX3_DL
+/// As UnitRecords, by lines: permutes of bytes spread a row's cells over a vector, as many as a column has rows, and
+/// pack each column. Cells have up to kUnit bytes. Nothing behind the cells is read.
+template <std::size_t kUnit>
+class SquareRecords {
+ public:
+  using B = SquareBlock<kUnit>;
+  using V = typename B::V;
+  using D = typename B::D;
+  static constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
+  static constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
+
+  explicit SquareRecords(const RecordShape& r) {
+    const auto unit = static_cast<std::int64_t>(kUnit);
+    const std::int64_t record = r.bytes;
+    packed_bytes_ = record * kRows;
+    read_bytes_ = (kCols - 1) * r.cell_bytes + record;
+    for (std::int64_t i = 0; i < 64; ++i) {
+      const std::int64_t b = i % unit;
+      spread_[i] = static_cast<std::uint8_t>(b < record ? i / unit * r.cell_bytes + byte_in_cell(r, b) : 0);
+      pack_[i] = static_cast<std::uint8_t>(i < packed_bytes_ ? i / record * unit + i % record : 0);
+    }
+  }
+
+  std::int64_t read_bytes() const { return read_bytes_; }
+  std::int64_t spill_bytes() const { return 64 - packed_bytes_; }
+
+  template <class Row, class Room>
+  HWY_INLINE void move(const Row& row, const Room& room) const {
+    const __m512i spread = _mm512_load_si512(spread_);
+    const __m512i pack = _mm512_load_si512(pack_);
+    const __mmask64 cells = ~std::uint64_t{0} >> (64 - read_bytes_);
+    const std::uint8_t* from = row(0);
+    const std::ptrdiff_t pitch = row(1) - from;
+    B::transpose_loaded(
+        [&](std::size_t) RESTRIDE_INLINE_LAMBDA {
+          const __m512i v = _mm512_maskz_loadu_epi8(cells, from);
+          from += pitch;
+          return hn::BitCast(D(), hn::Vec<hn::CappedTag<std::uint8_t, 64>>{_mm512_permutexvar_epi8(spread, v)});
+        },
+        [&](std::size_t j, V v)
+            RESTRIDE_INLINE_LAMBDA { _mm512_storeu_si512(room(j), _mm512_permutexvar_epi8(pack, v.raw)); });
+  }
+
+ private:
+  alignas(64) std::uint8_t spread_[64];
+  alignas(64) std::uint8_t pack_[64];
+  std::int64_t packed_bytes_;
+  std::int64_t read_bytes_;
+};
+#endif
+
 /// Records of any length, copied by 16 bytes: what lies behind one is written over by the next.
 template <int kPieces>
 class LongRecords {

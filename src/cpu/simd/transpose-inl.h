@@ -228,16 +228,24 @@ struct SquareBlock : LinesBlock<SquareBlock<kUnit>, kUnit, 64> {
 
   template <class Row, class Emit>
   static HWY_INLINE void transpose_rows(const Row& row, const Emit& emit) {
-    load_shuffle_emit(row, emit, std::make_index_sequence<Base::kRows>());
+    transpose_loaded([&](std::size_t i)
+                         RESTRIDE_INLINE_LAMBDA { return hn::LoadU(D(), reinterpret_cast<const Lane*>(row(i))); },
+                     emit);
+  }
+  /// The same for rows that load(i) makes.
+  template <class Load, class Emit>
+  static HWY_INLINE void transpose_loaded(const Load& load, const Emit& emit) {
+    load_shuffle_emit(load, emit, std::make_index_sequence<Base::kRows>());
   }
 
  private:
   static constexpr std::size_t kPieces = Base::kPieces;
 
-  template <class Row, class Emit, std::size_t... I>
-  static HWY_INLINE void load_shuffle_emit(const Row& row, const Emit& emit, std::index_sequence<I...>) {
-    V v[Base::kRows] = {hn::LoadU(D(), reinterpret_cast<const Lane*>(row(I)))...};
+  template <class Load, class Emit, std::size_t... I>
+  static HWY_INLINE void load_shuffle_emit(const Load& load, const Emit& emit, std::index_sequence<I...>) {
+    V v[Base::kRows] = {load(I)...};
     // Inside each 16 bytes, among the rows whose units end up in the same 16 bytes of a column ...
+#pragma GCC unroll 4
     for (std::size_t g = 0; g < Base::kRows; g += kPieces) {
       if constexpr (kPieces == 2) interleave(v[g], v[g + 1]);
       if constexpr (kPieces == 4) {

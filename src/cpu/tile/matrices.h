@@ -63,7 +63,7 @@ static_assert(fits_a_band(longest_streamed_column(1), 1) && fits_a_band(longest_
 /// vectors of 64 bytes write past the caches.
 KernelCode<MatrixArgs> matrices_kernel(int unit) noexcept;
 /// The same for records (record_matrices.cc); args have their `record` set. What is reversed has cells of up to 8
-/// bytes. AVX-512 is not used.
+/// bytes. AVX-512 is used where it has permutes of bytes.
 KernelCode<MatrixArgs> record_matrices_kernel(std::int64_t record_bytes, std::int64_t cell_bytes,
                                               bool reversed) noexcept;
 

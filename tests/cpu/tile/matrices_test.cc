@@ -60,7 +60,19 @@ TEST(TileMatrices, MovesSmallOnesOfRecords) {
           expect_exact("tile/matrices", fmt::format("{}:({},{},1)", shape, rows * bytes + gap, bytes),
                        fmt::format("{}:({},{},1)", shape, cell, cols * cell));
         }
+  for (const int bytes : {3, 5, 7, 12, 13})  // blocks of lines
+    for (const int rows : {16, 31, 63, 64, 65, 81, 130})
+      for (const int cols : {8, 15, 16, 17, 33})
+        for (const int gap : {0, 1}) {
+          const int cell = bytes + gap;
+          const std::string shape = fmt::format("u8 ({},{},{})", cols, rows, bytes);
+          expect_exact("tile/matrices", fmt::format("{}:({},{},1)", shape, rows * bytes + gap, bytes),
+                       fmt::format("{}:({},{},1)", shape, cell, cols * cell), {}, 13);
+        }
   const test::Edits bands = {{plan::ParamId::kBandCols, 8}};
+  expect_exact("tile/matrices", "u8 (40,70,3)", "u8 (40,70,3):(-3,120,1)@117", bands, 13, 3);
+  expect_exact("tile/matrices", "u8 (40,70,3)", "u8 (40,70,3):(3,-120,-1)@8282", {}, 13, 2);
+  expect_exact("tile/matrices", "f16 (40,70,3)", "f16 (40,70,3):(3,120,-1)@2");
   expect_exact("tile/matrices", "u8 (30,40,3)", "u8 (30,40,3):(-3,90,1)@87", bands, 13, 3);
   expect_exact("tile/matrices", "u8 (30,40,3)", "u8 (30,40,3):(3,-90,-1)@3512", bands, 13, 2);
   expect_exact("tile/matrices", "u8 (2,30,40,3)", "u8 (2,30,40,3):(4800,4,-120,-1)@4682");
