@@ -24,24 +24,13 @@ void check_pointer(const void* data, std::int64_t align, const char* side, std::
                     side, i, align));
 }
 
-/// What one side's pointers have in common.
-struct Common {
-  std::uintptr_t any = 0, all = ~std::uintptr_t{0};  ///< bits that are set in some, and in all
-
-  void add(const void* data) noexcept {
-    any |= reinterpret_cast<std::uintptr_t>(data);
-    all &= reinterpret_cast<std::uintptr_t>(data);
-  }
-  /// True only where all are memory of this alignment, a power of two. Where one is null, no bit is set in all.
-  bool fits(std::int64_t align) const noexcept {
-    return all != 0 && (any & static_cast<std::uintptr_t>(align - 1)) == 0;
-  }
-  std::uintptr_t unlike() const noexcept { return any & ~all; }
-};
+using cuda::PointerBits;
 
 /// Of both sides.
-std::pair<Common, Common> common_of(std::span<void* const> dst, std::span<const void* const> src) noexcept {
-  Common to, from;
+std::pair<PointerBits, PointerBits> bits_of(std::span<void* const> dst, std::span<const void* const> src,
+                                            bool on_gpu) noexcept {
+  if (on_gpu) return {cuda::bits_of(dst.data(), dst.size()), cuda::bits_of(src.data(), src.size())};
+  PointerBits to, from;
   for (std::size_t i = 0; i < dst.size(); ++i) {  // together: neither waits for the other
     to.add(dst[i]);
     from.add(src[i]);
@@ -107,14 +96,16 @@ int run_many_of(const Plan::Impl& p, std::span<void* const> dst, std::span<const
     throw ArgumentError(
         fmt::format("{} pointers to write to, but {} to read from; give one of each a pair", dst.size(), src.size()));
   if (p.canonical.units == 0 || dst.empty()) return 0;
-  const auto [of_dst, of_src] = common_of(dst, src);
+  const bool on_gpu = p.decision.device == DeviceKind::kCuda;
+  const bool on_model = on_gpu && p.cuda_device == kModelDevice;
+  const auto [of_dst, of_src] = bits_of(dst, src, on_gpu && !on_model);
   if (!of_dst.fits(p.dst_align) || !of_src.fits(p.src_align))
     for (std::size_t i = 0; i < dst.size(); ++i) {
       check_pointer(dst[i], p.dst_align, "dst", i);
       check_pointer(src[i], p.src_align, "src", i);
     }
-  if (p.decision.device != DeviceKind::kCuda) return run_many_on_cpu(p, dst, src, executor, allowed, fresh);
-  if (p.cuda_device == kModelDevice) return cuda::kNoDeviceError;
+  if (!on_gpu) return run_many_on_cpu(p, dst, src, executor, allowed, fresh);
+  if (on_model) return cuda::kNoDeviceError;
   return cuda::run_cuda_many(p.cuda_device, p.cuda,
                              {dst.data(), src.data(), dst.size(), of_dst.unlike(), of_src.unlike()}, stream);
 }

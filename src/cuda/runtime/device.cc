@@ -114,9 +114,15 @@ Place place_of(const void* pointer) noexcept {
   return {type == CU_MEMORYTYPE_HOST ? MemoryKind::kPinned : MemoryKind::kHost, -1};
 }
 
+bool has_one_device() noexcept {
+  static const bool has = devices().count == 1;
+  return has;
+}
+
 int device_of_stream(void* stream) noexcept {
   const auto handle = static_cast<cudaStream_t>(stream);
   if (handle == nullptr || handle == cudaStreamLegacy || handle == cudaStreamPerThread) return -1;
+  if (has_one_device()) return 0;
   const Driver& d = driver();
   if (d.stream_device == nullptr || d.stream_is_capturing == nullptr) return -1;
   // Asking a capturing stream for its device is an error that ends the capture; a wrong one fails at the launch.

@@ -20,8 +20,11 @@ namespace restride::cuda {
 /// Cost: about 100 ns; a few without a driver.
 Place place_of(const void* pointer) noexcept;
 
-/// The device of a stream; -1 when it cannot be told (a default stream, one that is being
-/// captured, or a driver before 12.8).
+/// Whether this process sees one device and no other. Cost: nanoseconds after the first call.
+bool has_one_device() noexcept;
+
+/// The device of a stream; -1 when it cannot be told (a default stream, or where there are several devices one that is
+/// being captured, or a driver before 12.8).
 int device_of_stream(void* stream) noexcept;
 
 /// The calling thread's current device; -1 without one.

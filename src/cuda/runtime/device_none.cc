@@ -30,6 +30,7 @@ CudaMachine machine_of(int) { return {}; }
 bool has_bulk_copies(int) noexcept { return false; }
 int run_cuda(int, const CudaArgs&, void*, const void*, void*) noexcept { return kNoDeviceError; }
 int run_cuda_many(int, const CudaArgs&, const PointerPairs&, void*) noexcept { return kNoDeviceError; }
+PointerBits bits_of(const void* const*, std::size_t) noexcept { return {}; }  // of no plan for a device
 std::string error_text(int) { return kReason; }
 std::unique_ptr<base::Scratch> scratch(int, const base::ScratchSide&, const base::ScratchSide&) {
   throw DeviceError(kReason);

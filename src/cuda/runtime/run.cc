@@ -35,12 +35,13 @@ int run_cuda(int device, const CudaArgs& args, void* dst, const void* src, void*
 
 int run_cuda_many(int device, const CudaArgs& args, const PointerPairs& pairs, void* stream) noexcept {
   if (args.kernel == nullptr || pairs.count == 0) return cudaSuccess;
-  const LastErrorGuard guard;
+  LastErrorGuard guard;
   const CurrentDevice current(device);
   if (current.status() != cudaSuccess) return current.status();
   auto* const on = static_cast<CUstream_st*>(stream);
   if (pairs.count > 1 && args.kernel->launch_pairs != nullptr) {
     const int status = args.kernel->launch_pairs(args, {pairs, on, has_large_parameters()});
+    if (status == cudaSuccess) guard.succeeded();
     if (status != kOneByOne) return status;
   }
   void* const encode = tensor_map_encode(device);

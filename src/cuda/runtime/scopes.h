@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "src/cuda/runtime/device.h"
 #include "src/cuda/runtime/driver.h"
 
 namespace restride::cuda {
@@ -30,6 +31,7 @@ class LastErrorGuard {
 class CurrentDevice {
  public:
   explicit CurrentDevice(int device) noexcept {
+    if (has_one_device()) return;  // no other one can be current
     // The driver's answer takes a third of the runtime's time; a thread without a context gets none.
     CUdevice current = -1;
     const Driver& d = driver();

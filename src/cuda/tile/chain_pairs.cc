@@ -189,9 +189,9 @@ Rows rows_of(const Canonical& c, const Costs& k, const Link& link, const Side& s
     const std::int64_t along = shapes[i].shape.*side.along;
     const double used = used_by(link.extent, along);
     rows.pieces[i] = ceil_div(link.run, along);
-    rows.log_used[i] = std::log(used);
-    rows.lost[i] = k.*side.cut * (1 - used) +
-                   k.*side.piece * std::max(0.0, std::log2(kEnough / piece_bytes(link, along, c.dst_unit)));
+    rows.log_used[i] = used == 1 ? 0 : std::log(used);
+    const double short_by = kEnough / piece_bytes(link, along, c.dst_unit);
+    rows.lost[i] = k.*side.cut * (1 - used) + k.*side.piece * (short_by > 1 ? std::log2(short_by) : 0);
   }
   return rows;
 }
@@ -209,10 +209,16 @@ bool reads_twice(const Canonical& c, const Costs& k, const Rows& d, const Rows& 
          static_cast<double>(d.link.extent) * static_cast<double>(along * c.dst_unit) * 2 > k.chains_soon_bytes;
 }
 
-/// The best pair so far.
+/// The best pair so far, and logarithms that all pairs share.
 struct Best {
   Pair pair;
   double lost = 1e9;
+  double log_enough, log_full[kMostShapes];
+
+  Best(const Costs& k, int unit) : log_enough(std::log(k.chains_enough)) {
+    const std::span<const Rated> shapes = shapes_of(unit);
+    for (std::size_t i = 0; i < shapes.size(); ++i) log_full[i] = std::log(k.*shapes[i].full);
+  }
 };
 
 /// The best shape for two chains, if it beats `best`. README.md says to what the numbers were fitted.
@@ -226,21 +232,22 @@ void rate(const Canonical& c, const CudaMachine& machine, const Rows& d, const R
   const bool breaks = d.link.dense < d.link.modes.size() || s.link.dense < s.link.modes.size();
   const bool against = std::any_of(s.link.modes.begin() + 1, s.link.modes.end(),
                                    [&](std::uint8_t m) { return c.modes[m].dst_stride == d.link.run * c.dst_unit; });
-  const double of_pair =
-      (dst_joins ? 0 : k.chains_far * d.edge) + (breaks ? k.chains_breaks : 0) + (against ? k.chains_against : 0) +
-      k.chains_src_step * std::max(0.0, std::log2(static_cast<double>(std::abs(d_mode.src_stride)) / kShortStep));
+  const double step = static_cast<double>(std::abs(d_mode.src_stride)) / kShortStep;
+  const double of_pair = (dst_joins ? 0 : k.chains_far * d.edge) + (breaks ? k.chains_breaks : 0) +
+                         (against ? k.chains_against : 0) + k.chains_src_step * (step > 1 ? std::log2(step) : 0);
   const auto copies = static_cast<double>(c.units) / static_cast<double>(d.link.extent * s.link.extent);
   const std::span<const Rated> shapes = shapes_of(c.dst_unit);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const TileShape& shape = shapes[i].shape;
+    const double without_waves = d.lost[i] + s.lost[i] + of_pair + k.chains_near * d.edge * edges_of(d, dst_joins, i) +
+                                 k.chains_reads * s.edge * edges_of(s, src_joins, i) +
+                                 (reads_twice(c, k, d, s, shape.s) ? k.chains_late : 0) +
+                                 k.chains_idle_power * std::max(0.0, best.log_enough - d.log_used[i] - s.log_used[i]);
+    if (without_waves - best.log_full[i] >= best.lost) continue;  // most are; waves only add to it
     const double tiles =
         copies * static_cast<double>(ceil_div(d.link.extent, shape.d) * ceil_div(s.link.extent, shape.s));
-    const double lost = d.lost[i] + s.lost[i] + of_pair + k.chains_near * d.edge * edges_of(d, dst_joins, i) +
-                        k.chains_reads * s.edge * edges_of(s, src_joins, i) +
-                        (reads_twice(c, k, d, s, shape.s) ? k.chains_late : 0) +
-                        k.chains_idle_power * std::max(0.0, std::log(k.chains_enough) - d.log_used[i] - s.log_used[i]) +
-                        std::log1p(k.chains_wave * machine.sm_count / tiles) - std::log(k.*shapes[i].full);
-    if (lost < best.lost) best = {{d.link, s.link, shape, std::exp(-lost)}, lost};
+    const double lost = without_waves + std::log1p(k.chains_wave * machine.sm_count / tiles) - best.log_full[i];
+    if (lost < best.lost) best.pair = {d.link, s.link, shape, 0}, best.lost = lost;
   }
 }
 
@@ -301,9 +308,10 @@ void rate_dense(const Canonical& c, const CudaMachine& machine, Best& best) {
 }  // namespace
 
 Pair best_pair(const Canonical& c, const CudaMachine& machine) {
-  Best best;
+  Best best(*machine.costs, c.dst_unit);
   rate_dense(c, machine, best);  // first, and so preferred among equals: it has fewer digits to find
   rate_shared_out(c, machine, best);
+  if (best.lost < 1e9) best.pair.efficiency = std::exp(-best.lost);
   return best.pair;
 }
 
