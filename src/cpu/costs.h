@@ -374,6 +374,11 @@ struct Sizes {
   std::int64_t matrix_band_bytes = 32 << 10;              ///< of a task's columns, where threads share a matrix
   std::int64_t matrix_least_streamed_column_bytes = 112;  ///< of one that leaves by itself, without `widely`
   std::int64_t matrix_most_streamed_bytes = 256 << 10;    ///< of such a matrix, which is prefetched as a whole
+  /// Records past the caches: the longest columns that follow each other in dst by ordinary stores, and how many plain
+  /// copies those take. (Zen 4, one thread, 50 MB, 8 to 24 rows of 3 to 12 bytes: 0.4 to 0.63 of a copy; by
+  /// tile/records and packed/staged 0.13 to 0.53. Columns of 288 bytes lose.)
+  std::int64_t record_matrix_column_bytes = 200;
+  double record_matrix_streams = 1.4;
 
   // tile/records
   std::int64_t record_column_bytes = 384;        ///< of a column of a tile: fewer rows than a line has bytes

@@ -406,6 +406,20 @@ TEST(PlanCpu, StreamsMoreMatricesOnZen5AndReadsThemNear) {
   EXPECT_EQ(matrices("f32 (6000,112,128)", "f32 (6000,112,128):(14336,1,112)", kZen5Machine), cached) << "whole lines";
 }
 
+TEST(PlanCpu, MovesShortColumnsOfRecordsThroughTheCachesWhereThatIsMeasured) {
+  const auto kernel = [](const char* dst, const char* src, const CpuMachine& m) {
+    return std::string(decide(dst, src, "", m).chosen.kernel.text);
+  };
+  for (const CpuMachine& m : {kZen5Machine, kZen4Machine}) {
+    EXPECT_EQ(kernel("u8 (1000000,16,3)", "u8 (1000000,16,3):(3,3000000,1)", m), "tile/matrices");
+    EXPECT_EQ(kernel("f32 (500000,8,3)", "f32 (500000,8,3):(3,1500000,1)", m), "tile/matrices");
+    EXPECT_NE(kernel("u8 (1000000,12,3)", "u8 (1000000,12,3):(3,3000000,1)", m), "tile/matrices") << "too few rows";
+    EXPECT_NE(kernel("f32 (100000,24,3)", "f32 (100000,24,3):(3,300000,1)", m), "tile/matrices") << "288 bytes";
+    EXPECT_NE(kernel("u8 (1000000,16,3):(51,3,1)", "u8 (1000000,16,3):(3,3000000,1)", m), "tile/matrices") << "gaps";
+  }
+  EXPECT_NE(kernel("u8 (1000000,16,3)", "u8 (1000000,16,3):(3,3000000,1)", {}), "tile/matrices") << "a Xeon";
+}
+
 // Its tiles for packed have four shapes in turn, so each of them is laid out anew: 0.02 of a plain copy with shuffles,
 // 0.2 without, 0.5 by blocks.
 TEST(PlanCpu, CountsPackedTilesThatAreLaidOutAnew) {

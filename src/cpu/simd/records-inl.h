@@ -107,7 +107,7 @@ class UnitRecords {
 
 #if HWY_TARGET <= HWY_AVX3_DL
 /// As UnitRecords, by lines: permutes of bytes spread a row's cells over a vector, as many as a column has rows, and
-/// pack each column. Cells have up to kUnit bytes. Nothing behind the cells is read.
+/// pack each column. Cells have up to kUnit bytes. Nothing behind them is read, nothing behind a column written.
 template <std::size_t kUnit>
 class SquareRecords {
  public:
@@ -130,13 +130,14 @@ class SquareRecords {
   }
 
   std::int64_t read_bytes() const { return read_bytes_; }
-  std::int64_t spill_bytes() const { return 64 - packed_bytes_; }
+  std::int64_t spill_bytes() const { return 0; }
 
   template <class Row, class Room>
   HWY_INLINE void move(const Row& row, const Room& room) const {
     const __m512i spread = _mm512_load_si512(spread_);
     const __m512i pack = _mm512_load_si512(pack_);
     const __mmask64 cells = ~std::uint64_t{0} >> (64 - read_bytes_);
+    const __mmask64 packed = ~std::uint64_t{0} >> (64 - packed_bytes_);
     const std::uint8_t* from = row(0);
     const std::ptrdiff_t pitch = row(1) - from;
     B::transpose_loaded(
@@ -146,7 +147,7 @@ class SquareRecords {
           return hn::BitCast(D(), hn::Vec<hn::CappedTag<std::uint8_t, 64>>{_mm512_permutexvar_epi8(spread, v)});
         },
         [&](std::size_t j, V v)
-            RESTRIDE_INLINE_LAMBDA { _mm512_storeu_si512(room(j), _mm512_permutexvar_epi8(pack, v.raw)); });
+            RESTRIDE_INLINE_LAMBDA { _mm512_mask_storeu_epi8(room(j), packed, _mm512_permutexvar_epi8(pack, v.raw)); });
   }
 
  private:

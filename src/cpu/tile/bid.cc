@@ -403,13 +403,26 @@ void bid_parted_matrices(const Canonical& c, const TileSets& sets, const CpuMach
   set_time(k, 0, matrices * m.row_ns, blocks * m.shuffle_line_ns * parts_of_lines(c, sets, in_a_set));
 }
 
-void bid_record_matrices(const Canonical& r, const TileSets& sets, const CpuMachine& m, Bid* k) {
+/// True of records past the caches whose columns are short and follow each other in dst, so that ordinary stores finish
+/// its lines one after the other; where that was measured.
+bool leave_in_turn(const Canonical& r, const TileSets& sets, const CpuMachine& m) {
+  const std::int64_t column = sets.rows.points * r.dst_unit;
+  return m.permutes(1) && m.tile_matrix_lines > 0 && column <= kSizes.record_matrix_column_bytes &&
+         r.modes[sets.cols.modes[0]].dst_stride == column;
+}
+
+void bid_record_matrices(const Canonical& r, const TileSets& sets, const CpuMachine& m, bool stays, Bid* k) {
   k->applies = true;
   k->params.push_back({ParamId::kBandCols, matrix_band_cols(r, sets)});
-  const double lines = static_cast<double>(r.dst_bytes()) / static_cast<double>(m.line_bytes);
   const double matrices = static_cast<double>(r.units) / static_cast<double>(sets.rows.points * sets.cols.points);
+  if (!stays) return set_time(k, stream_ns(*k, m) * kSizes.record_matrix_streams, matrices * m.row_ns, 0);
+  const double lines = static_cast<double>(r.dst_bytes()) / static_cast<double>(m.line_bytes);
   const double widened = std::bit_ceil(static_cast<std::uint32_t>(r.src_unit));
-  set_time(k, 0, matrices * m.row_ns, lines * std::max(widened / r.dst_unit, 1.0) * m.shuffle_line_ns);
+  // Rows that do not fill blocks are moved twice.
+  const std::int64_t block = least_record_rows(std::max(r.dst_unit, r.src_unit));
+  const double waste =
+      static_cast<double>(ceil_div(sets.rows.points, block) * block) / static_cast<double>(sets.rows.points);
+  set_time(k, 0, matrices * m.row_ns, lines * waste * std::max(widened / r.dst_unit, 1.0) * m.shuffle_line_ns);
 }
 
 void bid_units(const Canonical& c, const TileSets& sets, const CpuMachine& m, Bid* k) {
@@ -458,16 +471,17 @@ void bid_tile(const Question& q, Bid* bids) {
     Records records;
     if (!tile_records(c, &records) || !tile_sets(records.copy, kTileRowBytes, kTileColBytes, &sets)) return;
     const bool plain = plain_record_matrices(records, sets);
-    const bool small = plain && !streams(c, m, Writes::kMatrices);
+    // Few rows were measured with permutes of bytes alone.
+    const bool small = plain && !streams(c, m, Writes::kMatrices) && (m.permutes(1) || sets.rows.points >= 16);
     if (small && !m.has_permutes() && !q.wants("tile/records"))
       of_records.reason = "matrices of records that stay in the caches need no staging";
     else
       bid_records(c, records.copy, sets, m, &of_records);
-    if (small || (plain && q.wants("tile/matrices")))
-      bid_record_matrices(records.copy, sets, m, &matrices);
+    if (small || (plain && (leave_in_turn(records.copy, sets, m) || q.wants("tile/matrices"))))
+      bid_record_matrices(records.copy, sets, m, small, &matrices);
     else
-      matrices.reason = plain ? "records leave the caches"
-                              : "records of over 16 bytes, less than 16 rows or 4 columns, or several modes";
+      matrices.reason = plain ? "records leave the caches, or have less than 16 rows, which was not measured here"
+                              : "records of over 16 bytes, less than a block of rows or 4 columns, or several modes";
     return;
   }
   of_records.reason = "units are transposed as they are";

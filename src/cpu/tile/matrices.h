@@ -1,7 +1,8 @@
 // Moves: matrices of units or of records straight from src to dst, without a stage or a table. With `stream`, dense
 //   matrices past the caches: streamed_matrices-inl.h.
 // Applies when: as for kernel.h, with one mode of rows and one of columns, 16 bytes of each at least, without a cast,
-//   and a dst that does not leave the caches, or as the bid says; of records with 16 rows and 4 columns at least.
+//   and a dst that does not leave the caches, or as the bid says; of records with a block of rows and 4 columns at
+//   least.
 // Task map: task t is a matrix, or a band of its columns.
 // Buffers: a block of records at the ends; with `stream` a band of columns. The last block of rows or columns starts
 //   early rather than short.
@@ -16,8 +17,9 @@
 
 namespace restride::cpu {
 
-/// Rows and columns of a matrix of records: a block of any instruction set's.
-inline constexpr std::int64_t kLeastRecordRows = 16;
+/// Rows of a matrix of records, as many as any instruction set's block has, by the longer of a record and its cell; and
+/// columns.
+constexpr std::int64_t least_record_rows(std::int64_t bytes) noexcept { return bytes <= 4 ? 16 : bytes <= 8 ? 8 : 4; }
 inline constexpr std::int64_t kLeastRecordCols = 4;
 /// The longest records of matrices. Longer ones are rows of their units (60 x 60 of 20 bytes 3.2 us, by blocks 4.3).
 inline constexpr std::int64_t kMostMatrixRecordBytes = 16;

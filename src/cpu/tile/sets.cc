@@ -71,7 +71,8 @@ bool streamed_matrices(const layout::Canonical& c, const TileSets& sets) {
 }
 
 bool plain_record_matrices(const Records& r, const TileSets& sets) {
-  return sets.rows.modes.size() == 1 && sets.cols.modes.size() == 1 && sets.rows.points >= kLeastRecordRows &&
+  return sets.rows.modes.size() == 1 && sets.cols.modes.size() == 1 &&
+         sets.rows.points >= least_record_rows(std::max(r.copy.dst_unit, r.copy.src_unit)) &&
          sets.cols.points >= kLeastRecordCols && r.copy.dst_unit <= kMostMatrixRecordBytes &&
          (!r.reversed || r.copy.src_unit <= 8);
 }

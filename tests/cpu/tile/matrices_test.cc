@@ -69,6 +69,14 @@ TEST(TileMatrices, MovesSmallOnesOfRecords) {
           expect_exact("tile/matrices", fmt::format("{}:({},{},1)", shape, rows * bytes + gap, bytes),
                        fmt::format("{}:({},{},1)", shape, cell, cols * cell), {}, 13);
         }
+  for (const int bytes : {5, 7, 9, 12, 15})  // as few rows as a block has
+    for (const int rows : {4, 5, 7, 8, 9, 11, 13})
+      for (const int cols : {4, 5, 8, 19}) {
+        if (rows < cpu::least_record_rows(bytes)) continue;
+        const std::string shape = fmt::format("u8 ({},{},{})", cols, rows, bytes);
+        expect_exact("tile/matrices", fmt::format("{}:({},{},1)", shape, rows * bytes + 1, bytes),
+                     fmt::format("{}:({},{},1)", shape, bytes, cols * bytes), {}, 13);
+      }
   const test::Edits bands = {{plan::ParamId::kBandCols, 8}};
   expect_exact("tile/matrices", "u8 (40,70,3)", "u8 (40,70,3):(-3,120,1)@117", bands, 13, 3);
   expect_exact("tile/matrices", "u8 (40,70,3)", "u8 (40,70,3):(3,-120,-1)@8282", {}, 13, 2);
