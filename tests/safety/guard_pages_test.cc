@@ -187,6 +187,27 @@ TEST(GuardPages, TilesOfRecordsStayInside) {
                 {"u8", "u16", "f32", "f64"});
 }
 
+TEST(GuardPages, MatricesOfRecordsStayInside) {
+  for (const std::int64_t target : instruction_sets()) {
+    const OnInstructionSet here(target);
+    for (const char* text :
+         {"u8 (16,16,3):(3,48,1)", "u8 (17,19,3):(3,51,1)", "u8 (40,33,3):(3,120,1)", "u8 (21,35,3):(3,-63,1)@2142",
+          "u8 (33,20,3):(3,99,-1)@2", "u8 (18,17,3):(4,72,1)", "u8 (8,8,5):(5,40,1)", "u8 (9,13,7):(7,63,1)",
+          "u16 (11,10,3):(3,33,1)", "u8 (4,4,12):(12,48,1)", "u8 (7,5,13):(13,91,1)", "u8 (19,6,15):(16,304,1)",
+          "f32 (13,9,3):(3,39,1)", "f32 (5,40,3):(-3,15,1)@12"}) {
+      const Layout src = parse_layout(text);
+      std::vector<std::int64_t> shape;
+      for (const Mode& m : src.modes) shape.push_back(m.extent);
+      const Case c{contiguous(src.element, shape), src};
+      SCOPED_TRACE(std::string(hwy::TargetName(target)) + ": " + text);
+      Options options;
+      options.family = "tile/matrices";
+      const auto plan = api::make_plan(c.dst, c.src, options, 1, 1);
+      for (const Guarded::At at : {Guarded::At::kFront, Guarded::At::kBack}) check(c, *plan, at, 1);
+    }
+  }
+}
+
 TEST(GuardPages, BlocksOfShortRowsReadThemAsVectorsNoFurtherThanTheEnd) {
   check_layouts("buffered",
                 {"(3,1001):(1,3)", "(2,70):(1,2)", "(5,133):(1,5)", "(15,70):(1,15)", "(3,130):(1,-3)@387",

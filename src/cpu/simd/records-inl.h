@@ -1,8 +1,9 @@
 // Blocks of records: read from rows of cells, left as columns of records one behind the other. Included once per
 // instruction set.
 //
-// A block type has kRows, kCols, and move(row, room): row i's cells start at row(i); column j's records go to room(j).
-// It reads read_bytes() of each row and writes up to spill_bytes() behind each column's records.
+// A block type has kRows, kCols, and move(row, room): row i's cells start at row(i), all rows one pitch apart; column
+// j's records go to room(j). It reads read_bytes() of each row and writes up to spill_bytes() behind each column's
+// records; with kMasked no byte behind the cells is read, and none behind the records is written.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -48,6 +49,7 @@ class UnitRecords {
   using D8 = hn::Repartition<std::uint8_t, D>;
   static constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
   static constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
+  static constexpr bool kMasked = false;
 
   explicit UnitRecords(const RecordShape& r) {
     const auto unit = static_cast<std::int64_t>(kUnit);
@@ -116,6 +118,7 @@ class SquareRecords {
   using D = typename B::D;
   static constexpr auto kRows = static_cast<std::int64_t>(B::kRows);
   static constexpr auto kCols = static_cast<std::int64_t>(B::kCols);
+  static constexpr bool kMasked = true;
 
   explicit SquareRecords(const RecordShape& r) {
     const auto unit = static_cast<std::int64_t>(kUnit);
@@ -128,9 +131,6 @@ class SquareRecords {
       pack_[i] = static_cast<std::uint8_t>(i < packed_bytes_ ? i / record * unit + i % record : 0);
     }
   }
-
-  std::int64_t read_bytes() const { return read_bytes_; }
-  std::int64_t spill_bytes() const { return 0; }
 
   template <class Row, class Room>
   HWY_INLINE void move(const Row& row, const Room& room) const {
@@ -164,6 +164,7 @@ class LongRecords {
  public:
   static constexpr std::int64_t kRows = 4;
   static constexpr std::int64_t kCols = 4;
+  static constexpr bool kMasked = false;
 
   explicit LongRecords(const RecordShape& r) : record_(r.bytes), cell_(r.cell_bytes) {}
   std::int64_t read_bytes() const { return (kCols - 1) * cell_ + 16 * kPieces; }
@@ -191,6 +192,7 @@ class ReversedRecords {
  public:
   static constexpr std::int64_t kRows = 1;
   static constexpr std::int64_t kCols = 1;
+  static constexpr bool kMasked = false;
 
   explicit ReversedRecords(const RecordShape& r) : record_(r.bytes) {
     for (std::int64_t b = 0; b < record_; ++b) from_[b] = static_cast<std::uint8_t>(byte_in_cell(r, b));

@@ -238,6 +238,7 @@ bool merges(const Canonical& r, const TileSets& sets, const CpuMachine& m) {
 
 void bid_records(const Canonical& c, const Canonical& r, const TileSets& sets, const CpuMachine& m, Bid* k) {
   k->applies = true;
+  k->reason = {};
   k->params.push_back({ParamId::kRecordBytes, r.dst_unit});
   const bool triples = has_three_parts(r, m), near = reads_near(c, m, Writes::kColumns);
   // Records that are lines of dst leave as they are read.
@@ -413,6 +414,7 @@ bool leave_in_turn(const Canonical& r, const TileSets& sets, const CpuMachine& m
 
 void bid_record_matrices(const Canonical& r, const TileSets& sets, const CpuMachine& m, bool stays, Bid* k) {
   k->applies = true;
+  k->reason = {};
   k->params.push_back({ParamId::kBandCols, matrix_band_cols(r, sets)});
   const double matrices = static_cast<double>(r.units) / static_cast<double>(sets.rows.points * sets.cols.points);
   if (!stays) return set_time(k, stream_ns(*k, m) * kSizes.record_matrix_streams, matrices * m.row_ns, 0);
@@ -479,9 +481,13 @@ void bid_tile(const Question& q, Bid* bids) {
       bid_records(c, records.copy, sets, m, &of_records);
     if (small || (plain && (leave_in_turn(records.copy, sets, m) || q.wants("tile/matrices"))))
       bid_record_matrices(records.copy, sets, m, small, &matrices);
+    else if (!plain)
+      matrices.reason =
+          "records of over 16 bytes, fewer than 16 rows (8 of over 4 bytes, 4 of over 8) or 4 columns, or several "
+          "modes";
     else
-      matrices.reason = plain ? "records leave the caches, or have less than 16 rows, which was not measured here"
-                              : "records of over 16 bytes, less than a block of rows or 4 columns, or several modes";
+      matrices.reason = streams(c, m, Writes::kMatrices) ? "records leave the caches"
+                                                         : "records of fewer than 16 rows were not measured here";
     return;
   }
   of_records.reason = "units are transposed as they are";

@@ -3,6 +3,7 @@
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3)
 
 #include <algorithm>
+#include <type_traits>
 
 #include "src/cpu/records.h"
 #include "src/cpu/tile/matrices.h"
@@ -27,38 +28,64 @@ template <std::size_t kUnit>
 inline constexpr std::int64_t kBlocksDown<SquareRecords<kUnit>> = 4;
 #endif
 
-/// A block's vectors reach past its records, into rows of the column that follow later, and read past its cells. So
-/// blocks at the end of columns leave by way of `ends`, and blocks at the end of rows are read from `cells`.
+/// Where blocks are not masked, a block's vectors reach past its records, into rows of the column that follow later,
+/// and read past its cells.
+template <class Records>
+struct Ends {
+  static constexpr std::int64_t kPitch = 5 * kMostMatrixRecordBytes;  ///< four records and what is written beyond
+  static constexpr std::int64_t kCellPitch = 5 * kMaxCellBytes;       ///< four cells and what is read beyond
+  alignas(64) std::uint8_t columns[Records::kCols * kPitch];          ///< that leave by way of it
+  alignas(64) std::uint8_t cells[Records::kRows * kCellPitch] = {};   ///< from which the ends of rows are read
+};
+
+/// A block of records at `from`, the columns of which start at `to`.
+template <class Records>
+HWY_INLINE void move_records(const Records& records, const std::uint8_t* from, std::int64_t from_pitch,
+                             std::uint8_t* to, std::int64_t to_pitch) {
+  records.move([=](std::int64_t i) RESTRIDE_INLINE_LAMBDA { return from + i * from_pitch; },
+               [=](std::size_t k) RESTRIDE_INLINE_LAMBDA { return to + static_cast<std::int64_t>(k) * to_pitch; });
+}
+
+/// The same where it may be the last of a column, or of a row.
+template <class Records>
+HWY_INLINE void move_records_by_ends(const Records& records, const RecordShape& r, bool last_of_row,
+                                     bool last_of_column, const std::uint8_t* from, std::int64_t from_pitch,
+                                     std::uint8_t* to, std::int64_t to_pitch, Ends<Records>* ends) {
+  using E = Ends<Records>;
+  constexpr std::int64_t kRows = Records::kRows, kCols = Records::kCols;
+  if (HWY_UNLIKELY(last_of_row)) {
+    const std::int64_t bytes = (kCols - 1) * r.cell_bytes + r.bytes;
+    for (std::int64_t i = 0; i < kRows; ++i)
+      copy_bytes(ends->cells + i * E::kCellPitch, from + i * from_pitch, static_cast<std::size_t>(bytes));
+    from = ends->cells;
+    from_pitch = E::kCellPitch;
+  }
+  if (!last_of_column) return move_records(records, from, from_pitch, to, to_pitch);
+  move_records(records, from, from_pitch, ends->columns, E::kPitch);
+  for (std::int64_t k = 0; k < kCols; ++k)
+    copy_bytes(to + k * to_pitch, ends->columns + k * E::kPitch, static_cast<std::size_t>(kRows * r.bytes));
+}
+
 template <class Records>
 HWY_NOINLINE void record_matrices(const MatrixArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
                                   std::int64_t end) noexcept {
   constexpr std::int64_t kRows = Records::kRows, kCols = Records::kCols;
-  constexpr std::int64_t kEnd = 5 * kMostMatrixRecordBytes, kCells = 5 * kMaxCellBytes;  // four and what is beyond
-  alignas(64) std::uint8_t ends[kCols * kEnd];
-  alignas(64) std::uint8_t cells[kRows * kCells] = {};
+  struct None {};
+  std::conditional_t<Records::kMasked, None, Ends<Records>> ends;
   const Records records(a.record);
   const std::int64_t record = a.record.bytes, cell = a.record.cell_bytes;
-  const std::int64_t block_bytes = kRows * record, block_cells = (kCols - 1) * cell + record;
   for_matrices(a, dst, src, begin, end, [&](const Matrix& m) RESTRIDE_INLINE_LAMBDA {
-    const std::int64_t row_bytes = (m.cols - 1) * cell + record;
     const auto move = [&](std::int64_t r, std::int64_t c) RESTRIDE_INLINE_LAMBDA {
       const std::int64_t row = std::min(r, m.rows - kRows), col = std::min(c, m.cols - kCols);
-      const bool last = (row + kRows) * record + records.spill_bytes() > m.rows * record;
-      std::uint8_t* const column = m.to + col * m.to_pitch + row * record;
       const std::uint8_t* from = m.from + row * m.from_pitch + col * cell;
-      std::int64_t from_pitch = m.from_pitch;
-      if (HWY_UNLIKELY(col * cell + records.read_bytes() > row_bytes)) {
-        for (std::int64_t i = 0; i < kRows; ++i)
-          copy_bytes(cells + i * kCells, from + i * from_pitch, static_cast<std::size_t>(block_cells));
-        from = cells;
-        from_pitch = kCells;
+      std::uint8_t* to = m.to + col * m.to_pitch + row * record;
+      if constexpr (Records::kMasked) {
+        move_records(records, from, m.from_pitch, to, m.to_pitch);
+      } else {
+        const bool last_of_row = col * cell + records.read_bytes() > (m.cols - 1) * cell + record;
+        const bool last_of_column = (row + kRows) * record + records.spill_bytes() > m.rows * record;
+        move_records_by_ends(records, a.record, last_of_row, last_of_column, from, m.from_pitch, to, m.to_pitch, &ends);
       }
-      std::uint8_t* const to = last ? ends : column;
-      const std::int64_t to_pitch = last ? kEnd : m.to_pitch;
-      records.move([=](std::int64_t i) RESTRIDE_INLINE_LAMBDA { return from + i * from_pitch; },
-                   [=](std::size_t k) RESTRIDE_INLINE_LAMBDA { return to + static_cast<std::int64_t>(k) * to_pitch; });
-      for (std::int64_t k = 0; last && k < kCols; ++k)
-        copy_bytes(column + k * m.to_pitch, ends + k * kEnd, static_cast<std::size_t>(block_bytes));
     };
     constexpr std::int64_t kDown = kBlocksDown<Records> * kRows;
     for (std::int64_t first = 0; first < m.rows; first += kDown)
@@ -70,7 +97,8 @@ HWY_NOINLINE void record_matrices(const MatrixArgs& a, std::byte* dst, const std
 }  // namespace
 
 #if HWY_TARGET <= HWY_AVX3_DL
-/// By blocks of lines, where matrices have as many columns.
+/// By blocks of lines where matrices, or the bands of one, none of which is narrower, have as many columns as such a
+/// block; else by fewer columns at a time.
 template <std::size_t kUnit>
 void square_matrices(const MatrixArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
                      std::int64_t end) noexcept {

@@ -77,6 +77,18 @@ TEST(TileMatrices, MovesSmallOnesOfRecords) {
         expect_exact("tile/matrices", fmt::format("{}:({},{},1)", shape, rows * bytes + 1, bytes),
                      fmt::format("{}:({},{},1)", shape, bytes, cols * bytes), {}, 13);
       }
+  for (const auto& [bytes, band] : {std::pair{3, 16}, {3, 21}, {5, 8}, {7, 13}, {9, 4}, {12, 6}}) {
+    SCOPED_TRACE(fmt::format("{} bytes, bands of {}", bytes, band));
+    const test::Edits some = {{plan::ParamId::kBandCols, band}};
+    const std::string shape = fmt::format("u8 (2,101,70,{})", bytes);
+    const std::int64_t row = 101 * bytes;
+    for (const int threads : {1, 3}) {
+      expect_exact("tile/matrices", shape, fmt::format("{}:({},{},{},1)", shape, 70 * row, bytes, row), some, 13,
+                   threads);
+      expect_exact("tile/matrices", shape, fmt::format("{}:({},{},{},1)@{}", shape, 70 * row, -bytes, row, 100 * bytes),
+                   some, 13, threads);
+    }
+  }
   const test::Edits bands = {{plan::ParamId::kBandCols, 8}};
   expect_exact("tile/matrices", "u8 (40,70,3)", "u8 (40,70,3):(-3,120,1)@117", bands, 13, 3);
   expect_exact("tile/matrices", "u8 (40,70,3)", "u8 (40,70,3):(3,-120,-1)@8282", {}, 13, 2);
