@@ -55,6 +55,7 @@ struct MatrixArgs : CommonArgs {
   std::int64_t row_src_stride = 0;  ///< from row to row in src
   std::int64_t col_dst_stride = 0;  ///< from column to column in dst
   RecordShape record;               ///< where units are records
+  std::int64_t blocks_down = 1;     ///< of records that follow each other down the columns before those beside them
 };
 
 }  // namespace restride::cpu

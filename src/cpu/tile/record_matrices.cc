@@ -20,14 +20,6 @@ namespace restride::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-/// Blocks that follow each other down the columns before those beside them: so that lines of dst are finished early.
-template <class Records>
-inline constexpr std::int64_t kBlocksDown = 1;
-#if HWY_TARGET <= HWY_AVX3_DL
-template <std::size_t kUnit>
-inline constexpr std::int64_t kBlocksDown<SquareRecords<kUnit>> = 4;
-#endif
-
 /// Where blocks are not masked, a block's vectors reach past its records, into rows of the column that follow later,
 /// and read past its cells.
 template <class Records>
@@ -87,10 +79,10 @@ HWY_NOINLINE void record_matrices(const MatrixArgs& a, std::byte* dst, const std
         move_records_by_ends(records, a.record, last_of_row, last_of_column, from, m.from_pitch, to, m.to_pitch, &ends);
       }
     };
-    constexpr std::int64_t kDown = kBlocksDown<Records> * kRows;
-    for (std::int64_t first = 0; first < m.rows; first += kDown)
+    const std::int64_t down = (Records::kMasked ? a.blocks_down : 1) * kRows;
+    for (std::int64_t first = 0; first < m.rows; first += down)
       for (std::int64_t c = 0; c < m.cols; c += kCols)
-        for (std::int64_t r = first; r < std::min(first + kDown, m.rows); r += kRows) move(r, c);
+        for (std::int64_t r = first; r < std::min(first + down, m.rows); r += kRows) move(r, c);
   });
 }
 
