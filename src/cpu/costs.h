@@ -299,8 +299,8 @@ struct BufferedCachedCosts {
   double rows_ns = 0.26;       ///< for each four rows more that do
 };
 
-/// What tile/units takes in the caches, beside other kernels' prices there. (Zen 4, one thread, 38,000 random
-/// permutations of 16 KB to 8 MB; not measured on others.)
+/// What tile/units takes in the caches: beside other kernels' prices, which hold for all machines there. (Zen 4, one
+/// thread, 38,000 random permutations of 16 KB to 8 MB; not measured on others.)
 struct TileCachedCosts {
   double line_ns = 1.9;
   double row_ns = 6.6;            ///< a row of a tile, which is staged

@@ -37,6 +37,21 @@ inline std::int64_t records_that_span(std::int64_t bytes, std::int64_t record, s
   return ceil_div(bytes - record, cell) + 1;
 }
 
+/// Where each byte of records that are spread into units comes from, in the cells.
+template <std::size_t N>
+void fill_spread(const RecordShape& r, std::int64_t unit, std::uint8_t (&spread)[N]) {
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(N); ++i) {
+    const std::int64_t b = i % unit;
+    spread[i] = static_cast<std::uint8_t>(b < r.bytes ? i / unit * r.cell_bytes + byte_in_cell(r, b) : 0);
+  }
+}
+/// Where each of the `bytes` of packed records comes from, in the units.
+template <std::size_t N>
+void fill_pack(std::int64_t record, std::int64_t unit, std::int64_t bytes, std::uint8_t (&pack)[N]) {
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(N); ++i)
+    pack[i] = static_cast<std::uint8_t>(i < bytes ? i / record * unit + i % record : 0);
+}
+
 #if HWY_TARGET != HWY_SCALAR
 /// Records of up to kUnit bytes, in cells of up to kUnit bytes (any for kUnit = 16): each is spread into a unit, the
 /// block is transposed, and its columns are packed again.
@@ -55,12 +70,8 @@ class UnitRecords {
     const auto unit = static_cast<std::int64_t>(kUnit);
     const std::int64_t record = r.bytes;
     piece_bytes_ = record * kCols;
-    for (std::int64_t i = 0; i < 16; ++i) {
-      const std::int64_t b = i % unit;
-      spread_[i] = static_cast<std::uint8_t>(b < record ? i / unit * r.cell_bytes + byte_in_cell(r, b) : 0);
-    }
-    for (std::int64_t i = 0; i < 64; ++i)
-      pack_[i] = static_cast<std::uint8_t>(i < kPackBytes / unit * record ? i / record * unit + i % record : 0);
+    fill_spread(r, unit, spread_);
+    fill_pack(record, unit, kPackBytes / unit * record, pack_);
   }
 
   std::int64_t read_bytes() const { return 16; }
@@ -125,11 +136,8 @@ class SquareRecords {
     const std::int64_t record = r.bytes;
     packed_bytes_ = record * kRows;
     read_bytes_ = (kCols - 1) * r.cell_bytes + record;
-    for (std::int64_t i = 0; i < 64; ++i) {
-      const std::int64_t b = i % unit;
-      spread_[i] = static_cast<std::uint8_t>(b < record ? i / unit * r.cell_bytes + byte_in_cell(r, b) : 0);
-      pack_[i] = static_cast<std::uint8_t>(i < packed_bytes_ ? i / record * unit + i % record : 0);
-    }
+    fill_spread(r, unit, spread_);
+    fill_pack(record, unit, packed_bytes_, pack_);
   }
 
   template <class Row, class Room>

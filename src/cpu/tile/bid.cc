@@ -473,8 +473,9 @@ void bid_tile(const Question& q, Bid* bids) {
     Records records;
     if (!tile_records(c, &records) || !tile_sets(records.copy, kTileRowBytes, kTileColBytes, &sets)) return;
     const bool plain = plain_record_matrices(records, sets);
-    // Few rows were measured with permutes of bytes alone.
-    const bool small = plain && !streams(c, m, Writes::kMatrices) && (m.permutes(1) || sets.rows.points >= 16);
+    // Fewer rows than the largest block has were measured with permutes of bytes alone.
+    const bool measured = m.permutes(1) || sets.rows.points >= least_record_rows(1);
+    const bool small = plain && measured && !streams(c, m, Writes::kMatrices);
     if (small && !m.has_permutes() && !q.wants("tile/records"))
       of_records.reason = "matrices of records that stay in the caches need no staging";
     else

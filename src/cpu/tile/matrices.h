@@ -4,7 +4,8 @@
 //   and a dst that does not leave the caches, or as the bid says; of records with a block of rows and 4 columns at
 //   least.
 // Task map: task t is a matrix, or a band of its columns.
-// Buffers: a block of records at the ends; with `stream` a band of columns. The last block of rows or columns starts
+// Buffers: a block of records at the ends, where it is not masked; with `stream` a band of columns. The last block of
+// rows or columns starts
 //   early rather than short.
 // Traffic: within the caches; with `stream`, every line of src is read once and every line of dst is written once.
 // Source and measured: the blocks of kernel.h; the bands are ours. bench/results, classes "small" and "odd batches".

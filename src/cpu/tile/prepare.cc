@@ -82,6 +82,15 @@ void cut_chunks(int threads, TileArgs* a) {
   a->tasks = across * tile_chunks(*a);
 }
 
+/// Blocks of records that follow each other down the columns before those beside them, so that lines of dst are
+/// finished early; one where so many rows would push each other out of the first cache.
+std::int64_t record_blocks_down(const Canonical& r, const TileSets& sets) {
+  constexpr std::int64_t kBlocks = 4;
+  const std::int64_t rows = kBlocks * least_record_rows(std::max(r.dst_unit, r.src_unit));
+  const std::int64_t in_a_set = most_in_a_cache_set(r, sets.rows, Side::kSrc, rows);
+  return in_a_set < rows && in_a_set <= kSizes.lines_meet_from ? kBlocks : 1;
+}
+
 }  // namespace
 
 TileArgs prepare_tile_units(const Canonical& c, const plan::Candidate& k, int threads) {
@@ -126,19 +135,6 @@ TileArgs prepare_tile_records(const Canonical& c, const plan::Candidate& k, int 
   cut_chunks(threads, &a);
   return a;
 }
-
-namespace {
-
-/// Blocks of records that follow each other down the columns before those beside them, so that lines of dst are
-/// finished early; one where so many rows would push each other out of the first cache.
-std::int64_t record_blocks_down(const Canonical& r, const TileSets& sets) {
-  constexpr std::int64_t kBlocks = 4;
-  const std::int64_t rows = kBlocks * least_record_rows(std::max(r.dst_unit, r.src_unit));
-  const std::int64_t in_a_set = most_in_a_cache_set(r, sets.rows, Side::kSrc, rows);
-  return in_a_set < rows && in_a_set <= kSizes.lines_meet_from ? kBlocks : 1;
-}
-
-}  // namespace
 
 MatrixArgs prepare_tile_matrices(const Canonical& c, const plan::Candidate& k, int) {
   TileSets sets;
