@@ -48,6 +48,21 @@ bool columns_start_at(const layout::Canonical& c, const TileSets& sets, std::int
   return true;
 }
 
+bool columns_on_lines(const layout::Canonical& c) {
+  return std::all_of(c.modes.begin(), c.modes.end(), [&](const layout::CopyMode& m) {
+    return static_cast<std::int64_t>(magnitude(m.dst_stride)) == c.dst_unit || m.dst_stride % kLineBytes == 0;
+  });
+}
+
+bool all_on_lines(const layout::Canonical& c, const TileSets& sets) {
+  return columns_on_lines(c) && sets.rows.points * c.dst_unit % kLineBytes == 0 &&
+         sets.cols.points * c.src_unit % kLineBytes == 0;
+}
+
+bool rows_spread(const layout::Canonical& c, const TileSets& sets, std::int64_t tile_rows, std::int64_t most) {
+  return most_in_a_cache_set(c, sets.rows, Side::kSrc, tile_rows) <= most;
+}
+
 TileSets matrix_sets(const layout::Canonical& c, const TileSets& sets) {
   const auto first = [&](const ModeSet& set) {
     ModeSet one;

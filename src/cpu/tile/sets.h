@@ -1,6 +1,7 @@
 // Which modes a tile holds: the row set (dense in dst) and the column set (dense in src).
 #pragma once
 
+#include "src/cpu/costs.h"
 #include "src/cpu/records.h"
 #include "src/cpu/sets.h"
 
@@ -32,5 +33,14 @@ bool plain_matrices(const layout::Canonical& c, const TileSets& sets);
 bool streamed_matrices(const layout::Canonical& c, const TileSets& sets);
 /// As plain_matrices, of records: a block's rows and columns at least.
 bool plain_record_matrices(const Records& r, const TileSets& sets);
+
+/// True when every column of dst starts on a line, the buffer itself willing.
+bool columns_on_lines(const layout::Canonical& c);
+/// True when rows and columns are whole lines.
+bool all_on_lines(const layout::Canonical& c, const TileSets& sets);
+/// True where the rows of a first tile spread over the sets of the first cache, if src starts a page: at most `most` of
+/// them start in one.
+bool rows_spread(const layout::Canonical& c, const TileSets& sets, std::int64_t tile_rows,
+                 std::int64_t most = kSizes.some_lines_meet_from);
 
 }  // namespace restride::cpu
