@@ -65,6 +65,41 @@ HWY_INLINE auto with_unit(std::int64_t unit, const Act& act) {
   }
 }
 
+/// The same number, of which the compiler knows nothing any more. Multiples of a pitch that it knows are worked out
+/// before the loop over blocks, more of them than there are registers for, and loaded again for every row.
+HWY_INLINE std::ptrdiff_t unknown(std::ptrdiff_t number) {
+  asm volatile("" : "+r"(number));
+  return number;
+}
+
+/// So many addresses stay in registers from block to block.
+inline constexpr std::size_t kFewAddresses = 8;
+
+/// Rows a pitch apart, for blocks that load rows i, i + kApart, i + 2 kApart ... for one vector after the other: row(i)
+/// is where row i starts, after reach(i % kApart) has been called for all that come before. One distance grows; rows
+/// kApart apart have a pointer each.
+template <std::size_t kApart, std::size_t kRows>
+class PitchedRows {
+ public:
+  HWY_INLINE PitchedRows(const std::uint8_t* in, std::ptrdiff_t pitch) : pitch_(unknown(pitch)) {
+    for (std::size_t k = 0; k < kRows / kApart; ++k) from_[k] = in + static_cast<std::ptrdiff_t>(k * kApart) * pitch;
+  }
+  HWY_INLINE void reach(std::size_t i) const {
+    if (i != 0) past_ = unknown(past_ + pitch_);
+  }
+  HWY_INLINE const std::uint8_t* operator()(std::size_t i) const { return from_[i / kApart] + past_; }
+
+ private:
+  const std::uint8_t* from_[kRows / kApart];
+  std::ptrdiff_t pitch_;
+  mutable std::ptrdiff_t past_ = 0;
+};
+/// Rows that are anywhere need not be reached.
+template <class Row>
+HWY_INLINE void reach(const Row& row, std::size_t i) {
+  if constexpr (requires { row.reach(i); }) row.reach(i);
+}
+
 #if HWY_TARGET == HWY_SCALAR
 /// The baseline without vectors: 16 bytes as an array, which compilers keep in what registers there are.
 struct ArrayTag {};
@@ -140,8 +175,11 @@ struct Block {
   template <class Spread, class Emit>
   static HWY_INLINE void transpose(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Spread& spread,
                                    const Emit& emit) {
-    transpose_rows([=](std::size_t i) RESTRIDE_INLINE_LAMBDA { return in + static_cast<std::ptrdiff_t>(i) * pitch; },
-                   spread, emit);
+    if constexpr (kRows >= kFewAddresses && kCols >= kFewAddresses)
+      transpose_rows(PitchedRows<kCols, kRows>(in, pitch), spread, emit);
+    else
+      transpose_rows([=](std::size_t i) RESTRIDE_INLINE_LAMBDA { return in + static_cast<std::ptrdiff_t>(i) * pitch; },
+                     spread, emit);
   }
 
   /// The same for rows anywhere: row(i) is where row i's 16 bytes start.
@@ -172,7 +210,7 @@ struct Block {
   static HWY_INLINE void load_shuffle_emit(const Row& row, const Spread& spread, const Emit& emit,
                                            std::index_sequence<I...>) {
     constexpr std::make_index_sequence<kCols / 2> kPairs;
-    V v[kCols] = {spread(lanes_of_rows(D(), row, I))...};
+    V v[kCols] = {(reach(row, I), spread(lanes_of_rows(D(), row, I)))...};
     if constexpr (kCols >= 2) shuffle(v, kPairs, std::index_sequence<I...>());
     if constexpr (kCols >= 4) shuffle(v, kPairs, std::index_sequence<I...>());
     if constexpr (kCols >= 8) shuffle(v, kPairs, std::index_sequence<I...>());
@@ -210,6 +248,7 @@ struct LinesBlock {
 
   template <class Emit>
   static HWY_INLINE void transpose(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Emit& emit) {
+    if constexpr (kRows > kFewAddresses) pitch = unknown(pitch);
     Self::transpose_rows(
         [=](std::size_t i) RESTRIDE_INLINE_LAMBDA { return in + static_cast<std::ptrdiff_t>(i) * pitch; }, emit);
   }
@@ -323,11 +362,11 @@ struct HalfBlock : LinesBlock<HalfBlock<kUnit>, kUnit, 32> {
 
 /// Cuts rows, at least as many as a vector of 16 bytes has, into blocks: full vectors, then what is left by the
 /// shortest that holds it, which starts early rather than short. move(bytes, r): rows from r on, a vector of bytes()
-/// bytes.
-template <std::size_t kUnit, class Move>
+/// bytes, kMostBytes at most.
+template <std::size_t kUnit, std::size_t kMostBytes = 64, class Move>
 HWY_INLINE void for_row_blocks(std::int64_t rows, const Move& move) {
-  constexpr auto kRows64 = static_cast<std::int64_t>(Block<kUnit, 64>::kRows);
-  constexpr auto kRows32 = static_cast<std::int64_t>(Block<kUnit, 32>::kRows);
+  constexpr auto kRows64 = static_cast<std::int64_t>(Block<kUnit, kMostBytes>::kRows);
+  constexpr auto kRows32 = static_cast<std::int64_t>(Block<kUnit, std::min<std::size_t>(kMostBytes, 32)>::kRows);
   constexpr auto kRows16 = static_cast<std::int64_t>(Block<kUnit, 16>::kRows);
   constexpr std::integral_constant<std::size_t, 64> k64;
   constexpr std::integral_constant<std::size_t, 32> k32;

@@ -21,6 +21,7 @@ namespace {
 template <class B>
 HWY_INLINE void move_block(const std::uint8_t* from, std::int64_t from_pitch, std::uint8_t* to, std::int64_t to_pitch) {
   B::transpose(from, from_pitch, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
+    if (B::kCols >= kFewAddresses && j == 0) to_pitch = unknown(to_pitch);
     store(v, typename B::D(), to + static_cast<std::int64_t>(j) * to_pitch);
   });
 }
@@ -69,24 +70,16 @@ HWY_NOINLINE void short_columns(const MatrixArgs& a, std::byte* dst, const std::
   });
 }
 
-template <std::size_t kUnit>
-void matrices(const MatrixArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
-              std::int64_t end) noexcept {
+/// Matrices by blocks of vectors of up to kMostBytes. Those with too few rows for longer vectors have a function of
+/// their own, whose addresses compilers keep in registers from matrix to matrix.
+template <std::size_t kUnit, std::size_t kMostBytes>
+HWY_NOINLINE void move_matrices(const MatrixArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
+                                std::int64_t end) noexcept {
 #if HWY_TARGET <= HWY_AVX3
-  if (a.stream) return stream_matrices(a, dst, src, begin, end);
   constexpr auto kLineCols = static_cast<std::int64_t>(kLine / kUnit);  // whose rows are a line long
 #endif
-  if constexpr ((kUnit == 4 || kUnit == 8) && Block<kUnit, 32>::kVectorBytes == 32) {
-    const std::int64_t column = a.rows * static_cast<std::int64_t>(kUnit);
-    if (a.col_dst_stride == column && a.cols >= kLeastShortColumns && !a.down_columns) {
-      if constexpr (kUnit == 4)  // three units of 8 bytes are channels
-        if (column > 16 && column < 32) return short_columns<kUnit, 32>(a, dst, src, begin, end);
-      if constexpr (Block<kUnit, 64>::kVectorBytes == 64)
-        if (column > 32 && column < 64) return short_columns<kUnit, 64>(a, dst, src, begin, end);
-    }
-  }
   for_matrices(a, dst, src, begin, end, [&](const Matrix& m) RESTRIDE_INLINE_LAMBDA {
-    for_row_blocks<kUnit>(m.rows, [&](auto bytes, std::int64_t r) RESTRIDE_INLINE_LAMBDA {
+    for_row_blocks<kUnit, kMostBytes>(m.rows, [&](auto bytes, std::int64_t r) RESTRIDE_INLINE_LAMBDA {
       constexpr std::size_t kBytes = decltype(bytes)::value;
       const std::uint8_t* from = m.from + r * m.from_pitch;
       std::int64_t from_pitch = m.from_pitch;
@@ -110,6 +103,29 @@ void matrices(const MatrixArgs& a, std::byte* dst, const std::byte* src, std::in
       move_blocks<kUnit, kBytes>(m, from, from_pitch, to);
     });
   });
+}
+
+template <std::size_t kUnit>
+void matrices(const MatrixArgs& a, std::byte* dst, const std::byte* src, std::int64_t begin,
+              std::int64_t end) noexcept {
+#if HWY_TARGET <= HWY_AVX3
+  if (a.stream) return stream_matrices(a, dst, src, begin, end);
+#endif
+  if constexpr ((kUnit == 4 || kUnit == 8) && Block<kUnit, 32>::kVectorBytes == 32) {
+    const std::int64_t column = a.rows * static_cast<std::int64_t>(kUnit);
+    if (a.col_dst_stride == column && a.cols >= kLeastShortColumns && !a.down_columns) {
+      if constexpr (kUnit == 4)  // three units of 8 bytes are channels
+        if (column > 16 && column < 32) return short_columns<kUnit, 32>(a, dst, src, begin, end);
+      if constexpr (Block<kUnit, 64>::kVectorBytes == 64)
+        if (column > 32 && column < 64) return short_columns<kUnit, 64>(a, dst, src, begin, end);
+    }
+  }
+  const std::int64_t bytes = a.rows * static_cast<std::int64_t>(kUnit);
+  if constexpr (Block<kUnit, 32>::kVectorBytes == 32)
+    if (bytes < 32) return move_matrices<kUnit, 16>(a, dst, src, begin, end);
+  if constexpr (Block<kUnit, 64>::kVectorBytes == 64)
+    if (bytes < 64) return move_matrices<kUnit, 32>(a, dst, src, begin, end);
+  move_matrices<kUnit, 64>(a, dst, src, begin, end);
 }
 
 }  // namespace
