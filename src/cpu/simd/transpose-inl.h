@@ -66,7 +66,8 @@ HWY_INLINE auto with_unit(std::int64_t unit, const Act& act) {
 }
 
 /// The same number, of which the compiler knows nothing any more. Multiples of a pitch that it knows are worked out
-/// before the loop over blocks, more of them than there are registers for, and loaded again for every row.
+/// before the loop over blocks, more of them than there are registers for, and loaded again for every row. (Of a pitch
+/// that is a constant, as a stage's, they are part of the instructions.)
 HWY_INLINE std::ptrdiff_t unknown(std::ptrdiff_t number) {
   asm volatile("" : "+r"(number));
   return number;
@@ -175,11 +176,10 @@ struct Block {
   template <class Spread, class Emit>
   static HWY_INLINE void transpose(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Spread& spread,
                                    const Emit& emit) {
-    if constexpr (kRows >= kFewAddresses && kCols >= kFewAddresses)
-      transpose_rows(PitchedRows<kCols, kRows>(in, pitch), spread, emit);
-    else
-      transpose_rows([=](std::size_t i) RESTRIDE_INLINE_LAMBDA { return in + static_cast<std::ptrdiff_t>(i) * pitch; },
-                     spread, emit);
+    if constexpr (kRows > kFewAddresses && kCols >= kFewAddresses)
+      if (!__builtin_constant_p(pitch)) return transpose_rows(PitchedRows<kCols, kRows>(in, pitch), spread, emit);
+    transpose_rows([=](std::size_t i) RESTRIDE_INLINE_LAMBDA { return in + static_cast<std::ptrdiff_t>(i) * pitch; },
+                   spread, emit);
   }
 
   /// The same for rows anywhere: row(i) is where row i's 16 bytes start.
@@ -248,7 +248,7 @@ struct LinesBlock {
 
   template <class Emit>
   static HWY_INLINE void transpose(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Emit& emit) {
-    if constexpr (kRows > kFewAddresses) pitch = unknown(pitch);
+    if (kRows > kFewAddresses && !__builtin_constant_p(pitch)) pitch = unknown(pitch);
     Self::transpose_rows(
         [=](std::size_t i) RESTRIDE_INLINE_LAMBDA { return in + static_cast<std::ptrdiff_t>(i) * pitch; }, emit);
   }
