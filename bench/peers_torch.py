@@ -6,7 +6,7 @@ Usage: bench/peers_torch.py RESULT.json [--cases FILE ...] [--only PATTERN ...] 
 
 RESULT.json is what `restride bench --device cuda --json RESULT.json` wrote; only its runs on
 that device are taken, and of their cases those at full size. Every output is compared before it is timed. Each ratio is
-this run's own device-to-device copy of the same bytes, the mean of one just before and one just after, over the
+this run's own device-to-device copy of the same bytes, in turns with the library and between its buffers, over the
 library's time: CUDA events around batches for PyTorch, the clock around batches for JAX, buffers rotated past the L2
 cache for both. A library that cannot do a case (PyTorch: more than 25 modes, steps below zero other than flips, opaque
 elements) has no entry for it; `peer_notes` says why.
@@ -29,6 +29,7 @@ import result_file  # noqa: E402
 
 CASES = [ROOT / "cases" / name for name in ("field.json", "ttc57.json", "extra.json")]
 BATCH_SECONDS = 2e-3  # a timed batch lasts at least this long
+WARM_SECONDS = 0.05  # a GPU that idled is at its pace again after this long
 L2_BYTES = 60 << 20
 
 import torch  # noqa: E402
@@ -150,39 +151,66 @@ def rotation(problem):
     return pairs
 
 
-def seconds_torch(run, pairs, reps):
-    """Median seconds a call; run(view, out)."""
+def torch_batch(run, pairs):
+    """batch(calls): seconds a call of run(view, out), over the pairs in turn. On a GPU one call goes before, untimed: what
+    others left in L2 has gone, and the host has time to enqueue the next."""
     cuda = pairs[0][1].is_cuda
 
     def batch(calls):
-        if cuda:
-            start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            start.record()
-        begin = time.perf_counter()
+        if not cuda:
+            begin = time.perf_counter()
+            for i in range(calls):
+                run(*pairs[i % len(pairs)])
+            return (time.perf_counter() - begin) / calls
+        start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        run(*pairs[-1])
+        start.record()
         for i in range(calls):
             run(*pairs[i % len(pairs)])
-        if not cuda:
-            return (time.perf_counter() - begin) / calls
         stop.record()
         stop.synchronize()
         return start.elapsed_time(stop) / 1e3 / calls
 
-    calls = 1
-    while batch(calls) * calls < BATCH_SECONDS and calls < 1 << 14:
-        calls *= 2
-    return statistics.median(batch(calls) for _ in range(reps))
+    return batch
 
 
-def ceiling_seconds(problem, useful_bytes, reps):
-    """A contiguous device copy that reads and writes as many bytes as the case counts."""
+def ceiling_batch(problem, pairs, useful_bytes):
+    """A contiguous device copy that reads and writes as many bytes as the case counts, between the pairs' own buffers as
+    in `restride bench`; where these are too small, between others."""
     half = max(1, useful_bytes // 2)
-    slots = max(1, min(64, -(-4 * L2_BYTES // (2 * half))))
-    pairs = [(torch.zeros(half, dtype=torch.uint8, device=problem.out.device),
-              torch.zeros(half, dtype=torch.uint8, device=problem.out.device)) for _ in range(slots)]
-    return seconds_torch(lambda src, dst: dst.copy_(src), pairs, reps)
+    device = problem.out.device
+
+    def all_of(tensor):
+        return torch.empty(0, dtype=torch.uint8, device=device).set_(tensor.untyped_storage())
+
+    sides = [(all_of(view), all_of(out)) for view, out in pairs]
+    if min(side.numel() for pair in sides for side in pair) < half:
+        slots = max(1, min(64, -(-4 * L2_BYTES // (2 * half))))
+        sides = [tuple(torch.zeros(half, dtype=torch.uint8, device=device) for _ in range(2)) for _ in range(slots)]
+    return torch_batch(lambda src, dst: dst.copy_(src), [(src[:half], dst[:half]) for src, dst in sides])
 
 
-def run_eager(problem, pairs, reps):
+def calls_for(batch, seconds):
+    calls = 1
+    while batch(calls) * calls < seconds and calls < 1 << 14:
+        calls *= 2
+    return calls
+
+
+def ratio_in_turns(ceiling, library, seconds, reps):
+    """The plain copy's time over the library's, medians of `reps` turns. Before them both run until the GPU, idle while
+    the library compiled, is at its pace again."""
+    sides = [(ceiling, calls_for(ceiling, seconds)), (library, calls_for(library, seconds))]
+    end = time.perf_counter() + WARM_SECONDS
+    while time.perf_counter() < end:
+        for batch, calls in sides:
+            batch(calls)
+    times = [[batch(calls) for batch, calls in sides] for _ in range(reps)]
+    before, after = (statistics.median(side) for side in zip(*times))
+    return before / after
+
+
+def run_eager(problem, pairs):
     """torch.Tensor.copy_ between the views; torch.flip where the case flips."""
     if problem.flips:
         def run(view, out):
@@ -194,10 +222,10 @@ def run_eager(problem, pairs, reps):
         result = run(*pairs[0])
     if not problem.right(result):
         raise ValueError("wrong output")
-    return seconds_torch(run, pairs, reps)
+    return torch_batch(run, pairs), BATCH_SECONDS
 
 
-def run_compile(problem, pairs, reps):
+def run_compile(problem, pairs):
     """The same through torch.compile."""
     torch._dynamo.reset()
     flips = problem.flips
@@ -208,10 +236,10 @@ def run_compile(problem, pairs, reps):
 
     if not problem.right(compiled(*pairs[0])):
         raise ValueError("wrong output")
-    return seconds_torch(compiled, pairs, reps)
+    return torch_batch(compiled, pairs), BATCH_SECONDS
 
 
-def run_jax(problem, pairs, reps):
+def run_jax(problem, pairs):
     """One jitted function of the base array; the output is a new array in C order."""
     import jax
     import jax.numpy as jnp
@@ -243,10 +271,7 @@ def run_jax(problem, pairs, reps):
         out.block_until_ready()
         return (time.perf_counter() - begin) / calls
 
-    calls = 1
-    while batch(calls) * calls < 5 * BATCH_SECONDS and calls < 1 << 12:
-        calls *= 2
-    return statistics.median(batch(calls) for _ in range(reps))
+    return batch, 5 * BATCH_SECONDS
 
 
 LIBRARIES = {"eager": ("PyTorch eager", run_eager), "compile": ("torch.compile", run_compile), "jax": ("JAX", run_jax)}
@@ -267,19 +292,18 @@ def warm_up(device):
 def measure(row, case, libraries, device, reps):
     """Adds the libraries' ratios to one row of the result."""
     problem = Problem(case, device)
-    ceiling = ceiling_seconds(problem, row["bytes"], reps)
     pairs = rotation(problem)
     for library in libraries:
-        name, run = LIBRARIES[library]
+        name, prepare = LIBRARIES[library]
         try:
-            time_taken = run(problem, pairs, reps)
+            batch, seconds = prepare(problem, pairs)
+            ratio = ratio_in_turns(ceiling_batch(problem, pairs, row["bytes"]), batch, seconds, reps)
         except Exception as error:  # whatever a library cannot do is its result  # noqa: BLE001
             row.get("peers", {}).pop(name, None)
             row.setdefault("peer_notes", {})[name] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
             continue
-        before, ceiling = ceiling, ceiling_seconds(problem, row["bytes"], reps)  # a device may change speed meanwhile
         row.get("peer_notes", {}).pop(name, None)  # of an earlier run
-        row.setdefault("peers", {})[name] = round((before + ceiling) / 2 / time_taken, 4)
+        row.setdefault("peers", {})[name] = round(ratio, 4)
 
 
 def selected(row, patterns):

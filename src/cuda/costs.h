@@ -229,6 +229,7 @@ struct Sizes {
 
   // rows/words: words of a thread at most, and bytes of rows
   int rows_steps = 4;
+  std::int64_t rows_wide_bytes = 128;        ///< rows of 16-byte units from which blocks are wide
   std::int64_t rows_short_bytes = 256;       ///< rows of 16-byte units from which fewer words a thread are best
   std::int64_t rows_long_bytes = 4096;       ///< rows of whole words that are best one by one
   std::int64_t rows_least_words_bytes = 64;  ///< rows below which units are moved by themselves

@@ -22,7 +22,7 @@ std::string form_of(cuda::PackedKind kind) {
 struct Form {
   std::string operator()(const cuda::RowsArgs& a) const {
     const bool one = a.kind == cuda::RowsKind::kDense && a.row_count == 1;
-    return form_of(a.kind) + (one ? " one" : "");
+    return form_of(a.kind) + (one ? " one" : !a.whole ? "" : a.threads == cuda::kWideThreads ? " wide" : " whole");
   }
   std::string operator()(const cuda::PixelsArgs& a) const { return a.window ? " window" : " collect"; }
   std::string operator()(const cuda::BulkTileArgs& a) const { return a.stages > 1 ? " ring" : ""; }
@@ -55,7 +55,7 @@ std::int64_t alignment_of_skew(std::int64_t skew) { return skew == 0 ? 128 : pow
 const std::vector<KernelCase>& kernel_cases() {
   static const std::vector<KernelCase> cases = {
       {"run/words forward 4", "f32 (5001)", "f32 (5001)", 4, 8},
-      {"run/words unit 16", "c128 (5000)", "c128 (5000)"},
+      {"run/words unit whole 16", "c128 (5000)", "c128 (5000)"},
       {"run/cast dense one 2->4", "f32 (5000)", "f16 (5000)"},
       {"run/cast collect 4->1", "u8 (5000)", "f32 (5000)", 3, 4},
       {"rows/words collect 1", "u8 (40,300)", "u8 (40,300):(700,2)"},
@@ -78,7 +78,9 @@ const std::vector<KernelCase>& kernel_cases() {
       {"rows/words unit 2", "u16 (301,16,16)", "u16 (301,16,16):(256,1,16)"},
       {"rows/words unit 4", "f32 (2,64,113,3)", "f32 (2,64,113,3):(21696,3,192,1)"},
       {"rows/words unit 8", "f64 (3201,5)", "f64 (3201,5):(1,3201)", 8, 0},
-      {"rows/words unit 16", "c128 (40,300)", "c128 (40,300):(700,2)"},
+      {"rows/words unit 16", "c128 (40,71):(73,1)", "c128 (40,71):(170,2)"},
+      {"rows/words unit whole 16", "c128 (40,300)", "c128 (40,300):(700,2)"},
+      {"rows/words unit wide 16", "c128 (900,15)", "c128 (900,15):(17,1)"},
       {"rows/cast collect 1->4", "f32 (40,300)", "u8 (40,300):(301,1)"},
       {"rows/cast collect 2->4", "f32 (40,300)", "f16 (40,300):(301,1)"},
       {"rows/cast collect 4->1", "u8 (40,300)", "f32 (40,300):(301,1)"},

@@ -19,22 +19,29 @@ spec.loader.exec_module(peers)
 
 class Ratios(unittest.TestCase):
     def setUp(self):
-        ceilings = iter([1.0, 3.0, 2.0])
         peers.Problem = lambda case, device: None
         peers.rotation = lambda problem: []
-        peers.ceiling_seconds = lambda problem, useful_bytes, reps: next(ceilings)
+        peers.WARM_SECONDS = 0
+        self.pace = 1.0  # of the device
+        peers.ceiling_batch = lambda *_: lambda calls: 2.0 / self.pace
 
-    def test_are_of_the_mean_of_the_ceilings_before_and_after(self):
-        peers.LIBRARIES = {"a": ("A", lambda *_: 4.0), "b": ("B", lambda *_: 5.0)}
+    def slowing_down(self, seconds):
+        def batch(calls):
+            self.pace *= 0.9
+            return seconds / self.pace * 0.9
+        return lambda *_: (batch, 0)
+
+    def test_are_of_ceilings_in_turns_with_the_library(self):
+        peers.LIBRARIES = {"a": ("A", self.slowing_down(4.0)), "b": ("B", self.slowing_down(5.0))}
         row = {"bytes": 8, "peer_notes": {"A": "of an earlier run"}}
-        peers.measure(row, {}, ["a", "b"], "cpu", 1)
-        self.assertEqual(row["peers"], {"A": 0.5, "B": 0.5})
+        peers.measure(row, {}, ["a", "b"], "cpu", 3)
+        self.assertEqual(row["peers"], {"A": 0.5, "B": 0.4})
         self.assertEqual(row["peer_notes"], {})
 
     def test_are_left_out_where_a_library_fails(self):
         def fail(*_):
             raise peers.Unsupported("no such case")
-        peers.LIBRARIES = {"a": ("A", fail), "b": ("B", lambda *_: 4.0)}
+        peers.LIBRARIES = {"a": ("A", fail), "b": ("B", lambda *_: (lambda calls: 4.0, 0))}
         row = {"bytes": 8, "peers": {"A": 0.9}}
         peers.measure(row, {}, ["a", "b"], "cpu", 1)
         self.assertEqual(row["peers"], {"B": 0.5})

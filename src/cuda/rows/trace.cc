@@ -81,7 +81,7 @@ void trace_cast(const RowsArgs& a, plan::Trace& t, std::int32_t step, std::int32
 
 void trace_kernel(const RowsArgs& a, const CudaArgs& args, plan::Trace& t) {
   t.piece_is = "block";
-  const std::int32_t threads = args.units.cast ? kCastThreads : kRowsThreads;
+  const std::int32_t threads = a.threads;
   set_pieces(t, a.blocks, a.blocks, threads);
   for (std::int32_t step = 0; step < static_cast<std::int32_t>(a.block_words) / threads; ++step)
     for (std::int32_t thread = 0; thread < threads; ++thread) {

@@ -139,6 +139,28 @@ __global__ void __launch_bounds__(kThreads)
   move_words<kUnit, kind, kSteps>(a, dst, src);
 }
 
+/// Units that are words, in rows that share no sector with gaps: all that a thread needs is where its words lie.
+template <int threads, int kSteps>
+__global__ void __launch_bounds__(threads)
+    rows_words_kernel(const __grid_constant__ RowsArgs a, char* dst, const char* src) {
+  char* to[kSteps];
+  bool inside[kSteps];
+  uint4 words[kSteps];
+  const std::uint64_t policy = source_policy(a.keep);
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) {
+    const RowsItem item = rows_numbered(a, blockIdx.x * (threads * kSteps) + step * threads + threadIdx.x);
+    inside[step] = item.row < a.row_count;
+    if (!inside[step]) continue;
+    const Offsets at = row_offsets(a.rows, item.row);
+    to[step] = dst + a.dst_offset + at.dst + item.word * kWordBytes;
+    words[step] = load_under(policy, src + a.src_offset + at.src + item.word * a.src_step);
+  }
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step)
+    if (inside[step]) store<16>(to[step], words[step]);
+}
+
 /// Many pairs of memory, one word a thread.
 template <int kUnit, RowsKind kind, class Memory>
 __global__ void __launch_bounds__(kThreads)
@@ -167,6 +189,13 @@ int launch_kind(const RowsArgs& a, const PairsLaunch& on) noexcept {
     return enqueue_pairs<Few, Most>(kernel_of, a, on, a.blocks, kThreads);
 }
 
+int launch_whole(const RowsArgs& a, const Launch& on) noexcept {
+  if (a.threads == kWideThreads) return enqueue(rows_words_kernel<kWideThreads, 2>, a, on, a.blocks, kWideThreads);
+  return with_size<1, 2, 4>(static_cast<int>(a.block_words / kThreads), [&]<int kSteps>() {
+    return enqueue(rows_words_kernel<kThreads, kSteps>, a, on, a.blocks, kThreads);
+  });
+}
+
 template <class On>
 int launch_words(const RowsArgs& a, const Units& units, const On& on) noexcept {
   if (a.kind == RowsKind::kForward) return launch_kind<1, RowsKind::kForward>(a, on);
@@ -184,13 +213,14 @@ int launch_words(const RowsArgs& a, const Units& units, const On& on) noexcept {
 }  // namespace
 
 int launch_rows_words(const CudaArgs& args, const Launch& on) noexcept {
-  return launch_words(std::get<RowsArgs>(args.args), args.units, on);
+  const auto& a = std::get<RowsArgs>(args.args);
+  return a.whole ? launch_whole(a, on) : launch_words(a, args.units, on);
 }
 
 int launch_rows_words_pairs(const CudaArgs& args, const PairsLaunch& on) noexcept {
   RowsArgs a = std::get<RowsArgs>(args.args);
   if (a.chunked) return kOneByOne;  // 2^31 words a pair
-  a.blocks *= a.block_words / kThreads;
+  a.blocks = (a.row_count * a.pieces.divisor + kThreads - 1) / kThreads;
   a.block_words = kThreads;
   return launch_words(a, args.units, on);
 }

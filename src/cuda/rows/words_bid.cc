@@ -12,8 +12,6 @@ using layout::Canonical;
 
 namespace {
 
-/// A block of the kernel that converts waits for its slowest load before another can start: small ones wait less.
-int threads_of(const Canonical& c) { return c.cast ? kCastThreads : kRowsThreads; }
 constexpr std::uint64_t kRow = 1;  // mode 0 is inside the row
 
 std::int64_t row_units(const Canonical& c) { return c.modes.empty() ? 1 : c.modes[0].extent; }
@@ -65,6 +63,29 @@ int words_a_thread(const Canonical& c, const Costs& k, RowsKind kind) {
   return kSizes.rows_steps;
 }
 
+/// Sectors of dst that rows fill in part and share with gaps; those between rows that follow each other are filled by
+/// both.
+std::int64_t sectors_in_part(const Canonical& c) {
+  const std::int64_t rows = c.units / row_units(c), row_bytes = row_units(c) * c.dst_unit;
+  if (c.cast || c.modes.size() < 2 || c.modes[1].dst_stride <= row_bytes) return 0;
+  const std::int64_t aligned = row_alignment(c, kRow);
+  return (aligned | row_bytes) % kSectorBytes == 0 ? 0 : std::min(2 * rows, sectors(rows, row_bytes, aligned));
+}
+
+/// Threads of a block, and the words that each has under way.
+struct Block {
+  std::int64_t threads = 0, steps = 0;
+};
+Block block_of(const Canonical& c, const Costs& k, RowsKind kind, bool small) {
+  // A block of the kernel that converts waits for its slowest load before another can start: small ones wait less.
+  if (c.cast) return {kCastThreads, small ? 1 : words_a_thread(c, k, kind)};
+  if (small) return {kRowsThreads, 1};
+  const std::int64_t row_bytes = row_units(c) * c.dst_unit;
+  const bool wide = units_are_words(c, kind) && k.rows_wide_steps > 1 && sectors_in_part(c) == 0 &&
+                    row_bytes >= kSizes.rows_wide_bytes && row_bytes < kSizes.rows_long_bytes;
+  return wide ? Block{kWideThreads, 2} : Block{kRowsThreads, words_a_thread(c, k, kind)};
+}
+
 /// How blocks share `words` words of each of `rows` rows, `block_words` a block: numbered through, or, where 31 bits do
 /// not count them all, each within one row.
 struct Share {
@@ -93,15 +114,6 @@ std::int64_t source_sectors(const Canonical& c) {
   }
   if (step == 0) return rows;
   return std::max<std::int64_t>(saturated_mul(c.units, std::min<std::int64_t>(step, 32)) / 32, rows);
-}
-
-/// Sectors of dst that rows fill in part and share with gaps; those between rows that follow each other are filled by
-/// both.
-std::int64_t sectors_in_part(const Canonical& c) {
-  const std::int64_t rows = c.units / row_units(c), row_bytes = row_units(c) * c.dst_unit;
-  if (c.cast || c.modes.size() < 2 || c.modes[1].dst_stride <= row_bytes) return 0;
-  const std::int64_t aligned = row_alignment(c, kRow);
-  return (aligned | row_bytes) % kSectorBytes == 0 ? 0 : std::min(2 * rows, sectors(rows, row_bytes, aligned));
 }
 
 /// The share of a copy's speed that rows reach. `whole`: they are whole words of dst.
@@ -145,12 +157,15 @@ void lines(const Canonical& c, const CudaMachine& machine, Candidate& bid) {
   const std::int64_t words = words_of_row(c, kind);
   // A small copy gives every multiprocessor a block before it gives a thread a second word.
   const bool small = rows * words < static_cast<std::int64_t>(machine.sm_count) * kRowsThreads * kSizes.rows_steps * 2;
-  const std::int64_t stages = small ? 1 : words_a_thread(c, *machine.costs, kind);
-  if (too_many(share_of(rows, words, threads_of(c) * stages).blocks)) return refuse(bid, "too many blocks");
+  Block block = block_of(c, *machine.costs, kind, small);
+  // Wide blocks are of a kernel that numbers all words.
+  if (block.threads == kWideThreads && share_of(rows, words, kWideThreads * block.steps).chunked)
+    block = {kRowsThreads, words_a_thread(c, *machine.costs, kind)};
+  if (too_many(share_of(rows, words, block.threads * block.steps).blocks)) return refuse(bid, "too many blocks");
   bid.params = {{ParamId::kKind, static_cast<std::int64_t>(kind)},
                 {ParamId::kVectorBytes, vector},
-                {ParamId::kThreads, threads_of(c)},
-                {ParamId::kStages, stages}};
+                {ParamId::kThreads, block.threads},
+                {ParamId::kStages, block.steps}};
   if (units_are_words(c, kind)) bid.params.push_back({ParamId::kKeep, machine.costs->keeps > 0 ? 1 : 0});
   const std::int64_t read = source_sectors(c);
   const std::int64_t written = sectors(rows, row_bytes, row_alignment(c, kRow));
@@ -193,12 +208,14 @@ void prepare_lines(const Canonical& c, const Candidate& chosen, CudaArgs& out) {
   if (kind == RowsKind::kForward) a.src_step = 1;
   set_dtypes(a, c);
   a.row_count = narrowed<std::uint32_t>(rows);
-  a.block_words = narrowed<std::uint32_t>(threads_of(c) * chosen.get(ParamId::kStages, 1));
+  a.threads = narrowed<std::int32_t>(chosen.get(ParamId::kThreads, c.cast ? kCastThreads : kRowsThreads));
+  a.block_words = narrowed<std::uint32_t>(a.threads * chosen.get(ParamId::kStages, 1));
   std::int64_t words = words_of_row(c, kind);
   if (kind == RowsKind::kForward)
     words = rows_words(a.row_units, 16, 16 - static_cast<int>(std::min<std::int64_t>(row_alignment(c, kRow), 16)));
   const Share share = share_of(rows, words, a.block_words);
   a.chunked = share.chunked;
+  a.whole = units_are_words(c, kind) && !c.cast && !a.fetch_ends && !a.chunked;
   a.pieces = base::FastDiv(share.pieces);
   a.blocks = narrowed<std::uint32_t>(share.blocks);
 }

@@ -13,6 +13,7 @@
 namespace restride::cuda {
 
 inline constexpr int kRowsThreads = 256;  ///< of a block
+inline constexpr int kWideThreads = 512;  ///< of one for rows of whole words, not very long ones
 inline constexpr int kCastThreads = 128;  ///< of one that converts
 
 /// How a thread reads what it writes.
@@ -40,6 +41,8 @@ struct RowsArgs {
   bool keep = false;        ///< units of 16 bytes: L2 is asked to give up words of src last
   std::uint32_t blocks = 0;
   std::uint32_t block_words = 0;              ///< words a block moves: threads times steps
+  std::int32_t threads = kRowsThreads;        ///< of a block
+  bool whole = false;                         ///< units are words, numbered through, and share no sector with gaps
   std::uint8_t src_dtype = 0, dst_dtype = 0;  ///< with a cast
   RowsKind kind = RowsKind::kCollect;
 };
@@ -50,13 +53,17 @@ struct RowsItem {
   std::int64_t word = 0;
 };
 
+/// Word number `n` of all rows.
+RESTRIDE_HD constexpr RowsItem rows_numbered(const RowsArgs& a, std::uint32_t n) {
+  const std::uint32_t row = a.pieces.quotient(n);
+  return {row, n - row * a.pieces.divisor};
+}
+
 /// `index` is the thread's place among the block's words: step * threads + thread.
 RESTRIDE_HD constexpr RowsItem rows_item(const RowsArgs& a, std::uint32_t block, std::uint32_t index) {
-  const std::uint32_t n = a.chunked ? block : block * a.block_words + index;
-  const std::uint32_t row = a.pieces.quotient(n);
-  const std::uint32_t piece = n - row * a.pieces.divisor;
-  if (a.chunked) return {row, static_cast<std::int64_t>(piece) * a.block_words + index};
-  return {row, piece};
+  if (!a.chunked) return rows_numbered(a, block * a.block_words + index);
+  const std::uint32_t row = a.pieces.quotient(block), piece = block - row * a.pieces.divisor;
+  return {row, static_cast<std::int64_t>(piece) * a.block_words + index};
 }
 
 /// Units of a row that word `word` covers when each word is `count` units and starts on a word boundary of the

@@ -51,6 +51,24 @@ TEST(RowsMap, ShortRowsOfWholeWordsAreNotMovedByTheUnit) {
   replay_rows("f16 (9,50,16):(1600,32,1)", "f16 (9,50,16):(900,18,1)");
 }
 
+TEST(RowsMap, ShortRowsOfUnitsThatAreWordsHaveWideBlocks) {
+  const auto args = [](const std::string& dst, const std::string& src) {
+    replay_rows(dst, src);
+    const Copy copy(dst, src);
+    return args_of<cuda::RowsArgs>(copy.c, bid_of("rows/words", copy.c));
+  };
+  const auto is = [&](int threads, bool whole, const std::string& dst, const std::string& src) {
+    const cuda::RowsArgs a = args(dst, src);
+    EXPECT_EQ(a.threads, threads);
+    EXPECT_EQ(a.whole, whole);
+  };
+  is(cuda::kWideThreads, true, "c128 (20001,15)", "c128 (20001,15):(17,1)");
+  is(cuda::kWideThreads, true, "c128 (20001,16):(20,1)", "c128 (20001,16)");
+  is(cuda::kRowsThreads, true, "c128 (1001,300)", "c128 (1001,300):(301,1)");
+  is(cuda::kRowsThreads, true, "c128 (201,15)", "c128 (201,15):(17,1)");
+  is(cuda::kRowsThreads, false, "c128 (20001,15):(19,1)@1", "c128 (20001,15)");  // sectors are shared with gaps
+}
+
 TEST(RowsMap, FollowsFlipsStepsAndBroadcasts) {
   replay_rows("f16 (30,100)", "f16 (30,100):(100,-1)@99");
   replay_rows("f32 (30,100)", "f32 (30,100):(600,3)");
