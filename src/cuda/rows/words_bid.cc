@@ -73,17 +73,17 @@ std::int64_t sectors_in_part(const Canonical& c) {
 }
 
 /// Threads of a block, and the words that each has under way.
-struct Block {
+struct WordsBlock {
   std::int64_t threads = 0, steps = 0;
 };
-Block block_of(const Canonical& c, const Costs& k, RowsKind kind, bool small) {
+WordsBlock block_of(const Canonical& c, const Costs& k, RowsKind kind, bool small) {
   // A block of the kernel that converts waits for its slowest load before another can start: small ones wait less.
   if (c.cast) return {kCastThreads, small ? 1 : words_a_thread(c, k, kind)};
   if (small) return {kRowsThreads, 1};
   const std::int64_t row_bytes = row_units(c) * c.dst_unit;
   const bool wide = units_are_words(c, kind) && k.rows_wide_steps > 1 && sectors_in_part(c) == 0 &&
                     row_bytes >= kSizes.rows_wide_bytes && row_bytes < kSizes.rows_long_bytes;
-  return wide ? Block{kWideThreads, 2} : Block{kRowsThreads, words_a_thread(c, k, kind)};
+  return wide ? WordsBlock{kWideThreads, 2} : WordsBlock{kRowsThreads, words_a_thread(c, k, kind)};
 }
 
 /// How blocks share `words` words of each of `rows` rows, `block_words` a block: numbered through, or, where 31 bits do
@@ -157,7 +157,7 @@ void lines(const Canonical& c, const CudaMachine& machine, Candidate& bid) {
   const std::int64_t words = words_of_row(c, kind);
   // A small copy gives every multiprocessor a block before it gives a thread a second word.
   const bool small = rows * words < static_cast<std::int64_t>(machine.sm_count) * kRowsThreads * kSizes.rows_steps * 2;
-  Block block = block_of(c, *machine.costs, kind, small);
+  WordsBlock block = block_of(c, *machine.costs, kind, small);
   // Wide blocks are of a kernel that numbers all words.
   if (block.threads == kWideThreads && share_of(rows, words, kWideThreads * block.steps).chunked)
     block = {kRowsThreads, words_a_thread(c, *machine.costs, kind)};
