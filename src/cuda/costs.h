@@ -29,7 +29,7 @@ namespace restride::cuda {
   X(rows_cast_lost, 2.3)      /* bytes lost to a unit of a dense row that is loaded by itself */                      \
   X(rows_bytes_strided, 0.65) /* of bytes: sixteen loads a word, each of many lines */                                \
   X(rows_behind_run, 1.001)   /* of rows where run is the same */                                                     \
-  X(rows_wide_steps, 2)       /* words that a thread has under way, of 16-byte units in rows that are not short */    \
+  X(rows_wide_steps, 2)       /* words a thread has under way, of 16-byte units in longer rows; 2: in wide blocks */  \
   /* rows/short */                                                                                                    \
   X(short_store_bytes, 180) /* bytes that a multiprocessor copies while a warp stores parts of sectors */             \
   X(short_most, 0.95)       /* share of a copy's speed at most */                                                     \

@@ -111,6 +111,12 @@ TEST(GpuRunMany, CopiesEveryPairOnce) {
       }
 }
 
+TEST(GpuRunMany, CopiesPairsOfAPlanWithWideBlocks) {
+  Pairs pairs("c128 (20001,15)", "c128 (20001,15):(17,1)", 3);  // 4.8 MB: a block of 512 threads where that pays
+  EXPECT_EQ(pairs.plan("rows/words").run_many(pairs.dst, pairs.src), 0);
+  EXPECT_EQ(pairs.wrong(), 0);
+}
+
 TEST(GpuRunMany, TakesAsFewLaunchesAsParametersAllow) {
   int driver = 0;
   RESTRIDE_CHECK_CUDA(cudaDriverGetVersion(&driver));

@@ -56,9 +56,7 @@ HWY_INLINE void transpose_plane(const Plane& p) {
     for (std::int64_t r = 0; r < p.rows; r += kRows) {
       const std::int64_t first_row = p.rows >= kRows ? std::min(r, p.rows - kRows) : 0;
       std::uint8_t* to = p.to + first_col * p.to_pitch + first_row * kUnitBytes;
-      std::int64_t pitch = p.from_pitch;
-      __asm__ volatile("" : "+r"(pitch));
-      B::transpose(p.from + first_row * p.from_pitch + first_col * kUnitBytes, pitch,
+      B::transpose(p.from + first_row * p.from_pitch + first_col * kUnitBytes, hidden_from_compiler(p.from_pitch),
                    [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
                      if (static_cast<std::int64_t>(j) >= cols) return;
                      std::uint8_t* column = to + static_cast<std::int64_t>(j) * p.to_pitch;

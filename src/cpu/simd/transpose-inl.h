@@ -67,26 +67,28 @@ HWY_INLINE auto with_unit(std::int64_t unit, const Act& act) {
 
 /// The same number, of which the compiler knows nothing any more. Multiples of a pitch that it knows are worked out
 /// before the loop over blocks, more of them than there are registers for, and loaded again for every row. (Of a pitch
-/// that is a constant, as a stage's, they are part of the instructions.)
-HWY_INLINE std::ptrdiff_t unknown(std::ptrdiff_t number) {
-  asm volatile("" : "+r"(number));
+/// that is a constant, as a stage's, they are part of the instructions.) Not `volatile`, it would leave the loop, too.
+HWY_INLINE std::ptrdiff_t hidden_from_compiler(std::ptrdiff_t number) {
+  __asm__ volatile("" : "+r"(number));
   return number;
 }
 
-/// So many addresses stay in registers from block to block.
+/// The most addresses that stay in registers from block to block.
 inline constexpr std::size_t kFewAddresses = 8;
 
 /// Rows a pitch apart, for blocks that load rows i, i + kApart, i + 2 kApart ... for one vector after the other: row(i)
-/// is where row i starts, after reach(i % kApart) has been called for all that come before. One distance grows; rows
-/// kApart apart have a pointer each.
+/// is where row i starts once reach(0), reach(1), ... reach(i % kApart) have been called, in this order. One distance
+/// grows; rows kApart apart have a pointer each. Only Block loads rows in this order.
 template <std::size_t kApart, std::size_t kRows>
 class PitchedRows {
+  static_assert(kRows % kApart == 0);
+
  public:
-  HWY_INLINE PitchedRows(const std::uint8_t* in, std::ptrdiff_t pitch) : pitch_(unknown(pitch)) {
+  HWY_INLINE PitchedRows(const std::uint8_t* in, std::ptrdiff_t pitch) : pitch_(hidden_from_compiler(pitch)) {
     for (std::size_t k = 0; k < kRows / kApart; ++k) from_[k] = in + static_cast<std::ptrdiff_t>(k * kApart) * pitch;
   }
   HWY_INLINE void reach(std::size_t i) const {
-    if (i != 0) past_ = unknown(past_ + pitch_);
+    if (i != 0) past_ = hidden_from_compiler(past_ + pitch_);
   }
   HWY_INLINE const std::uint8_t* operator()(std::size_t i) const { return from_[i / kApart] + past_; }
 
@@ -124,6 +126,7 @@ struct Block {
   static constexpr std::size_t kVectorBytes = 16;
   static constexpr std::size_t kCols = 16 / kUnit;
   static constexpr std::size_t kRows = 16 / kUnit;
+  static constexpr bool kHidesPitch = false;
 
   template <class Emit>
   static HWY_INLINE void transpose(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Emit& emit) {
@@ -162,6 +165,7 @@ struct Block {
   static constexpr std::size_t kVectorBytes = hn::MaxLanes(D()) * sizeof(Lane);
   static constexpr std::size_t kCols = 16 / kUnit;
   static constexpr std::size_t kRows = kVectorBytes / kUnit;
+  static constexpr bool kHidesPitch = kRows > kFewAddresses&& kCols >= kFewAddresses;
 
   /// Calls emit(j, column j as a vector of kRows units) for j in [0, kCols). Row r's 16 bytes start at
   /// in + r * pitch, at any alignment.
@@ -176,7 +180,7 @@ struct Block {
   template <class Spread, class Emit>
   static HWY_INLINE void transpose(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Spread& spread,
                                    const Emit& emit) {
-    if constexpr (kRows > kFewAddresses && kCols >= kFewAddresses)
+    if constexpr (kHidesPitch)
       if (!__builtin_constant_p(pitch)) return transpose_rows(PitchedRows<kCols, kRows>(in, pitch), spread, emit);
     transpose_rows([=](std::size_t i) RESTRIDE_INLINE_LAMBDA { return in + static_cast<std::ptrdiff_t>(i) * pitch; },
                    spread, emit);
@@ -245,10 +249,11 @@ struct LinesBlock {
   static constexpr std::size_t kVectorBytes = 64;
   static constexpr std::size_t kCols = kRowBytes / kUnit;
   static constexpr std::size_t kRows = 64 / kUnit;
+  static constexpr bool kHidesPitch = kRows > kFewAddresses;
 
   template <class Emit>
   static HWY_INLINE void transpose(const std::uint8_t* HWY_RESTRICT in, std::ptrdiff_t pitch, const Emit& emit) {
-    if (kRows > kFewAddresses && !__builtin_constant_p(pitch)) pitch = unknown(pitch);
+    if (kHidesPitch && !__builtin_constant_p(pitch)) pitch = hidden_from_compiler(pitch);
     Self::transpose_rows(
         [=](std::size_t i) RESTRIDE_INLINE_LAMBDA { return in + static_cast<std::ptrdiff_t>(i) * pitch; }, emit);
   }

@@ -1,6 +1,7 @@
 // Moves         rows: the innermost mode is contiguous in dst and walked at a constant step in src; run is one row.
 // Applies when  always for dst's innermost mode dense; fast when src's step is one unit forwards or backwards.
 // Thread map    consecutive threads, consecutive words of a row; a block has a chunk of a long row or several short.
+//               Rows of whole words have a kernel of their own, on some GPUs with blocks of 512 threads.
 // Shared memory none.
 // Traffic       every byte once each way; 16-byte stores on dst's boundaries, two aligned loads a word where src is
 //               aligned otherwise (the second hits L1). Where gaps lie between rows, their ends share sectors with
@@ -140,16 +141,16 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// Units that are words, in rows that share no sector with gaps: all that a thread needs is where its words lie.
-template <int threads, int kSteps>
-__global__ void __launch_bounds__(threads)
-    rows_words_kernel(const __grid_constant__ RowsArgs a, char* dst, const char* src) {
+template <int kBlockThreads, int kSteps>
+__global__ void __launch_bounds__(kBlockThreads)
+    rows_whole_words_kernel(const __grid_constant__ RowsArgs a, char* dst, const char* src) {
   char* to[kSteps];
   bool inside[kSteps];
   uint4 words[kSteps];
   const std::uint64_t policy = source_policy(a.keep);
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
-    const RowsItem item = rows_numbered(a, blockIdx.x * (threads * kSteps) + step * threads + threadIdx.x);
+    const RowsItem item = rows_numbered(a, blockIdx.x * (kBlockThreads * kSteps) + step * kBlockThreads + threadIdx.x);
     inside[step] = item.row < a.row_count;
     if (!inside[step]) continue;
     const Offsets at = row_offsets(a.rows, item.row);
@@ -190,9 +191,13 @@ int launch_kind(const RowsArgs& a, const PairsLaunch& on) noexcept {
 }
 
 int launch_whole(const RowsArgs& a, const Launch& on) noexcept {
-  if (a.threads == kWideThreads) return enqueue(rows_words_kernel<kWideThreads, 2>, a, on, a.blocks, kWideThreads);
+  constexpr int kWideSteps = 2;
+  if (a.threads == kWideThreads) {
+    if (a.block_words != kWideThreads * kWideSteps) return static_cast<int>(cudaErrorInvalidValue);
+    return enqueue(rows_whole_words_kernel<kWideThreads, kWideSteps>, a, on, a.blocks, kWideThreads);
+  }
   return with_size<1, 2, 4>(static_cast<int>(a.block_words / kThreads), [&]<int kSteps>() {
-    return enqueue(rows_words_kernel<kThreads, kSteps>, a, on, a.blocks, kThreads);
+    return enqueue(rows_whole_words_kernel<kThreads, kSteps>, a, on, a.blocks, kThreads);
   });
 }
 
@@ -222,6 +227,8 @@ int launch_rows_words_pairs(const CudaArgs& args, const PairsLaunch& on) noexcep
   if (a.chunked) return kOneByOne;  // 2^31 words a pair
   a.blocks = (a.row_count * a.pieces.divisor + kThreads - 1) / kThreads;
   a.block_words = kThreads;
+  a.threads = kThreads;
+  a.whole = false;
   return launch_words(a, args.units, on);
 }
 

@@ -51,7 +51,7 @@ TEST(RowsMap, ShortRowsOfWholeWordsAreNotMovedByTheUnit) {
   replay_rows("f16 (9,50,16):(1600,32,1)", "f16 (9,50,16):(900,18,1)");
 }
 
-TEST(RowsMap, ShortRowsOfUnitsThatAreWordsHaveWideBlocks) {
+TEST(RowsMap, RowsOfWholeWordsHaveWideBlocks) {
   const auto args = [](const std::string& dst, const std::string& src) {
     replay_rows(dst, src);
     const Copy copy(dst, src);
@@ -64,6 +64,10 @@ TEST(RowsMap, ShortRowsOfUnitsThatAreWordsHaveWideBlocks) {
   };
   is(cuda::kWideThreads, true, "c128 (20001,15)", "c128 (20001,15):(17,1)");
   is(cuda::kWideThreads, true, "c128 (20001,16):(20,1)", "c128 (20001,16)");
+  is(cuda::kWideThreads, true, "c128 (40001,8)", "c128 (40001,8):(9,1)");
+  is(cuda::kRowsThreads, true, "c128 (40001,7)", "c128 (40001,7):(9,1)");
+  is(cuda::kWideThreads, true, "c128 (2001,255)", "c128 (2001,255):(257,1)");
+  is(cuda::kRowsThreads, true, "c128 (2001,256)", "c128 (2001,256):(257,1)");
   is(cuda::kRowsThreads, true, "c128 (1001,300)", "c128 (1001,300):(301,1)");
   is(cuda::kRowsThreads, true, "c128 (201,15)", "c128 (201,15):(17,1)");
   is(cuda::kRowsThreads, false, "c128 (20001,15):(19,1)@1", "c128 (20001,15)");  // sectors are shared with gaps
