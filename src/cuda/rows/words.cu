@@ -141,9 +141,10 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// Units that are words, in rows that share no sector with gaps: all that a thread needs is where its words lie.
+/// (It has the name that plans give all of these kernels.)
 template <int kBlockThreads, int kSteps>
 __global__ void __launch_bounds__(kBlockThreads)
-    rows_whole_words_kernel(const __grid_constant__ RowsArgs a, char* dst, const char* src) {
+    rows_words_kernel(const __grid_constant__ RowsArgs a, char* dst, const char* src) {
   char* to[kSteps];
   bool inside[kSteps];
   uint4 words[kSteps];
@@ -194,10 +195,10 @@ int launch_whole(const RowsArgs& a, const Launch& on) noexcept {
   constexpr int kWideSteps = 2;
   if (a.threads == kWideThreads) {
     if (a.block_words != kWideThreads * kWideSteps) return static_cast<int>(cudaErrorInvalidValue);
-    return enqueue(rows_whole_words_kernel<kWideThreads, kWideSteps>, a, on, a.blocks, kWideThreads);
+    return enqueue(rows_words_kernel<kWideThreads, kWideSteps>, a, on, a.blocks, kWideThreads);
   }
   return with_size<1, 2, 4>(static_cast<int>(a.block_words / kThreads), [&]<int kSteps>() {
-    return enqueue(rows_whole_words_kernel<kThreads, kSteps>, a, on, a.blocks, kThreads);
+    return enqueue(rows_words_kernel<kThreads, kSteps>, a, on, a.blocks, kThreads);
   });
 }
 
