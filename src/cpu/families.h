@@ -11,6 +11,7 @@
 
 #include "src/cpu/bid.h"
 #include "src/cpu/buffered/prepare.h"
+#include "src/cpu/cached_costs.h"
 #include "src/cpu/channels/prepare.h"
 #include "src/cpu/gather/prepare.h"
 #include "src/cpu/packed/prepare.h"
@@ -24,7 +25,7 @@ namespace restride::cpu {
 
 // X(family, name, bid, prepare, lines, starts, units, blocks): a row each. Of bids that take the same time, the first
 // wins. The bids of a family's kernels come from one function, which writes them side by side in the order of the rows.
-// The last four are InCaches (costs.h).
+// The last four are InCaches (cached_costs.h).
 #define RESTRIDE_CPU_KERNELS(X)                                                              \
   X(kRun, "run/units", bid_run, prepare_run_units, 0.1, 1, 1, false)                         \
   X(kRun, "run/pieces", bid_run, prepare_run_pieces, 0.1, 1, 1, false)                       \

@@ -7,6 +7,7 @@
 #include "src/base/checked.h"
 #include "src/cpu/buffered/prepare.h"
 #include "src/cpu/buffered/sets.h"
+#include "src/cpu/cached_costs.h"
 
 namespace restride::cpu {
 

@@ -6,6 +6,7 @@
 #include "src/base/checked.h"
 #include "src/base/saturated.h"
 #include "src/cpu/bid.h"
+#include "src/cpu/cached_costs.h"
 #include "src/cpu/packed/inside.h"
 #include "src/cpu/packed/prepare.h"
 #include "src/cpu/packed/sets.h"

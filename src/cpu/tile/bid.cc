@@ -8,6 +8,7 @@
 #include "src/base/checked.h"
 #include "src/base/saturated.h"
 #include "src/cpu/bid.h"
+#include "src/cpu/cached_costs.h"
 #include "src/cpu/records.h"
 #include "src/cpu/share.h"
 #include "src/cpu/tile/kernel.h"

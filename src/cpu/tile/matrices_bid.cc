@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "src/base/checked.h"
+#include "src/cpu/cached_costs.h"
 #include "src/cpu/records.h"
 #include "src/cpu/share.h"
 #include "src/cpu/tile/matrices.h"
