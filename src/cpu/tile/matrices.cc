@@ -22,7 +22,7 @@ template <class B>
 HWY_INLINE void move_block(const std::uint8_t* from, std::int64_t from_pitch, std::uint8_t* to, std::int64_t to_pitch) {
   B::transpose(from, from_pitch, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
     // After the loads: until then it need not be in a register of its own.
-    if (B::kHidesPitch && B::kCols >= kFewAddresses && j == 0) to_pitch = hidden_from_compiler(to_pitch);
+    if (B::kHidesPitch && j == 0) to_pitch = hidden_from_compiler(to_pitch);
     store(v, typename B::D(), to + static_cast<std::int64_t>(j) * to_pitch);
   });
 }

@@ -192,7 +192,6 @@ int launch_kind(const RowsArgs& a, const PairsLaunch& on) noexcept {
 }
 
 int launch_whole(const RowsArgs& a, const Launch& on) noexcept {
-  constexpr int kWideSteps = 2;
   if (a.threads == kWideThreads) {
     if (a.block_words != kWideThreads * kWideSteps) return static_cast<int>(cudaErrorInvalidValue);
     return enqueue(rows_words_kernel<kWideThreads, kWideSteps>, a, on, a.blocks, kWideThreads);

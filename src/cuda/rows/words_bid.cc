@@ -83,7 +83,7 @@ WordsBlock block_of(const Canonical& c, const Costs& k, RowsKind kind, bool smal
   const std::int64_t row_bytes = row_units(c) * c.dst_unit;
   const bool wide = units_are_words(c, kind) && k.rows_wide_steps > 1 && sectors_in_part(c) == 0 &&
                     row_bytes >= kSizes.rows_wide_bytes && row_bytes < kSizes.rows_long_bytes;
-  return wide ? WordsBlock{kWideThreads, 2} : WordsBlock{kRowsThreads, words_a_thread(c, k, kind)};
+  return wide ? WordsBlock{kWideThreads, kWideSteps} : WordsBlock{kRowsThreads, words_a_thread(c, k, kind)};
 }
 
 /// How blocks share `words` words of each of `rows` rows, `block_words` a block: numbered through, or, where 31 bits do

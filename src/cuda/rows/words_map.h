@@ -14,6 +14,7 @@ namespace restride::cuda {
 
 inline constexpr int kRowsThreads = 256;  ///< of a block
 inline constexpr int kWideThreads = 512;  ///< of one for rows of whole words, not very long ones
+inline constexpr int kWideSteps = 2;      ///< words of each of its threads
 inline constexpr int kCastThreads = 128;  ///< of one that converts
 
 /// How a thread reads what it writes.
