@@ -6,9 +6,8 @@ Usage: bench/peers_torch.py RESULT.json [--cases FILE ...] [--only PATTERN ...] 
 
 RESULT.json is what `restride bench --device cuda --json RESULT.json` wrote; only its runs on
 that device are taken, and of their cases those at full size. Every output is compared before it is timed. Each ratio is
-this run's own device-to-device copy of the same bytes, in turns with the library, over the
-library's time: CUDA events around batches for PyTorch, the clock around batches for JAX, buffers rotated past the L2
-cache for both. A library that cannot do a case (PyTorch: more than 25 modes, steps below zero other than flips, opaque
+this run's own device-to-device copy of the same bytes, in turns with the library, over the library's time: CUDA events
+around batches for PyTorch, the clock around batches for JAX, buffers rotated past the L2 cache for both. A library that cannot do a case (PyTorch: more than 25 modes, steps below zero other than flips, opaque
 elements) has no entry for it; `peer_notes` says why.
 """
 
