@@ -163,9 +163,11 @@ struct CpuMachine {
   double packed_many_runs = 1.6;  ///< what lines take, where so many runs push each other out of the fill buffers:
   std::int64_t packed_many_runs_from = 16;  ///< runs of dst under way at a time
   /// What a line takes more where a plane's columns start inside vectors: their stores are split between two lines,
-  /// which holds up stores past the caches. Columns that start at halves of lines take packed_split_half of it. (Zen 4,
-  /// batches of matrices of 100 bytes to 9 KB, one thread. The next three numbers and buffered_split_line_ns are from
-  /// there, too.)
+  /// and some between pages, which wait for stores past the caches. Columns that start at halves of lines take
+  /// packed_split_half of it. (Zen 4, random batches of matrices of up to 12 KB and
+  /// permutations: with 1.5, 2.5 and 3.5 what is chosen takes 1.033, 1.018 and 1.014 of the fastest kernel's time, 630
+  /// batches, one thread; 1.033, 1.030 and 1.033, 1,034 batches, two; 1.12, 1.08 and 1.07, 656 permutations, one. The
+  /// next three numbers and buffered_split_line_ns are from older batches.)
   double packed_split_line_ns = 0;
   double packed_split_half = 0.7;
   double packed_large_plane_line_ns = 0;  ///< what a line takes more in planes over a page, of more than ...
@@ -256,9 +258,9 @@ struct PackedCycles {
 };
 inline constexpr PackedCycles kPackedCycles;
 
-/// What repeats take that vectors permute, by CpuMachine::unit_ns. In the caches, where alone they are, the planner
-/// takes InCaches::units of it. Fitted to batches of 20 shapes on Zen 5, beside what tile/matrices says of itself
-/// there.
+/// What repeats take that vectors permute, by CpuMachine::unit_ns. In the caches the planner takes InCaches::units of
+/// it, past them kSizes.packed_streamed_repeats. Fitted to batches of 20 shapes on Zen 5, beside what tile/matrices
+/// says of itself there.
 struct RepeatCosts {
   double start = 400;     ///< a call, which finds the permutes ...
   double unit = 35;       ///< ... and a unit of the repeat
@@ -351,6 +353,7 @@ struct Sizes {
   std::int64_t packed_most_gaps = 8;         ///< bytes of src that are read along for one that is wanted
   double packed_pairs_small = 8;             ///< windows' pairs a vector, of units of 1 and 2 bytes, that still pay
   double packed_pairs = 4;                   ///< the same of wider units
+  double packed_streamed_repeats = 0.1;      ///< of what repeats take in the caches, as far as memory does not hide it
   double packed_shapes = 4;                  ///< of tiles, where two modes are cut unevenly; two of them are kept
 
   // buffered: bytes of runs that are tried, by factors of two
@@ -421,9 +424,10 @@ inline constexpr CpuMachine kZen4Machine = [] {
   m.tile_late = false;
   m.tile_byte_rows = 128;
   m.tile_wide_off_lines = 1.15;
-  m.tile_matrix_kib_lines = 0.23;
+  m.tile_matrix_lines = 1.3;
+  m.tile_matrix_kib_lines = 0.15;
   m.tile_streamed_column_ns = 6;
-  m.packed_split_line_ns = 4.5;
+  m.packed_split_line_ns = 3.5;
   m.packed_large_plane_line_ns = 2;
   m.buffered_one_run_pages = 1.07;
   m.buffered_write_bytes = 128 << 10;

@@ -77,10 +77,10 @@ double times_laid_out(const Canonical& c, const PackedSets& s) {
 }
 
 /// Bytes of what tiles repeat, where vectors permute repeats; else 0.
-std::int64_t permuted_repeat(const Canonical& c, const PackedSets& s, const CpuMachine& m, bool stream) {
+std::int64_t permuted_repeat(const Canonical& c, const PackedSets& s, const CpuMachine& m) {
   const bool dense =
       s.units == s.dst_run_units && s.units == s.src_run_units && s.src_run_bytes == s.units * c.src_unit;
-  if (stream || c.cast || !dense || !m.permutes(1)) return 0;
+  if (c.cast || !dense || !m.permutes(1)) return 0;
   for (std::size_t i = 0; i < c.modes.size(); ++i)
     if (s.points[i] > 1 && (c.modes[i].src_stride < 0 || c.modes[i].dst_stride < 0)) return 0;
   const Strides strides = stage_strides(c, s);
@@ -168,15 +168,19 @@ void offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std:
   k.params.push_back({ParamId::kRunBytes, run});
   k.params.push_back({ParamId::kReadBytes, read});
   k.params.push_back({ParamId::kWay, static_cast<std::int64_t>(PackedWay::kByShape)});
-  push_stream_and_near(&k, c, m, Writes::kRuns, m.near_one_run && sets.src_run_units < sets.units);
+  const std::int64_t repeat = permuted_repeat(c, sets, m);
+  push_stream_and_near(&k, c, m, Writes::kRuns, m.near_one_run && (repeat != 0 || sets.src_run_units < sets.units));
   // Runs in src may have gaps, which are read along; the last one may be shorter.
   const std::int64_t src_bytes =
       saturated_add(saturated_mul(c.units / sets.src_run_units, sets.src_run_bytes),
                     ceil_div(c.units % sets.src_run_units * sets.src_run_bytes, sets.src_run_units));
   k.read_lines = lines_for_runs(src_bytes, sets.src_run_bytes, m.line_bytes);
   k.written_lines = lines_for_runs(c.dst_bytes(), sets.dst_run_units * c.dst_unit, m.line_bytes);
-  if (const std::int64_t repeat = permuted_repeat(c, sets, m, k.get(ParamId::kStream) != 0); repeat != 0)
-    return set_time(bid, 0, 0, repeats_ns(c, m, repeat));
+  if (repeat != 0) {
+    const bool stream = k.get(ParamId::kStream) != 0;
+    return set_time(bid, stream ? stream_ns(k, m) : 0, 0,
+                    repeats_ns(c, m, repeat) * (stream ? kSizes.packed_streamed_repeats : 1));
+  }
   const double tiles = static_cast<double>(c.units) / static_cast<double>(sets.units);
   const Way way = cheapest_way(c, sets, m, k.get(ParamId::kStream) != 0);
   // Large copies look for shuffles in the table as well; where planes are transposed there is none.

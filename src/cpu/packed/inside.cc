@@ -77,7 +77,7 @@ void TileRuns::lay_out(const PackedArgs& a, const Points& points) noexcept {
   repeats_.bytes = 0;
   const bool asked = a.way == PackedWay::kByShape || a.way == PackedWay::kRepeats;
   const bool dense = dst_runs_ == 1 && src_runs_ == 1 && first_staged_ == 0 && stage_run_bytes_ == units * unit_;
-  if (!asked || !dense || a.stream || a.cast_run != nullptr) return;
+  if (!asked || !dense || a.cast_run != nullptr) return;
   const Repeat repeat = repeat_of(
       stage_run_bytes_, p.rank, [&](int m) { return points_.n[m]; }, [&](int m) { return stage_stride_[m]; });
   if (repeat.bytes > VectorRepeats::kMostBytes) return;

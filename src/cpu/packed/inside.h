@@ -42,12 +42,18 @@ struct VectorRepeats {
   static constexpr std::int64_t kVectorBytes = 64;
   static constexpr std::int64_t kMostVectors = 4;
   static constexpr std::int64_t kMostBytes = kMostVectors * kVectorBytes;
+  static constexpr std::int64_t kMostPieceBytes = 1024;
   /// Of repeats of so many bytes: those that are permuted at once, and by how many vectors.
   static constexpr std::int64_t bytes_at_once(std::int64_t repeat) noexcept {
     return std::max(repeat, kVectorBytes / repeat * repeat);
   }
   static constexpr int vectors_at_once(std::int64_t repeat) noexcept {
     return static_cast<int>((bytes_at_once(repeat) + kVectorBytes - 1) / kVectorBytes);
+  }
+
+  /// Of repeats of so many bytes at once: what is put together before it leaves past the caches.
+  static constexpr std::int64_t piece_bytes(std::int64_t at_once) noexcept {
+    return kMostPieceBytes / at_once * at_once;
   }
 
   std::int64_t bytes = 0;  ///< of the repeats that are permuted at once; 0: there are none

@@ -10,6 +10,7 @@
 #include "src/cpu/packed/shuffles-inl.h"
 #include "src/cpu/packed/table_pick-inl.h"
 #include "src/cpu/packed/tables-inl.h"
+#include "src/cpu/simd/piece_writer-inl.h"
 #include "src/cpu/simd/run_writers-inl.h"
 #include "src/cpu/simd/tile_prefetch-inl.h"
 
@@ -23,6 +24,9 @@ constexpr std::int64_t kPieceBytes = 512;
 
 /// Bytes of dst whose source is prefetched at once: more would wait for room among the first cache's misses.
 constexpr std::int64_t kMostPrefetchBytes = 2048;
+
+/// How far ahead of its turn the source of repeats is prefetched into the second cache.
+constexpr std::int64_t kRepeatsAheadBytes = 16 << 10;
 
 /// The tile's source runs, converted if there is a cast, one behind the other.
 template <std::size_t kUnit>
@@ -66,54 +70,65 @@ HWY_INLINE void leave_in_pieces(const TileTable<kUnit>& t, std::uint8_t* dst, Ru
 /// transposed.
 template <std::size_t kUnit>
 HWY_INLINE void leave_planes(const PackedArgs& a, const TileTable<kUnit>& t, std::uint8_t* tile,
-                             const std::uint8_t* stage, std::uint8_t* leaving, RunWriters& writers,
+                             const std::uint8_t* stage, std::uint8_t* leaving, RunWriters& writers, PieceWriter& pieces,
                              RunPrefetcher& prefetcher) {
   constexpr auto kUnitBytes = static_cast<std::int64_t>(kUnit);
-  constexpr auto line = static_cast<std::int64_t>(kLine);
   Plane plane = t.plane();
   std::uint8_t* run = tile + t.dst_offset(0);
   const bool in_order = t.planes_in_order();
-  const auto open = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(run) % kLine);
-  plane.stream = t.streams_planes() && open == 0;
+  plane.stream = t.streams_planes() && reinterpret_cast<std::uintptr_t>(run) % kLine == 0;
   // What leaves through the caches is transposed where it belongs, but for the end, behind which vectors would write.
   const std::int64_t plane_bytes = plane.rows * plane.cols * kUnitBytes;
   const std::int64_t in_place = plane.stream            ? t.planes()
-                                : in_order && !a.stream ? t.planes() - ceil_div(line, plane_bytes)
+                                : in_order && !a.stream ? t.planes() - ceil_div(std::int64_t{kLine}, plane_bytes)
                                                         : 0;
-  const bool by_line = in_order && a.stream;
-  std::int64_t fetched = 0;                                               // units
-  std::int64_t left = std::max<std::int64_t>(in_place, 0) * plane_bytes;  // bytes of the tile
-  const std::int64_t shift = by_line ? open : -left;                      // of the tile in `leaving`
+  const bool by_piece = in_order && a.stream;
+  std::int64_t fetched = 0;                                                     // units
+  const std::int64_t left = std::max<std::int64_t>(in_place, 0) * plane_bytes;  // bytes of the tile
   const std::int64_t slice = t.slice_cols();
   for (std::int64_t i = 0; i < t.planes(); i += plane.count) {
     const std::uint8_t* from = stage + t.plane_from(i);
-    std::uint8_t* to = (i < in_place ? run : leaving + shift) + t.plane_to(i);
     plane.count = std::min(t.slice_planes(i), (i < in_place ? in_place : t.planes()) - i);
     for (std::int64_t c = 0; c < t.plane().cols; c += slice) {
+      const std::int64_t at = t.plane_to(i) + c * plane.to_pitch;
       plane.from = from + c * kUnitBytes;
-      plane.to = to + c * plane.to_pitch;
+      plane.to = i < in_place ? run + at : by_piece ? pieces.place(run + at) : leaving + at - left;
       plane.cols = std::min(slice, t.plane().cols - c);
       const std::int64_t units = plane.rows * plane.cols * plane.count;
       const std::int64_t fetch = prefetcher.straight() ? units : std::min(units, kMostPrefetchBytes / kUnitBytes);
       prefetcher.units_left(fetch);
       fetched += fetch;
       t.move(plane);
-      if (!by_line || i < in_place) continue;
-      const std::int64_t ready = (i + plane.count - 1) * plane_bytes + (c + plane.cols) * plane.to_pitch;
-      if (left == 0 && open != 0 && ready >= line - open) {
-        left = line - open;
-        writers.write(0, run, leaving + shift, static_cast<std::size_t>(left));
-      }
-      for (; left + line <= ready; left += line) stream_line(run + left, leaving + shift + left);
+      if (by_piece && i >= in_place) pieces.made(static_cast<std::size_t>(units * kUnitBytes));
     }
   }
+  if (by_piece) return;
   if (in_order) {
     const std::int64_t rest = t.units() * kUnitBytes - left;
-    if (rest > 0) writers.write(0, run + left, leaving + shift + left, static_cast<std::size_t>(rest));
+    if (rest > 0) writers.write(0, run + left, leaving, static_cast<std::size_t>(rest));
   } else {
     leave_in_pieces(t, tile, writers, prefetcher, fetched, [&](std::int64_t unit, std::int64_t) RESTRIDE_INLINE_LAMBDA {
       return leaving + unit * kUnitBytes;
     });
+  }
+}
+
+/// Moves a tile of repeats. Past the caches it leaves piece by piece: a piece is put together as its lines lie in dst,
+/// so that whole lines leave, while the core goes on with the next one.
+HWY_INLINE void leave_repeats(const PackedArgs& a, const VectorRepeats& repeats, std::uint8_t* HWY_RESTRICT to,
+                              const std::uint8_t* HWY_RESTRICT from, std::int64_t n, PieceWriter& pieces,
+                              RunPrefetcher& prefetcher) {
+  if (!a.stream) return move_repeats(repeats, from, to, n, n);
+  const std::int64_t piece = VectorRepeats::piece_bytes(repeats.bytes);
+  for (std::int64_t i = 0; i < n; i += piece) {
+    const std::int64_t bytes = std::min(piece, n - i);
+    if (a.near)
+      prefetcher.units_left(bytes / a.src_unit);
+    else
+      for (std::int64_t k = 0; k < bytes; k += static_cast<std::int64_t>(kLine))
+        prefetch_to_l2(from + i + kRepeatsAheadBytes + k);
+    move_repeats(repeats, from + i, pieces.place(to + i), bytes, n - i);
+    pieces.made(static_cast<std::size_t>(bytes));
   }
 }
 
@@ -130,18 +145,21 @@ void packed(const PackedArgs& a, std::byte* dst_base, const std::byte* src_base,
   auto* dst = reinterpret_cast<std::uint8_t*>(dst_base);
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_base);
   // Tiles of planes leave from a buffer of their size, the others piece by piece.
-  constexpr std::int64_t kOutBytes = kUnit <= kWidestPlaneUnit ? kPackedBytes : kPieceBytes;
+  constexpr std::int64_t kOutBytes =
+      kUnit <= kWidestPlaneUnit ? kPackedBytes : std::max(kPieceBytes, VectorRepeats::kMostPieceBytes);
   alignas(64) std::uint8_t staged[kStageBytes];
-  alignas(64) std::uint8_t leaving[kOutBytes + 128];
+  alignas(kPage) std::uint8_t leaving[kOutBytes + 128];
   // Whole tiles, and those that a mode's end cuts short, come in turn: a table for the last two shapes.
   TileTable<kUnit> tables[2];
   int last = 0;
   RunWriters writers(a.stream, runs_go_on(a));
+  PieceWriter pieces(leaving);
   NestCursor at(a.nest, begin);
   RunPrefetcher prefetcher(a, a.nest, src, begin, end);
   for (std::int64_t task = begin; task < end; ++task, at.next()) {
     const auto points = TileTable<kUnit>::points_at(a, at);
     if (!tables[last].is_for(points)) {
+      pieces.leave();  // tiles of the other shape may use the buffer otherwise
       last = 1 - last;
       if (!tables[last].is_for(points)) tables[last].build(a, points);
     }
@@ -149,7 +167,9 @@ void packed(const PackedArgs& a, std::byte* dst_base, const std::byte* src_base,
     std::uint8_t* tile = dst + at.dst();
     if constexpr (kRepeats) {
       if (t.repeats().bytes != 0) {
-        move_repeats(t.repeats(), src + at.src() + t.src_offset(0), tile + t.dst_offset(0), t.src_run_bytes());
+        if (a.near) prefetcher.enter(1, t.src_offsets(), t.src_run_bytes(), task, src + at.src());
+        leave_repeats(a, t.repeats(), tile + t.dst_offset(0), src + at.src() + t.src_offset(0), t.src_run_bytes(),
+                      pieces, prefetcher);
         continue;
       }
     }
@@ -161,7 +181,7 @@ void packed(const PackedArgs& a, std::byte* dst_base, const std::byte* src_base,
     prefetcher.enter(t.src_runs(), t.src_offsets(), t.src_run_bytes(), task, src + at.src(), t.reach());
     if constexpr (kUnit <= kWidestPlaneUnit) {
       if (t.by_planes()) {
-        leave_planes(a, t, tile, stage, leaving, writers, prefetcher);
+        leave_planes(a, t, tile, stage, leaving, writers, pieces, prefetcher);
         continue;
       }
     }
@@ -183,6 +203,7 @@ void packed(const PackedArgs& a, std::byte* dst_base, const std::byte* src_base,
       return leaving;
     });
   }
+  pieces.leave();
   writers.leave();
   if (a.stream) hwy::FlushStream();
 }

@@ -30,10 +30,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 inline constexpr bool kRepeats = HWY_TARGET <= HWY_AVX3_DL;
 
 #if HWY_TARGET <= HWY_AVX3_DL
-/// `n` bytes, whole repeats. A vector reaches beyond those that it holds, and the next one writes them anew; the last
-/// ones go by way of a buffer, so nothing outside is read or written.
+/// `n` bytes, whole repeats, where `readable` bytes of src may be read, and as many written. A vector reaches beyond
+/// the repeats that it holds, and the next one writes them anew; what would reach beyond `readable` goes by way of a
+/// buffer.
 HWY_NOINLINE void move_short_repeats(const VectorRepeats& r, const std::uint8_t* HWY_RESTRICT from,
-                                     std::uint8_t* HWY_RESTRICT to, std::int64_t n) noexcept {
+                                     std::uint8_t* HWY_RESTRICT to, std::int64_t n, std::int64_t readable) noexcept {
   const hn::CappedTag<std::uint8_t, VectorRepeats::kVectorBytes> d;
   const auto index = hn::Load(d, r.index[0]);
   const std::int64_t step = r.bytes;
@@ -42,7 +43,8 @@ HWY_NOINLINE void move_short_repeats(const VectorRepeats& r, const std::uint8_t*
     return permute_into(v, ~std::uint64_t{0}, index, v);
   };
   std::int64_t i = 0;
-  for (; i + VectorRepeats::kVectorBytes <= n; i += step) store(permuted(from + i), d, to + i);
+  const std::int64_t vectors_end = std::min(n, readable - VectorRepeats::kVectorBytes + 1);
+  for (; i < vectors_end; i += step) store(permuted(from + i), d, to + i);
   alignas(64) std::uint8_t last[VectorRepeats::kVectorBytes] = {};
   for (; i < n; i += step) {
     const auto rest = static_cast<std::size_t>(std::min(step, n - i));
@@ -73,17 +75,19 @@ HWY_NOINLINE void move_long_repeats(const VectorRepeats& r, const std::uint8_t* 
   }
 }
 
+/// `n` bytes, whole repeats. Reads and writes nothing beyond `readable` bytes.
 HWY_INLINE void move_repeats(const VectorRepeats& r, const std::uint8_t* HWY_RESTRICT from,
-                             std::uint8_t* HWY_RESTRICT to, std::int64_t n) noexcept {
+                             std::uint8_t* HWY_RESTRICT to, std::int64_t n, std::int64_t readable) noexcept {
   switch (r.vectors) {
-    case 1: return move_short_repeats(r, from, to, n);
+    case 1: return move_short_repeats(r, from, to, n, readable);
     case 2: return move_long_repeats(r, from, to, n, std::make_index_sequence<2>());
     case 3: return move_long_repeats(r, from, to, n, std::make_index_sequence<3>());
     default: return move_long_repeats(r, from, to, n, std::make_index_sequence<4>());
   }
 }
 #else
-inline void move_repeats(const VectorRepeats&, const std::uint8_t*, std::uint8_t*, std::int64_t) noexcept {}
+inline void move_repeats(const VectorRepeats&, const std::uint8_t*, std::uint8_t*, std::int64_t,
+                         std::int64_t) noexcept {}
 #endif
 
 }  // namespace HWY_NAMESPACE

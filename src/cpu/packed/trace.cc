@@ -19,13 +19,17 @@ void trace_kernel(const PackedArgs& a, const TraceBase& on) {
   runs->lay_out(a, TileRuns::points_at(a, at));
   if (const VectorRepeats& v = runs->repeats(); v.bytes != 0 && t.vector_bytes == VectorRepeats::kVectorBytes) {
     const std::int64_t from = on.src + at.src() + runs->src_offset(0), to = on.dst + at.dst() + runs->dst_offset(0);
-    for (std::int64_t i = 0; i < runs->src_run_bytes(); i += v.bytes) {
-      const auto number = static_cast<std::int32_t>(i / v.bytes);
-      const std::int64_t n = std::min(v.bytes, runs->src_run_bytes() - i);
+    const std::int64_t piece = a.stream ? VectorRepeats::piece_bytes(v.bytes) : v.bytes;
+    for (std::int64_t i = 0; i < runs->src_run_bytes(); i += piece) {
+      const auto number = static_cast<std::int32_t>(i / piece);
+      const std::int64_t n = std::min(piece, runs->src_run_bytes() - i);
       t.load(number, number, from + i, n);
       t.store(number, number, to + i, n);
-      for (std::int64_t b = 0; b < n; b += a.dst_unit) t.unit(number, to + i + b, from + i + v.source(b));
+      for (std::int64_t b = 0; b < n; b += a.dst_unit)
+        t.unit(number, to + i + b, from + i + b / v.bytes * v.bytes + v.source(b % v.bytes));
     }
+    if (a.stream && !a.near)
+      t.ahead_is = "src goes on from tile to tile, and is prefetched 16 KiB ahead, into the second cache";
     return;
   }
   for (std::int64_t r = 0; r < runs->src_runs(); ++r) {

@@ -79,7 +79,7 @@ void pick_rows(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t* src, Ro
     for (; walk.more(); walk.next()) pick.take_exactly(dst + walk.dst(), src + walk.src(), walk.units());
     return;
   }
-  alignas(64) std::uint8_t piece[kPieceBytes + RecordPick::kRoom];
+  alignas(kPage) std::uint8_t piece[kPieceBytes + RecordPick::kRoom];
   const std::int64_t piece_units = kPieceBytes / a.dst_unit;
   Writer out;
   RecordPrefetcher prefetcher(a, src, walk);

@@ -65,8 +65,8 @@ inline void short_rows(const RowsArgs& a, std::uint8_t* dst, const std::uint8_t*
   const std::int64_t dst_bytes = a.units * a.dst_unit;
   const bool dense = a.row_src_stride == a.src_unit;
   const bool straight = !dense && a.cast_run == nullptr && !a.stream;
-  alignas(64) std::uint8_t staged[RowBatch::kMost * kShortRowBytes];
-  alignas(64) std::uint8_t converted[RowBatch::kMost * kShortRowBytes];
+  alignas(kPage) std::uint8_t staged[RowBatch::kMost * kShortRowBytes];
+  alignas(kPage) std::uint8_t converted[RowBatch::kMost * kShortRowBytes];
   std::int64_t in_stage[RowBatch::kMost];
   for (std::int64_t i = 0; i < RowBatch::kMost; ++i) in_stage[i] = i * static_cast<std::int64_t>(src_bytes);
   Writer out(a.stream);

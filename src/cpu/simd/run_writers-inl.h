@@ -41,7 +41,8 @@ class RunWriters {
   Writer* writers() { return reinterpret_cast<Writer*>(room_); }
 
   std::int64_t count_;
-  alignas(Writer) std::byte room_[kMostWriters * sizeof(Writer)];
+  /// The lines of the first 42 are within a page each.
+  alignas(kPage) std::byte room_[kMostWriters * sizeof(Writer)];
 };
 
 }  // namespace HWY_NAMESPACE

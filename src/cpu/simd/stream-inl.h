@@ -23,6 +23,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 inline constexpr std::size_t kLine = 64;
 
+/// How buffers are aligned in which vectors are stored off lines before they leave past the caches: a store that
+/// crosses into another page waits until all lines before it have left (Zen 4: 80 ns; within a page nothing).
+inline constexpr std::size_t kPage = 4096;
+
 /// Vectors of at most one line.
 using Bytes = hn::CappedTag<std::uint8_t, kLine>;
 
