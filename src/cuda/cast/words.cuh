@@ -1,6 +1,7 @@
-// Conversions among the floats of 1 and 2 bytes, and of f32 and those to bytes, a register of units at a time: the chip
-// converts and packs pairs, so units need not be taken apart. What the chip gets wrong (NaN payloads, overflow to f8)
-// is mended in whole registers as well, without a branch, so that data full of such units is as fast as any.
+// Conversions among the floats of 1 and 2 bytes, of those to integers of 1 byte and of f32 to f8, a register of units
+// at a time: the chip converts and packs pairs, so units need not be taken apart. What the chip gets wrong (NaN
+// payloads, overflow to f8) is mended in whole registers as well, without a branch, so that data full of such units is
+// as fast as any.
 #pragma once
 
 #include "src/cuda/cast/cast.cuh"
@@ -21,12 +22,12 @@ inline constexpr bool kIsHalf = std::is_same_v<T, base::F16> || std::is_same_v<T
 template <class T>
 inline constexpr bool kIsByte = std::is_same_v<T, std::uint8_t> || std::is_same_v<T, std::int8_t>;
 
-/// Pairs of dtypes that `convert_packed` has, for vectors of whole registers: among small floats, f32 to f8, floats of
-/// up to 4 bytes to integers of one.
+/// Pairs of dtypes that `convert_packed` has, for vectors of whole registers: among small floats, f32 to f8, small
+/// floats to integers of 1 byte. f32 to these would lose in packed/staged, whose lanes then hold 16 registers of them.
 template <class Dst, class Src, int n>
 inline constexpr bool kPackedCast = kHasPackedCasts&& n % 4 == 0 && !std::is_same_v<Dst, Src> &&
                                     (((kIsF8<Dst> || kIsHalf<Dst> || kIsByte<Dst>)&&(kIsF8<Src> || kIsHalf<Src>)) ||
-                                     ((kIsF8<Dst> || kIsByte<Dst>)&&std::is_same_v<Src, float>));
+                                     (kIsF8<Dst> && std::is_same_v<Src, float>));
 
 /// The least magnitude of Src, as bits, that is a NaN.
 template <class Src>
@@ -235,10 +236,7 @@ __device__ inline void convert_packed(const std::uint32_t (&from)[n * sizeof(Src
 #pragma unroll
     for (int i = 0; i < n / 4; ++i) {
       float value[4];
-      if constexpr (std::is_same_v<Src, float>) {
-#pragma unroll
-        for (int j = 0; j < 4; ++j) value[j] = __uint_as_float(from[4 * i + j]);
-      } else if constexpr (kIsF8<Src>) {
+      if constexpr (kIsF8<Src>) {
         floats_of<base::F16>(widen_pair<Src>(from[i], false), value[0], value[1]);
         floats_of<base::F16>(widen_pair<Src>(from[i], true), value[2], value[3]);
       } else {
