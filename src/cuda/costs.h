@@ -117,6 +117,11 @@ namespace restride::cuda {
   X(anywhere_few, 0.6)       /* more where a multiprocessor has fewer blocks than six; not of bytes */                \
   X(anywhere_cycles, 85)     /* of shared memory for a warp's words that others hide */                               \
   X(anywhere_others, 1.2)    /* factor where others are measured faster than they say */                              \
+  /* The same, batches of matrices of units of 2 to 8 bytes */                                                        \
+  X(anywhere_batch, 1.02)      /* factor of windows where others are measured faster than they say */                 \
+  X(anywhere_batch_words, 1.1) /* the same where dst's rows lie on words, and of units of 8 bytes */                  \
+  X(anywhere_batch_piece, 13)  /* bytes of a piece of src lost to its ends, in runs */                                \
+  X(anywhere_wave, 0.5)        /* waves of tiles lost to the last one */                                              \
   /* tile/pixels */                                                                                                   \
   X(pixel_tiles_full, 1.03)   /* share of a copy's speed */                                                           \
   X(pixel_tiles_lost, 3000)   /* bytes of a tile lost to its steps */                                                 \
@@ -205,6 +210,7 @@ struct WindowCosts {
   double least[3] = {1.03, 0.98, 0.95};        ///< time at least
   double unused = 0.03;                        ///< more for the unused part of a tile
   double src_piece = 9;                        ///< bytes of a row of src in a tile lost to its ends
+  double whole_piece = 0.5;                    ///< share of that, and of a run's, where a batch's is whole sectors
   double dst_piece = 1.6;                      ///< the same of dst
   double tile = 500;                           ///< bytes of a tile lost to finding it
   double few = 0.1;                            ///< more where a multiprocessor has fewer blocks than six

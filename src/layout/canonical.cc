@@ -177,6 +177,14 @@ CopyModes of_side(const Side& side, bool is_dst) {
   return out;
 }
 
+/// True where every element keeps its bits: integers of one width wrap into each other.
+bool same_bits(const Element& dst, const Element& src) noexcept {
+  const auto is_integer = [](const Element& e) {
+    return kind(e.dtype) == DTypeKind::kSigned || kind(e.dtype) == DTypeKind::kUnsigned;
+  };
+  return dst == src || (is_integer(dst) && is_integer(src) && dst.size_bytes == src.size_bytes);
+}
+
 Canonical canonical_form(const Layout& dst, const Layout& src, std::int64_t dst_align, std::int64_t src_align,
                          UnitRule rule, Shapes shapes, std::vector<CanonicalStep>* steps) {
   validate(dst);
@@ -224,7 +232,7 @@ Canonical canonical_form(const Layout& dst, const Layout& src, std::int64_t dst_
   c.dst_align = static_cast<std::int32_t>(power_of_two_divisor(c.dst_offset, std::min<std::int64_t>(dst_align, 128)));
   c.src_data_align = static_cast<std::int32_t>(std::min<std::int64_t>(src_align, 128));
   c.src_align = static_cast<std::int32_t>(power_of_two_divisor(c.src_offset, std::min<std::int64_t>(src_align, 128)));
-  c.cast = !(dst.element == src.element);
+  c.cast = !same_bits(dst.element, src.element);
   c.units = dst.elements();
   if (c.cast) {
     c.dst_dtype = dst.element.dtype;

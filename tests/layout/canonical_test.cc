@@ -89,6 +89,15 @@ TEST(Canonicalize, DoesNotMergeWhatIsContiguousOnOneSideOnly) {
   EXPECT_EQ(shown("u8 (3,5):(5,1)", "u8 (3,5):(6,1)"), "unit 1: (5,3) dst (1,5)b src (1,6)b");
 }
 
+TEST(Canonicalize, MovesIntegersIntoOthersOfTheirWidth) {
+  EXPECT_EQ(shown("i8 (4,16):(20,1)", "u8 (4,16)"), "unit 16: (4) dst (20)b src (16)b");
+  EXPECT_EQ(shown("u64 (8,5)", "i64 (8,5):(1,8)"), "unit 8: (5,8) dst (8,40)b src (64,8)b");
+  EXPECT_TRUE(canon("u8 (4,16)", "bool (4,16)").cast);
+  EXPECT_TRUE(canon("bool (4,16)", "u8 (4,16)").cast);
+  EXPECT_TRUE(canon("i16 (4,16)", "u8 (4,16)").cast);
+  EXPECT_TRUE(canon("f32 (4,16)", "i32 (4,16)").cast);
+}
+
 TEST(Canonicalize, WidensUnitsAnywhereForCpus) {
   EXPECT_EQ(shown("u8 (4,16):(20,1)", "u8 (4,16)"), "unit 16: (4) dst (20)b src (16)b");
   EXPECT_EQ(shown("u8 (24)", "u8 (24)"), "unit 8: (3) dst (8)b src (8)b");

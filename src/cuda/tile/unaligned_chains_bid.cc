@@ -35,10 +35,10 @@ Parts parts_of(std::int64_t extent, int unit, std::int64_t step, std::span<const
   return parts;
 }
 
-/// Of src's chain. The longest only where all of it is in the tile then.
-Parts src_parts(std::int64_t extent, int unit) {
+/// Of src's chain, multiples of `step`. The longest only where all of it is in the tile then.
+Parts src_parts(std::int64_t extent, int unit, std::int64_t step) {
   static constexpr std::int64_t kBytes[] = {48, 72, 96, 120, 144, 192, 240, 320};
-  return parts_of(extent, unit, 1, std::span(kBytes).first(extent * unit > 320 ? 7 : 8));
+  return parts_of(extent, unit, step, std::span(kBytes).first(extent * unit > 320 ? 7 : 8));
 }
 Parts dst_parts(std::int64_t along, int unit, bool patches) {
   static constexpr std::int64_t kBytes[] = {96, 128, 160, 192, 224, 256, 320, 384, 512, 768, 1024};
@@ -47,12 +47,19 @@ Parts dst_parts(std::int64_t along, int unit, bool patches) {
   return parts_of(along, unit, step / unit, std::span(kBytes).subspan(patches ? 1 : 0));
 }
 
+/// True for batches of matrices of units of 2 to 8 bytes, whose rows follow each other in dst.
+bool of_batch(const Canonical& c) {
+  return c.modes.size() == 3 && c.src_unit > 1 && !c.cast && c.modes[1].src_stride == c.src_unit &&
+         c.modes[1].dst_stride == c.modes[0].extent * c.dst_unit;
+}
+
 /// A side's chain, or its first modes.
 struct SideChain {
   Link link;
   bool words = false;  ///< they are whole words and start on words
   Parts parts = {};
   std::int64_t skew = 0;  ///< of dst's
+  std::int64_t step = 1;  ///< of src's: units of a sector where rows start on sectors and may be cut at such
 };
 
 /// The best tile of all chains, its time as a part of a copy's.
@@ -72,6 +79,7 @@ class Tiles {
         d_(d.parts),
         s_(s.parts),
         k_{d.link, s.link},
+        sectors_(s.step),
         room_(room),
         unit_(c.dst_unit),
         src_unit_(c.src_unit),
@@ -79,6 +87,8 @@ class Tiles {
         in_patches_(in_patches(c)),
         step_(run_step(c, k_)) {
     k_.skew = d.skew;
+    if (of_batch(c) && d.link.modes.size() == 1 && s.link.modes.size() == 1)
+      batch_ = unit_ == 8 || d.words ? &Costs::anywhere_batch_words : &Costs::anywhere_batch;
     const Costs& k = costs_;
     if (in_patches_) {
       of_runs_ = {k.anywhere_1, kByteRunCosts.unused, kByteRunCosts.piece, kByteRunCosts.tile, kByteRunCosts.resident};
@@ -90,7 +100,7 @@ class Tiles {
                 : unit_ == 4 ? k.anywhere_4
                              : k.anywhere_8,
                 k.anywhere_unused,
-                k.anywhere_piece,
+                batch_ ? k.anywhere_batch_piece : k.anywhere_piece,
                 k.anywhere_tile,
                 k.anywhere_resident,
                 k.anywhere_few};
@@ -118,7 +128,9 @@ class Tiles {
       attempt_runs(cut);
     }
     for (std::int64_t n = 1; step_ == 1 && n <= kSizes.anywhere_most_runs; ++n) {
-      k_.tile_s = k_.s.modes.size() == 1 ? ceil_div(k_.s.extent, n) : std::min(first * n, k_.s.extent);
+      k_.tile_s = k_.s.modes.size() == 1
+                      ? std::min(ceil_div(ceil_div(k_.s.extent, n), sectors_) * sectors_, k_.s.extent)
+                      : std::min(first * n, k_.s.extent);
       k_.run_rows = rows_of_run(c_, k_);
       attempt_runs(k_.tile_s);
     }
@@ -167,12 +179,14 @@ class Tiles {
     ends_ = costs_.anywhere_ends / static_cast<double>(k_.d.extent * std::max<std::int64_t>(k_.run_rows, 1) * unit_);
     // Of windows what a row of src has in the tile, which may be all of it.
     const std::int64_t row = runs ? k_.tile_s : std::min(k_.tile_s, k_.s.extent);
-    piece_ = by_->piece / static_cast<double>(joined_rows(c_, k_) * row * src_unit_);
+    const bool whole = batch_ && sectors_ > 1 && k_.tile_s % sectors_ == 0;
+    piece_ = by_->piece * (whole ? kWindowCosts.whole_piece : 1) /
+             static_cast<double>(joined_rows(c_, k_) * row * src_unit_);
     // Where short rows of dst join, packed has whole tiles of them, but not fast ones of bytes or of what is converted;
     // matrices have kernels that find rows sooner.
     const bool join = !in_patches_ && !c_.cast && step_ == 1 && k_.d.extent * unit_ < kSizes.anywhere_joined_bytes;
     const bool matrix = k_.d.modes.size() == 1 && k_.s.modes.size() == 1;
-    factor_ = !runs && (join || matrix) ? costs_.anywhere_others : 1;
+    factor_ = runs ? 1 : batch_ ? costs_.*batch_ : join || matrix ? costs_.anywhere_others : 1;
   }
 
   /// Tiles that a multiprocessor holds at once, each of so many bytes of shared memory.
@@ -198,7 +212,15 @@ class Tiles {
   double time_with(double lost, double resident, double bytes) const {
     lost += by_->resident / (resident * bytes) +
             by_->few * (kSizes.anywhere_few_blocks / std::min(resident, kSizes.anywhere_few_blocks) - 1);
+    if (batch_) lost += costs_.anywhere_wave / std::max(1.0, waves(resident));
     return time_with(lost);
+  }
+
+  /// How often all multiprocessors together take as many tiles as they hold.
+  double waves(double resident) const {
+    const double rows = std::ceil(along_ / static_cast<double>(k_.tile_d));
+    const double columns = static_cast<double>(ceil_div(k_.s.extent, k_.tile_s) * c_.modes[2].extent);
+    return rows * columns / (resident * static_cast<double>(machine_.sm_count));
   }
 
   /// True if a tile with these losses cannot beat `best`, even with the least of all others. Allows for rounding.
@@ -249,10 +271,12 @@ class Tiles {
   const Costs& costs_;
   const Parts &d_, &s_;
   Choice k_;
+  std::int64_t sectors_;  ///< SideChain::step
   UnalignedChainArgs& room_;
   int unit_, src_unit_;
-  double moved_;     ///< bytes of a unit, the mean of both sides
-  bool in_patches_;  ///< bytes that change sides in registers
+  double Costs::*batch_ = nullptr;  ///< the factor of a batch's windows; null: no batch
+  double moved_;                    ///< bytes of a unit, the mean of both sides
+  bool in_patches_;                 ///< bytes that change sides in registers
   std::int64_t step_;
   Losses of_runs_, of_windows_;
   const Losses* by_ = &of_windows_;  ///< the tile's
@@ -311,7 +335,12 @@ void bid_unaligned_chains(const Request& request, std::span<Candidate> bids) {
   if (words && !named && !c.cast) return refuse("rows of both sides lie on words");
 
   for_each_pair([&](SideChain& d, SideChain& s) {
-    if (s.parts.empty()) s.parts = src_parts(s.link.extent, c.src_unit);
+    if (s.parts.empty()) {
+      const bool on_sectors =
+          of_batch(c) && s.link.modes.size() == 1 && src_row_alignment(c, s.link.modes[0]) >= kSector;
+      s.step = on_sectors ? kSector / c.src_unit : 1;
+      s.parts = src_parts(s.link.extent, c.src_unit, s.step);
+    }
     if (!d.parts.empty()) return;
     d.skew = most_skew(choice_of(c, d.link, {}));
     d.parts = dst_parts(d.link.extent + d.skew / c.dst_unit, c.dst_unit, in_patches(c));

@@ -434,7 +434,7 @@ TEST(UnalignedChainMap, ConvertsWindowsOfAllSizesOfUnits) {
   replay("f32 (39,9,7,25)", "f16 (39,9,7,25):(1,975,8775,39)", 4);
   replay("u8 (13,5,11,101)", "f32 (13,5,11,101):(1,143,13,715)", 4);
   replay("f32 (35,7,9,61)", "u8 (35,7,9,61):(1,2135,14945,35)", 4);
-  replay("u8 (39,9,7,25)", "i8 (39,9,7,25):(1,975,8775,39)", 1);
+  replay("u8 (39,9,7,25)", "f8e4m3 (39,9,7,25):(1,975,8775,39)", 1);
   replay("f32 (37,6,7,19)", "f64 (37,6,7,19):(1,4921,703,37)", 8);
   replay("f64 (37,6,7,19)", "u8 (37,6,7,19):(1,4921,703,37)", 8);
   replay("u8 (37,6,7,19)", "f64 (37,6,7,19):(1,4921,703,37)", 8);
@@ -452,7 +452,7 @@ TEST(UnalignedChainMap, ConvertsRuns) {
   replay(words, tile_of(words, cuda::UnalignedKind::kRuns, 32, 31), 4);
   const Copy last("f16 (3,7,19)", "u8 (3,7,19):(1,3,21)", 2);
   replay(last, tile_of(last, cuda::UnalignedKind::kRuns, 32, 9, 6), 2);
-  const Copy shorter("u8 (2,40,7)", "i8 (2,40,7):(280,1,40)", 1);
+  const Copy shorter("u8 (2,40,7)", "f8e4m3 (2,40,7):(280,1,40)", 1);
   replay(shorter, tile_of(shorter, cuda::UnalignedKind::kRuns, 32, 40), 1);
 }
 
