@@ -103,7 +103,8 @@ struct Options {
 /// Memory: of dst only the elements are written; of src nothing before the first or behind the last is read, but bytes
 /// that lie between elements less than 64 bytes apart may be; on a GPU also those next to an element, within 64 bytes.
 /// Alias: dst may not overlap src (the identical view is a no-op) and may not write an element twice.
-/// Cast: when the elements differ they are converted as docs/casts.md says; equal elements move bits untouched.
+/// Cast: when the elements differ they are converted as docs/casts.md says; equal elements, and integers of one width,
+/// move bits untouched.
 /// Stream: on CUDA the copy is ordered on `options.stream` and does not synchronise; on the CPU it is done on return.
 /// Device: the one the memory lies on; it is current only during the call. The stream must be that device's.
 /// Errors: ShapeError, OverlapError, CastError, ArgumentError, RangeError, DeviceError -- before a byte is written.

@@ -149,6 +149,7 @@ TEST(Copy, OfAViewOntoItselfDoesNothing) {
   EXPECT_THROW(copy({data.data(), of("f32 (8):(1)@3")}, {data.data(), of("f32 (8)")}), OverlapError);
   EXPECT_THROW(copy({data.data(), of("u32 (64)")}, {data.data(), of("f32 (64)")}), OverlapError)
       << "a conversion in place";
+  EXPECT_NO_THROW(copy({data.data(), of("u32 (64)")}, {data.data(), of("i32 (64)")})) << "the same bits";
 }
 
 TEST(Copy, OfNothingAsksNothingOfPointers) {

@@ -8,6 +8,7 @@
 #include "src/cpu/bid.h"
 #include "src/cpu/cached_costs.h"
 #include "src/cpu/packed/inside.h"
+#include "src/cpu/packed/kernel.h"
 #include "src/cpu/packed/prepare.h"
 #include "src/cpu/packed/sets.h"
 
@@ -87,6 +88,16 @@ std::int64_t permuted_repeat(const Canonical& c, const PackedSets& s, const CpuM
   const auto of = [](const auto& list) { return [&list](int m) { return list[static_cast<std::size_t>(m)]; }; };
   const Repeat repeat = repeat_of(s.units * c.dst_unit, static_cast<int>(c.modes.size()), of(s.points), of(strides));
   return repeat.bytes <= VectorRepeats::kMostBytes ? repeat.bytes : 0;
+}
+
+/// True where the next tile of repeats goes on in src, and so on for long: the first mode that is not all in a tile
+/// says.
+bool repeats_go_on_far(const Canonical& c, const PackedSets& s) {
+  for (std::size_t m = 0; m < c.modes.size(); ++m)
+    if (s.points[m] < c.modes[m].extent)
+      return goes_on_far(ceil_div(c.modes[m].extent, s.points[m]), c.modes[m].src_stride * s.points[m],
+                         s.src_run_bytes);
+  return false;
 }
 
 /// The time of a copy whose tiles repeat so many bytes, which vectors permute.
@@ -169,7 +180,9 @@ void offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std:
   k.params.push_back({ParamId::kReadBytes, read});
   k.params.push_back({ParamId::kWay, static_cast<std::int64_t>(PackedWay::kByShape)});
   const std::int64_t repeat = permuted_repeat(c, sets, m);
-  push_stream_and_near(&k, c, m, Writes::kRuns, m.near_one_run && (repeat != 0 || sets.src_run_units < sets.units));
+  push_stream_and_near(
+      &k, c, m, Writes::kRuns,
+      m.near_one_run && (sets.src_run_units < sets.units || (repeat != 0 && repeats_go_on_far(c, sets))));
   // Runs in src may have gaps, which are read along; the last one may be shorter.
   const std::int64_t src_bytes =
       saturated_add(saturated_mul(c.units / sets.src_run_units, sets.src_run_bytes),

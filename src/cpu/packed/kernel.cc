@@ -25,9 +25,6 @@ constexpr std::int64_t kPieceBytes = 512;
 /// Bytes of dst whose source is prefetched at once: more would wait for room among the first cache's misses.
 constexpr std::int64_t kMostPrefetchBytes = 2048;
 
-/// How far ahead of its turn the source of repeats is prefetched into the second cache.
-constexpr std::int64_t kRepeatsAheadBytes = 16 << 10;
-
 /// The tile's source runs, converted if there is a cast, one behind the other.
 template <std::size_t kUnit>
 HWY_INLINE void stage_runs(const PackedArgs& a, const TileTable<kUnit>& t, std::uint8_t* HWY_RESTRICT stage,
@@ -116,17 +113,17 @@ HWY_INLINE void leave_planes(const PackedArgs& a, const TileTable<kUnit>& t, std
 /// Moves a tile of repeats. Past the caches it leaves piece by piece: a piece is put together as its lines lie in dst,
 /// so that whole lines leave, while the core goes on with the next one.
 HWY_INLINE void leave_repeats(const PackedArgs& a, const VectorRepeats& repeats, std::uint8_t* HWY_RESTRICT to,
-                              const std::uint8_t* HWY_RESTRICT from, std::int64_t n, PieceWriter& pieces,
+                              const std::uint8_t* HWY_RESTRICT from, std::int64_t n, bool far, PieceWriter& pieces,
                               RunPrefetcher& prefetcher) {
   if (!a.stream) return move_repeats(repeats, from, to, n, n);
   const std::int64_t piece = VectorRepeats::piece_bytes(repeats.bytes);
   for (std::int64_t i = 0; i < n; i += piece) {
     const std::int64_t bytes = std::min(piece, n - i);
-    if (a.near)
-      prefetcher.units_left(bytes / a.src_unit);
-    else
+    if (far)
       for (std::int64_t k = 0; k < bytes; k += static_cast<std::int64_t>(kLine))
         prefetch_to_l2(from + i + kRepeatsAheadBytes + k);
+    else
+      prefetcher.units_left(bytes / a.src_unit);
     move_repeats(repeats, from + i, pieces.place(to + i), bytes, n - i);
     pieces.made(static_cast<std::size_t>(bytes));
   }
@@ -167,9 +164,11 @@ void packed(const PackedArgs& a, std::byte* dst_base, const std::byte* src_base,
     std::uint8_t* tile = dst + at.dst();
     if constexpr (kRepeats) {
       if (t.repeats().bytes != 0) {
-        if (a.near) prefetcher.enter(1, t.src_offsets(), t.src_run_bytes(), task, src + at.src());
-        leave_repeats(a, t.repeats(), tile + t.dst_offset(0), src + at.src() + t.src_offset(0), t.src_run_bytes(),
-                      pieces, prefetcher);
+        const std::int64_t bytes = t.src_run_bytes();
+        const bool far = !a.near && a.nest.rank() > 0 && goes_on_far(a.nest[0].extent, a.nest[0].src_stride, bytes);
+        if (a.stream && !far) prefetcher.enter(1, t.src_offsets(), bytes, task, src + at.src());
+        leave_repeats(a, t.repeats(), tile + t.dst_offset(0), src + at.src() + t.src_offset(0), bytes, far, pieces,
+                      prefetcher);
         continue;
       }
     }
@@ -210,6 +209,8 @@ void packed(const PackedArgs& a, std::byte* dst_base, const std::byte* src_base,
 
 }  // namespace
 
+bool has_repeats() { return kRepeats; }
+
 KernelCode<PackedArgs> pick_packed(int dst_unit) {
   switch (dst_unit) {
     case 1: return packed<1>;
@@ -227,6 +228,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace restride::cpu {
 HWY_EXPORT(pick_packed);
+HWY_EXPORT(has_repeats);
+bool permutes_repeats() noexcept { return HWY_DYNAMIC_DISPATCH(has_repeats)(); }
 KernelCode<PackedArgs> packed_kernel(int dst_unit) noexcept { return HWY_DYNAMIC_DISPATCH(pick_packed)(dst_unit); }
 }  // namespace restride::cpu
 #endif

@@ -18,7 +18,16 @@
 
 namespace restride::cpu {
 
+/// Past the caches and without `near`, the source of repeats is prefetched so far ahead into the second cache, where it
+/// goes on from tile to tile for several times as long; else like that of other tiles.
+inline constexpr std::int64_t kRepeatsAheadBytes = 16 << 10;
+constexpr bool goes_on_far(std::int64_t tiles, std::int64_t step, std::int64_t tile_bytes) noexcept {
+  return step == tile_bytes && tiles * tile_bytes >= 4 * kRepeatsAheadBytes;
+}
+
 /// The kernel of the instruction set in use.
 KernelCode<PackedArgs> packed_kernel(int dst_unit) noexcept;
+/// True when it permutes the bytes of a vector, which repeats need.
+bool permutes_repeats() noexcept;
 
 }  // namespace restride::cpu

@@ -10,6 +10,33 @@
 
 namespace restride::cpu {
 
+namespace {
+
+/// What is prefetched while the tile is moved.
+void trace_ahead(const PackedArgs& a, const TraceBase& on, const TileRuns& runs, bool repeats) {
+  plan::Trace& t = on.t;
+  const std::int64_t step = a.nest.rank() > 0 ? a.nest[0].src_stride : 0;
+  if (repeats && !a.near && a.nest.rank() > 0 && goes_on_far(a.nest[0].extent, step, runs.src_run_bytes())) {
+    t.ahead_is = "src goes on from tile to tile, and is prefetched 16 KiB ahead, into the second cache";
+    return;
+  }
+  // Tiles that follow each other as one run are prefetched some KiB ahead instead.
+  if (a.near && runs.src_runs() == 1 && step == runs.src_run_bytes()) {
+    t.ahead_is = "src goes on from tile to tile, and is prefetched some KiB ahead, into the first cache";
+    return;
+  }
+  std::vector<std::int64_t> tiles;
+  const std::int64_t group = std::max<std::int64_t>(HWY_NAMESPACE::RunPrefetcher::kStreams / runs.src_runs(), 1);
+  NestCursor next(a.nest, t.piece);
+  for (std::int64_t n = t.piece + 1; n < std::min(t.piece + 1 + group, a.tasks); ++n) {
+    next.next();
+    tiles.push_back(on.src + next.src());
+  }
+  on.prefetch_runs(tiles, runs.src_offsets(), runs.src_runs(), runs.src_run_bytes(), a.near);
+}
+
+}  // namespace
+
 void trace_kernel(const PackedArgs& a, const TraceBase& on) {
   plan::Trace& t = on.t;
   on.set_pieces(a.tasks);
@@ -17,7 +44,7 @@ void trace_kernel(const PackedArgs& a, const TraceBase& on) {
   const NestCursor at(a.nest, t.piece);
   const auto runs = std::make_unique<TileRuns>();
   runs->lay_out(a, TileRuns::points_at(a, at));
-  if (const VectorRepeats& v = runs->repeats(); v.bytes != 0 && t.vector_bytes == VectorRepeats::kVectorBytes) {
+  if (const VectorRepeats& v = runs->repeats(); v.bytes != 0 && permutes_repeats()) {
     const std::int64_t from = on.src + at.src() + runs->src_offset(0), to = on.dst + at.dst() + runs->dst_offset(0);
     const std::int64_t piece = a.stream ? VectorRepeats::piece_bytes(v.bytes) : v.bytes;
     for (std::int64_t i = 0; i < runs->src_run_bytes(); i += piece) {
@@ -28,8 +55,7 @@ void trace_kernel(const PackedArgs& a, const TraceBase& on) {
       for (std::int64_t b = 0; b < n; b += a.dst_unit)
         t.unit(number, to + i + b, from + i + b / v.bytes * v.bytes + v.source(b % v.bytes));
     }
-    if (a.stream && !a.near)
-      t.ahead_is = "src goes on from tile to tile, and is prefetched 16 KiB ahead, into the second cache";
+    if (a.stream) trace_ahead(a, on, *runs, true);
     return;
   }
   for (std::int64_t r = 0; r < runs->src_runs(); ++r) {
@@ -50,20 +76,7 @@ void trace_kernel(const PackedArgs& a, const TraceBase& on) {
     for (std::int64_t u = 0; u < runs->dst_run(); ++u)
       t.unit_staged(number, to + u * a.dst_unit, places[static_cast<std::size_t>(r * runs->dst_run() + u)]);
   }
-  // Tiles that follow each other as one run are prefetched some KiB ahead instead.
-  const std::int64_t step = a.nest.rank() > 0 ? a.nest[0].src_stride : 0;
-  if (a.near && runs->src_runs() == 1 && step == runs->src_run_bytes()) {
-    t.ahead_is = "src goes on from tile to tile, and is prefetched some KiB ahead, into the first cache";
-    return;
-  }
-  std::vector<std::int64_t> tiles;
-  const std::int64_t group = std::max<std::int64_t>(HWY_NAMESPACE::RunPrefetcher::kStreams / runs->src_runs(), 1);
-  NestCursor next(a.nest, t.piece);
-  for (std::int64_t n = t.piece + 1; n < std::min(t.piece + 1 + group, a.tasks); ++n) {
-    next.next();
-    tiles.push_back(on.src + next.src());
-  }
-  on.prefetch_runs(tiles, runs->src_offsets(), runs->src_runs(), runs->src_run_bytes(), a.near);
+  trace_ahead(a, on, *runs, false);
 }
 
 }  // namespace restride::cpu

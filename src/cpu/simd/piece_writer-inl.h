@@ -21,7 +21,8 @@ namespace restride::cpu {
 namespace HWY_NAMESPACE {
 
 /// Pieces lie in the buffer as far into their lines as in dst. What is no whole line comes first in the buffer again,
-/// in front of the next piece; so pieces of up to a page pass through one page of it, where stores may go anywhere.
+/// in front of the next piece; so pieces of up to a page less a line pass through one page, where stores may go
+/// anywhere.
 class PieceWriter {
  public:
   /// room: aligned to kPage; two lines longer than the longest piece.

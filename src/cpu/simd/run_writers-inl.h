@@ -41,7 +41,8 @@ class RunWriters {
   Writer* writers() { return reinterpret_cast<Writer*>(room_); }
 
   std::int64_t count_;
-  /// The lines of the first 42 are within a page each.
+  /// Aligned, so that the lines of the first 42 are within a page each.
+  static_assert(42 * sizeof(Writer) <= 2 * kPage && sizeof(Writer) == 3 * kLine);
   alignas(kPage) std::byte room_[kMostWriters * sizeof(Writer)];
 };
 

@@ -47,7 +47,7 @@ Parts dst_parts(std::int64_t along, int unit, bool patches) {
   return parts_of(along, unit, step / unit, std::span(kBytes).subspan(patches ? 1 : 0));
 }
 
-/// True for batches of matrices of units of 2 to 8 bytes, whose rows follow each other in dst.
+/// True for batches of matrices of units of more than a byte, whose rows follow each other in dst.
 bool of_batch(const Canonical& c) {
   return c.modes.size() == 3 && c.src_unit > 1 && !c.cast && c.modes[1].src_stride == c.src_unit &&
          c.modes[1].dst_stride == c.modes[0].extent * c.dst_unit;

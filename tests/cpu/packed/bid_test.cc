@@ -20,6 +20,7 @@ TEST(CpuPacked, AZen4PrefetchesTilesOfSeveralRunsIntoTheSecondCache) {
   constexpr std::string_view several[] = {"f16 (12,60,28,84,16)", "f16 (12,60,28,84,16):(448,451584,16,5376,1)"};
   EXPECT_EQ(near(matrices[0], matrices[1], kZen4Machine), 1) << "tiles are one run of src";
   EXPECT_EQ(near(repeats[0], repeats[1], kZen4Machine), 0) << "repeats are prefetched far ahead";
+  EXPECT_EQ(near("f64 (4000,41,5,5)", "f64 (4000,41,5,5):(3525,25,1,5)", kZen4Machine), 1) << "src has gaps";
   EXPECT_EQ(near(planes[0], planes[1], kZen4Machine), 1) << "so are records";
   EXPECT_EQ(near(several[0], several[1], kZen4Machine), 0);
   for (const auto& copy : {matrices, repeats, planes, several}) {

@@ -187,6 +187,28 @@ TEST(Packed, RepeatsWithinVectorsStayInside) {
     }
 }
 
+TEST(Packed, StreamedRepeatsLeaveInPieces) {
+  const test::Edits edits[] = {{{ParamId::kStream, 1}, {ParamId::kWay, 5}, {ParamId::kNear, 0}},
+                               {{ParamId::kStream, 1}, {ParamId::kWay, 5}, {ParamId::kNear, 1}}};
+  for (const test::Edits& edit : edits)
+    for (const std::int64_t skew : {0, 13, 48})
+      for (const int threads : {1, 2}) {
+        const auto exact = [&](const char* dst, const char* src) {
+          expect_exact("packed/staged", dst, src, edit, skew, threads);
+        };
+        exact("u8 (1,3,3)", "u8 (1,3,3):(9,1,3)");
+        exact("u8 (9001,3,3)", "u8 (9001,3,3):(9,1,3)");
+        exact("f16 (3001,11,4)", "f16 (3001,11,4):(44,1,11)");
+        exact("f32 (401,7,7)", "f32 (401,7,7):(49,1,7)");
+        exact("f64 (2003,5,5)", "f64 (2003,5,5):(25,1,5)");
+        exact("c128 (901,3,5)", "c128 (901,3,5):(15,1,3)");
+        exact("b3 (3001,5,7)", "b3 (3001,5,7):(35,1,5)");
+        exact("b12 (801,3,7)", "b12 (801,3,7):(21,1,3)");
+        exact("f64 (30,41,5,5)", "f64 (30,41,5,5):(3525,25,1,5)");  // tiles of two shapes, and gaps in src
+        exact("u8 (30,41,12,12):(9000,144,12,1)", "u8 (30,41,12,12):(5904,144,1,12)");  // in dst
+      }
+}
+
 TEST(Packed, RepeatsOfSeveralVectorsStayInside) {
   const test::Edits edits = {{ParamId::kStream, 0}, {ParamId::kWay, 5}};
   const auto batches = [&](const std::string& d, std::int64_t rows, std::int64_t cols) {
