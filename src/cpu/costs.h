@@ -165,9 +165,9 @@ struct CpuMachine {
   /// What a line takes more where a plane's columns start inside vectors: their stores are split between two lines,
   /// and some between pages, which wait for stores past the caches. Columns that start at halves of lines take
   /// packed_split_half of it. (Zen 4, random batches of matrices of up to 12 KB and permutations: with 1.5, 2.5 and
-  /// 3.5 what is chosen takes 1.033, 1.018 and 1.014 of the fastest kernel's time, 630 batches, one thread; 1.033, 1.030
-  /// and 1.033, 1,034 batches, two; 1.12, 1.08 and 1.07, 656 permutations, one; so it is 3.5. The next three numbers and
-  /// buffered_split_line_ns are from older batches.)
+  /// 3.5 what is chosen takes 1.033, 1.018 and 1.014 of the fastest kernel's time, 630 batches, one
+  /// thread; 1.033, 1.030 and 1.033, 1,034 batches, two; 1.12, 1.08 and 1.07, 656 permutations, one; so it is 3.5. The
+  /// next three numbers and buffered_split_line_ns are from older batches.)
   double packed_split_line_ns = 0;
   double packed_split_half = 0.7;
   double packed_large_plane_line_ns = 0;  ///< what a line takes more in planes over a page, of more than ...

@@ -165,7 +165,7 @@ void packed(const PackedArgs& a, std::byte* dst_base, const std::byte* src_base,
     if constexpr (kRepeats) {
       if (t.repeats().bytes != 0) {
         const std::int64_t bytes = t.src_run_bytes();
-        const bool far = !a.near && a.nest.rank() > 0 && goes_on_far(a.nest[0].extent, a.nest[0].src_stride, bytes);
+        const bool far = reads_far_ahead(a, bytes);
         if (a.stream && !far) prefetcher.enter(1, t.src_offsets(), bytes, task, src + at.src());
         leave_repeats(a, t.repeats(), tile + t.dst_offset(0), src + at.src() + t.src_offset(0), bytes, far, pieces,
                       prefetcher);

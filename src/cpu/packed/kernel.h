@@ -24,6 +24,9 @@ inline constexpr std::int64_t kRepeatsAheadBytes = 16 << 10;
 constexpr bool goes_on_far(std::int64_t tiles, std::int64_t step, std::int64_t tile_bytes) noexcept {
   return step == tile_bytes && tiles * tile_bytes >= 4 * kRepeatsAheadBytes;
 }
+inline bool reads_far_ahead(const PackedArgs& a, std::int64_t tile_bytes) noexcept {
+  return !a.near && a.nest.rank() > 0 && goes_on_far(a.nest[0].extent, a.nest[0].src_stride, tile_bytes);
+}
 
 /// The kernel of the instruction set in use.
 KernelCode<PackedArgs> packed_kernel(int dst_unit) noexcept;

@@ -2,6 +2,7 @@
 // vector by vector, where these hold the small matrices of a batch.
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "src/cpu/packed/inside.h"
@@ -16,8 +17,9 @@ namespace {
 void trace_ahead(const PackedArgs& a, const TraceBase& on, const TileRuns& runs, bool repeats) {
   plan::Trace& t = on.t;
   const std::int64_t step = a.nest.rank() > 0 ? a.nest[0].src_stride : 0;
-  if (repeats && !a.near && a.nest.rank() > 0 && goes_on_far(a.nest[0].extent, step, runs.src_run_bytes())) {
-    t.ahead_is = "src goes on from tile to tile, and is prefetched 16 KiB ahead, into the second cache";
+  if (repeats && reads_far_ahead(a, runs.src_run_bytes())) {
+    t.ahead_is = "src goes on from tile to tile, and is prefetched " + std::to_string(kRepeatsAheadBytes >> 10) +
+                 " KiB ahead, into the second cache";
     return;
   }
   // Tiles that follow each other as one run are prefetched some KiB ahead instead.
