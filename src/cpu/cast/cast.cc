@@ -13,6 +13,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/cpu/cast/bytes-inl.h"
 #include "src/cpu/cast/ints-inl.h"
 #include "src/cpu/cast/narrow-inl.h"
 #include "src/cpu/cast/widen-inl.h"
@@ -49,7 +50,8 @@ struct ThroughFloat {
   static HWY_INLINE void convert(std::byte* dst, const std::byte* src) {
     constexpr bool kToOdd =
         std::is_same_v<Src, double> ? !std::is_same_v<Dst, float> : kIsWide<Src> && std::is_same_v<Dst, base::BF16>;
-    using From = std::conditional_t<kToOdd, WidenToOdd<Src>, Widen<Src>>;
+    using Once = std::conditional_t<std::is_same_v<Dst, float>, Widen<Src>, WidenBits<Src>>;
+    using From = std::conditional_t<kToOdd, WidenToOdd<Src>, Once>;
     const std::size_t step = lanes() * sizeof(Src);
     if constexpr (vectors == 4)
       Narrow<Dst>::store(From::load(src), From::load(src + step), From::load(src + 2 * step),
@@ -102,6 +104,31 @@ void cast_by(void* dst_data, const void* src_data, std::size_t n) {
   if (i != n) W::template convert<1>(dst + (n - lanes) * sizeof(Dst), src + (n - lanes) * sizeof(Src));
 }
 
+// Instructions of their own round to bf16, two vectors at once, but for subnormals, which they make 0.
+#undef RESTRIDE_HARDWARE_BF16
+#if HWY_TARGET <= HWY_AVX3 && HWY_COMPILER_GCC_ACTUAL >= 1100
+#define RESTRIDE_HARDWARE_BF16 1
+
+/// `cast_by` of floats to bf16 with these instructions.
+__attribute__((target("avx512bf16"))) void cast_to_bf16(void* dst_data, const void* src_data, std::size_t n) {
+  auto* dst = static_cast<std::uint16_t*>(dst_data);
+  const auto* src = static_cast<const float*>(src_data);
+  constexpr int kSubnormal = 0x20;
+  std::size_t i = 0;
+  for (; i + 32 <= n; i += 32) {
+    const __m512 v0 = _mm512_loadu_ps(src + i), v1 = _mm512_loadu_ps(src + i + 16);
+    const unsigned subnormal = _mm512_fpclass_ps_mask(v0, kSubnormal) | _mm512_fpclass_ps_mask(v1, kSubnormal);
+    if (HWY_UNLIKELY(subnormal != 0))
+      Narrow<base::BF16>::store(Vec{v0}, Vec{v1}, dst + i);
+    else
+      _mm512_storeu_si512(dst + i, (__m512i)_mm512_cvtne2ps_pbh(v1, v0));
+  }
+  if (i == n) return;
+  if (n > 16) i = std::min(i, n - 16);  // some a second time, with the same bits
+  cast_by<ThroughFloat, base::BF16, float>(dst + i, src + i, n - i);
+}
+#endif
+
 /// Elements whose bits stay as they are: i32 to u32.
 template <std::size_t kSize>
 void copy_elements(void* dst, const void* src, std::size_t n) {
@@ -143,12 +170,20 @@ void space_out(void* dst, const void* src, std::size_t n) {
   if constexpr (sizeof(Part) == 4) {
     cast_by<RealParts, std::uint64_t, std::uint32_t>(dst, src, n);
   } else {
-    auto* to = static_cast<std::byte*>(dst);
-    for (std::size_t i = 0; i < n; ++i) {
-      std::uint64_t part[2] = {};
-      std::memcpy(part, static_cast<const std::byte*>(src) + i * 8, 8);
-      if ((part[0] & 0x7fff'ffff'ffff'ffff) > 0x7ff0'0000'0000'0000) part[0] |= 0x0008'0000'0000'0000;
-      std::memcpy(to + i * 16, part, 16);
+    const hn::CappedTag<double, 2> d;
+    auto* to = static_cast<double*>(dst);
+    const auto* from = static_cast<const double*>(src);
+    const auto quiet = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<decltype(d)>(), 0x0008'0000'0000'0000));
+    std::size_t i = 0;
+    for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
+      const auto value = hn::LoadU(d, from + i);
+      const auto parts = hn::IfThenElse(hn::Eq(value, value), value, hn::Or(value, quiet));
+      hn::StoreU(hn::InterleaveLower(d, parts, hn::Zero(d)), d, to + 2 * i);
+      hn::StoreU(hn::InterleaveUpper(d, parts, hn::Zero(d)), d, to + 2 * i + hn::Lanes(d));
+    }
+    for (; i < n; ++i) {
+      const base::Complex<double> one{base::quiet(from[i]), 0};
+      std::memcpy(to + 2 * i, &one, sizeof one);
     }
   }
 }
@@ -169,10 +204,20 @@ void cast_to_complex(void* dst, const void* src, std::size_t n) {
 template <class T>
 using BitsOf = std::conditional_t<std::is_same_v<T, base::Bool>, std::type_identity<T>, std::make_unsigned<T>>;
 
+/// Bytes whose results are looked up, where it takes fewer steps than to compute them.
+template <class Dst, class Src>
+constexpr bool kByTable = HWY_TARGET <= HWY_AVX3_DL && sizeof(Src) == 1 &&
+                          (sizeof(Dst) <= 2 || (std::is_same_v<Dst, float> && std::is_same_v<Src, base::F8E4M3>)) &&
+                          !(kIsInteger<Dst> && kIsInteger<Src>);
+
 template <class Dst, class Src>
 constexpr CastRun find_run() {
   if constexpr (std::is_same_v<Dst, Src>) {
     return &copy_elements<sizeof(Dst)>;
+#if HWY_TARGET <= HWY_AVX3_DL
+  } else if constexpr (kByTable<Dst, Src>) {
+    return &cast_bytes<Dst, Src>;
+#endif
   } else if constexpr (base::kIsComplex<Dst>) {
     if constexpr (base::kIsComplex<Src>)
       return &cast_complex<decltype(Dst::re), decltype(Src::re)>;
@@ -205,7 +250,12 @@ struct VectorRun {
 
 constexpr auto kVectorRuns = base::make_cast_table<CastRun, VectorRun>();
 
-CastRun vector_run(DType dst, DType src) { return kVectorRuns(dst, src); }
+CastRun vector_run(DType dst, DType src) {
+#if RESTRIDE_HARDWARE_BF16
+  if (dst == DType::kBF16 && src == DType::kF32 && __builtin_cpu_supports("avx512bf16")) return cast_to_bf16;
+#endif
+  return kVectorRuns(dst, src);
+}
 
 #endif
 

@@ -18,8 +18,7 @@ using CastStrided = void (*)(void* dst, std::ptrdiff_t dst_stride, const void* s
                              std::size_t n);
 
 /// The contiguous cast for the instruction set in use; null where `castable` refuses the pair.
-/// Vectorised for every pair, save for reals to c128, whose last step is a loop over elements; on an instruction set
-/// without vectors all are.
+/// Vectorised for every pair on an instruction set that has vectors.
 CastRun cast_run(DType dst, DType src) noexcept;
 
 /// The strided cast, one element at a time; null where `castable` refuses the pair.

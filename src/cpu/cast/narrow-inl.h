@@ -150,6 +150,10 @@ struct NarrowBytes {
   }
 #if !HWY_HAVE_SCALABLE
   static HWY_INLINE void store(Vec v0, Vec v1, Vec v2, Vec v3, void* p) {
+#if HWY_TARGET <= HWY_AVX3_DL
+    if constexpr (base::kIsSmallFloat<Dst>)
+      return hn::StoreU(narrow_bytes<Dst>(v0, v1, v2, v3), Words(), static_cast<std::uint32_t*>(p));
+#endif
     const auto bytes = pack_bytes(Codes<Dst>::of(v0), Codes<Dst>::of(v1), Codes<Dst>::of(v2), Codes<Dst>::of(v3));
     hn::StoreU(bytes, Words(), static_cast<std::uint32_t*>(p));
   }

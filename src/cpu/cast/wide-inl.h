@@ -156,6 +156,16 @@ HWY_INLINE DVec odd_flags(hn::Vec<hn::Half<Floats>> near, DVec value) {
 
 /// base::to_odd: the float next to each double towards zero, its last bit set when anything was cut off.
 HWY_INLINE Vec to_odd_floats(DVec v0, DVec v1) {
+#if HWY_TARGET <= HWY_AVX3
+  const auto half = [](DVec v) HWY_ATTR {
+    const __m256 cut = _mm512_cvt_roundpd_ps(v.raw, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    const __m256i bits = _mm256_castps_si256(cut);
+    const __mmask8 inexact = _mm512_cmp_pd_mask(_mm512_cvtps_pd(cut), v.raw, _CMP_NEQ_OQ);
+    return hn::Vec<hn::Half<Floats>>{
+        _mm256_castsi256_ps(_mm256_mask_or_epi32(bits, inexact, bits, _mm256_set1_epi32(1)))};
+  };
+  return hn::Combine(Floats(), half(v1), half(v0));
+#else
   const Floats df;
   const Ints di;
   const hn::Half<Floats> dh;
@@ -165,6 +175,7 @@ HWY_INLINE Vec to_odd_floats(DVec v0, DVec v1) {
   const auto near = hn::BitCast(di, hn::Combine(df, near1, near0));
   const auto towards_zero = hn::Sub(near, hn::ShiftRight<1>(flag));
   return hn::BitCast(df, hn::Or(towards_zero, hn::And(flag, hn::Set(di, 1))));
+#endif
 }
 
 /// base::truncate_saturated of doubles, to 64 bits.

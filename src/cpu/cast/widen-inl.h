@@ -91,11 +91,20 @@ struct Widen<base::Bool> {
     return hn::ConvertTo(Floats(), hn::PromoteTo(Ints(), one));
   }
 };
+/// `Widen` where the second half makes NaNs quiet itself.
+template <class Src>
+struct WidenBits : Widen<Src> {};
+template <>
+struct WidenBits<base::BF16> {
+  static HWY_INLINE Vec load(const void* p) {
+    const auto codes = hn::LoadU(Lane<std::uint16_t>(), static_cast<const std::uint16_t*>(p));
+    return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), codes)));
+  }
+};
 template <>
 struct Widen<base::BF16> {
   static HWY_INLINE Vec load(const void* p) {
-    const auto codes = hn::LoadU(Lane<std::uint16_t>(), static_cast<const std::uint16_t*>(p));
-    const auto value = hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), codes)));
+    const auto value = WidenBits<base::BF16>::load(p);
     const auto quiet = hn::Or(value, hn::BitCast(Floats(), hn::Set(Words(), base::kQuiet32)));
     return hn::IfThenElse(hn::Eq(value, value), value, quiet);
   }
