@@ -89,8 +89,7 @@ void cast_bytes(void* dst_data, const void* src_data, std::size_t n) {
   const __m512i quarters = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   for (; n != 0;) {
     const std::size_t count = n < 64 ? n : 64;
-    __m512i v = count == 64 ? _mm512_loadu_si512(src)
-                            : _mm512_maskz_loadu_epi8((std::uint64_t{1} << count) - 1, src);
+    __m512i v = count == 64 ? _mm512_loadu_si512(src) : _mm512_maskz_loadu_epi8((std::uint64_t{1} << count) - 1, src);
     if constexpr (sizeof(Dst) == 1) {
       store(0, count, high(v));
     } else {

@@ -45,8 +45,9 @@ class StagedRows {
 
  public:
   /// A cast that narrows reads most and shuffles least: some of the next tile is prefetched while this one is
-  /// converted.
-  explicit StagedRows(const TileArgs& a) : a_(a), row_steps_(a.src_unit > a.dst_unit ? 1 : 0) {}
+  /// converted. Not where prefetches go into the second cache: converting reads from there, too, so that it waits for
+  /// them. Only bytes of wide units have too few blocks to take them all.
+  explicit StagedRows(const TileArgs& a) : a_(a), row_steps_(prefetched_while_converted(a) ? 1 : 0) {}
 
   std::int64_t row_steps() const { return row_steps_; }
 
@@ -136,6 +137,11 @@ class StagedRows {
     B::transpose(in, kStagePitch, [&](std::size_t j, typename B::V v) RESTRIDE_INLINE_LAMBDA {
       store(v, typename B::D(), out->bytes + j * B::kVectorBytes);
     });
+  }
+
+  static bool prefetched_while_converted(const TileArgs& a) {
+    const bool far_by_pairs = a.side_by_side && prefetched_by_pairs(a);
+    return a.src_unit > a.dst_unit && (!far_by_pairs || (kUnitBytes == 1 && a.src_unit >= 4));
   }
 
   const TileArgs& a_;
