@@ -167,11 +167,11 @@ namespace restride::cuda {
   X(crowded, 0, 0.0022, 0.0023, 0.0023) /* lost for every KB of a tile beyond 15: fewer are under way at once */       \
   X(piece, 2.2, 2.1, 1.5, 1.5)          /* bytes lost to the ends of a piece, of a run */                              \
   X(run, 0.4, 1.5, 3, 3)                /* bytes lost to the ends of a piece, of a run */                              \
-  X(split_words, 1.1, 1.3, 0.3, 0.3)    /* words lost where a run may start inside one */                              \
+  X(split_words, 1.17, 1.49, 0.3, 0.3)  /* words lost where a run starts inside one */                                 \
   X(split_sectors, 1900, 1240, 1000,                                                                                   \
-    1000)                  /* runs under way on a multiprocessor, starting inside sectors, that halve its speed */     \
-  X(alike, 1, 0.88, 1, 1)  /* factor of rows that start alike */                                                       \
-  X(merged, 1, 0.97, 1, 1) /* of rows that follow each other */                                                        \
+    1000)                   /* runs under way on a multiprocessor, starting inside sectors, that halve its speed */    \
+  X(alike, 0.9, 0.88, 1, 1) /* factor of rows that start alike */                                                      \
+  X(merged, 1, 0.97, 1, 1)  /* of rows that follow each other */                                                       \
   X(loose, 0.81, 0.97, 0.96, 0.96)   /* of rows that start anywhere */                                                 \
   X(block, 0.96, 1, 1, 1)            /* of rows transposed */                                                          \
   X(block_words, 0.25, 0.15, 0, 0)   /* words lost a run of these, where a lane's words are of different rows */       \

@@ -67,6 +67,8 @@ void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
   if (a.kind == PackedKind::kFixed) costs.swizzle = kLaneCosts.swizzle * costs.accesses;
   // Loose rows look their places up for every word.
   if (a.kind == PackedKind::kLoose && packed_pads(c.dst_unit)) costs.look_up = kLaneCosts.look_up * costs.accesses;
+  // The others do so once for all lines that a lane has.
+  const double once = a.kind == PackedKind::kLoose ? 0 : kLaneCosts.look_up * collect.units;
   const int warp_lines = 31 / static_cast<int>(std::clamp<std::int64_t>(words, 1, 8)) + 1;  // in the narrowest lattice
   // The cheapest of the sorted is found first: it leaves little to be tried here. Where both cost the same, it loses.
   Entries entries;
@@ -77,10 +79,11 @@ void spread(const Canonical& c, PackedArgs& a, std::int64_t words) {
   Seen seen;
   Across sizes(words);
   // Where a warp has one line's words, its lanes meet alike in all lattices, so the one with the fewest steps is best.
-  std::int64_t side_by_side = sizes.best(lines, 32);
+  std::int64_t side_by_side = sizes.best(lines, 32, once / costs.of(2, kNoSwizzle, kNoRotation, 1));
   for (side_by_side = side_by_side != 0 ? side_by_side : sizes.next(); side_by_side != 0; side_by_side = sizes.next()) {
     const auto threads = static_cast<double>(kPackedThreads * steps_of(words, lines, side_by_side));
     const double waste = threads / (static_cast<double>(words) * static_cast<double>(lines));
+    if (once > 0) costs.look_up = once / static_cast<double>(ceil_div(lines, kPackedThreads / side_by_side));
     if (costs.most(best.cost, kNoSwizzle, kNoRotation, waste) < 2) continue;
     a.store = lattice(words, lines, side_by_side);
     if (!placed) {

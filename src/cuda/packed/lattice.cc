@@ -40,10 +40,12 @@ std::int64_t Across::next() {
   return across;
 }
 
-std::int64_t Across::best(std::int64_t lines, std::int64_t narrowest) {
-  std::int64_t best = 0, best_steps = 0;
+std::int64_t Across::best(std::int64_t lines, std::int64_t narrowest, double next_words) {
+  std::int64_t best = 0;
+  double best_steps = 0;
   for (; across_ >= narrowest && across_ != 0; step()) {
-    const std::int64_t steps = steps_of(words_, lines, across_, threads_);
+    const double steps = static_cast<double>(steps_of(words_, lines, across_, threads_)) +
+                         next_words * static_cast<double>(ceil_div(words_, across_));
     if (best != 0 && steps >= best_steps) continue;
     best = across_;
     best_steps = steps;

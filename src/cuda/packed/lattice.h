@@ -20,8 +20,9 @@ class Across {
   explicit Across(std::int64_t line_words, std::int64_t threads = kPackedThreads);
   /// 0 at the end.
   std::int64_t next();
-  /// The first of the lattices with the fewest steps, of those that are left and at least `narrowest` wide; 0: none.
-  std::int64_t best(std::int64_t lines, std::int64_t narrowest);
+  /// The first of the lattices that take least, of those that are left and at least `narrowest` wide; 0: none. A thread
+  /// that goes on to other words loses `next_words` steps.
+  std::int64_t best(std::int64_t lines, std::int64_t narrowest, double next_words = 0);
 
  private:
   void step();

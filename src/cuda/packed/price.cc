@@ -76,6 +76,9 @@ Share with_tables(const Costs& costs, const StagedCosts& w, const Share& speed, 
           speed.below * (words + w.entry * entries + costs.staged_table_cost * std::max(0.0, over))};
 }
 
+/// The share of runs that start inside a word, where they start on `starts` bytes, less than a word's.
+double off_words(std::int64_t starts) { return 1 - static_cast<double>(starts) / 16; }
+
 /// Sectors that the copy's bytes fill.
 double own_sectors(const Canonical& c) {
   return static_cast<double>(c.units) * (c.src_unit + c.dst_unit) / kSectorBytes;
@@ -87,7 +90,7 @@ void yield_of_ends(const StagedCosts& w, const Runs& runs, double words, std::in
                    Share& speed) {
   speed.part(static_cast<double>(runs.bytes), w.run);
   if (runs.merged) return;
-  if (starts < 16) speed.part(words, w.split_words);
+  if (starts < 16) speed.part(words, w.split_words * off_words(starts));
   if (starts >= kSectorBytes && runs.bytes % kSectorBytes == 0) return;
   // Sectors that two tiles write parts of wait for each other; the more, the longer.
   const double waiting = under_way / w.split_sectors;
@@ -127,7 +130,7 @@ bool runs_too_dear(const Canonical& c, const CudaMachine& machine, const Set& se
   if (set.d_cut != kNone) {  // runs that end inside a mode are not merged
     const auto bytes = static_cast<double>(set.run_units * c.dst_unit);
     speed.part(bytes, w.run);
-    if (starts < 16) speed.part(bytes / 16, w.split_words);
+    if (starts < 16) speed.part(bytes / 16, w.split_words * off_words(starts));
   }
   speed = with_tables(*machine.costs, w, speed, set, largest, kSizes.staged_most_priced);
   return own_sectors(c) * speed.below >= least * speed.above;

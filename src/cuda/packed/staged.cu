@@ -35,6 +35,7 @@ __global__ void __launch_bounds__(kPackedThreads, resident_blocks(kPackedThreads
   tables.fill_pieces(a);
   __syncthreads();
 
+  constexpr int kGap = packed_run_gap(kind, Op::kDst);
   constexpr bool kSwizzled = kind != PackedKind::kFixed && kind != PackedKind::kFlat && kind != PackedKind::kSorted;
   int current = 0;
 #pragma unroll 1
@@ -49,7 +50,7 @@ __global__ void __launch_bounds__(kPackedThreads, resident_blocks(kPackedThreads
         __syncthreads();
       }
       constexpr bool kFound = kind == PackedKind::kLoose || kind == PackedKind::kFlat || kind == PackedKind::kSorted;
-      tables.template fill_runs < kind, kFound&& Op::kDst<4 ? 4 / Op::kDst : 1>(a);
+      tables.template fill_runs < kind, Op::kDst, kFound&& Op::kDst<4 ? 4 / Op::kDst : 1>(a);
     }
     wait_copies();
     __syncthreads();
@@ -66,10 +67,10 @@ __global__ void __launch_bounds__(kPackedThreads, resident_blocks(kPackedThreads
     else if constexpr (kind == PackedKind::kTransposed)
       store_transposed<Op::kDst>(a, tables, place, base, to);
     else
-      store_fixed<Op, kSwizzled>(a, tables, place, base, to);
+      store_fixed<Op, kSwizzled, kGap>(a, tables, place, base, to);
     if constexpr (packed_ends_apart(kind, Op::kDst, !kMoves<Op>)) {
       constexpr bool kAnywhere = kind == PackedKind::kLoose || kind == PackedKind::kSorted;
-      store_run_ends<Op::kDst, kSwizzled, kAnywhere, !kAnywhere>(a, tables, place, base, to);
+      store_run_ends<Op::kDst, kSwizzled, kAnywhere, !kAnywhere, kGap>(a, tables, place, base, to);
     }
     __syncthreads();
   }

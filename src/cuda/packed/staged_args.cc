@@ -222,8 +222,9 @@ void finish(const Canonical& c, PackedKind kind, PackedArgs& a) {
   a.tile_bytes += a.pieces * a.piece_pitch + 32;
   a.tile_bytes = (a.tile_bytes + 127) / 128 * 128;
   a.run_copies = found ? std::max(1, 4 / c.dst_unit) : 1;
+  a.run_table = packed_run_table(a.run_units, c.dst_unit, packed_run_gap(kind, c.dst_unit));
   a.shared_bytes = a.tile_bytes + (a.pieces + (a.kind == PackedKind::kFlat ? 0 : a.rows)) * 16 +
-                   packed_run_table(a.run_units) * 2 * a.run_copies + (a.kind == PackedKind::kLoose ? a.rows * 2 : 0);
+                   a.run_table * 2 * a.run_copies + (a.kind == PackedKind::kLoose ? a.rows * 2 : 0);
 }
 
 }  // namespace packed

@@ -24,7 +24,7 @@ bool fits(const Canonical& c, const Set& set, const Order& src_order) {
   const std::int64_t pieces = set.tile_units / set.piece_units, rows = set.tile_units / set.run_units;
   const std::int64_t copies = c.dst_unit < 4 ? 4 / c.dst_unit : 1;
   const std::int64_t most = pieces * (set.piece_bytes + 60) + (pieces + rows) * 16 +
-                            packed_run_table(static_cast<std::int32_t>(set.run_units)) * 2 * copies;
+                            packed_run_table(static_cast<std::int32_t>(set.run_units), c.dst_unit, 0) * 2 * copies;
   if (most < kMostShared * 3 / 4) return true;
   PackedArgs a = geometry(c, set, src_order);
   finish(c, kind_of(c, set, a), a);

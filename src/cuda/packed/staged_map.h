@@ -72,6 +72,7 @@ struct PackedArgs {
   PackedCycles cycles;            ///< how threads lie over flat runs
   std::int32_t start_step = 0;    ///< sorted rows start at multiples of so many bytes; 0: not sorted
   std::int32_t run_copies = 1;    ///< run tables, each shifted by a unit, so that four entries are one access
+  std::int32_t run_table = 0;     ///< entries of each
   std::int32_t tile_bytes = 0;    ///< shared memory of the pieces of one tile
   std::int32_t shared_bytes = 0;  ///< with the tables
   std::uint32_t blocks = 0;
@@ -202,9 +203,20 @@ RESTRIDE_HD constexpr std::int32_t packed_row_table(const PackedArgs& a) {
 /// Entries of padding on both sides of a run table: what a word reaches beyond its run.
 inline constexpr int kRunPad = 16;
 
-/// Entries of one run table, its padding included; a multiple of 8.
-RESTRIDE_HD constexpr std::int32_t packed_run_table(std::int32_t run_units) {
-  return (run_units + 2 * kRunPad + 7) / 8 * 8;
+/// Entries of a gap in a run table behind those of every word of dst: lanes that look up words side by side then meet
+/// in no bank. Only where each lane looks up its units one by one, and words have many.
+RESTRIDE_HD constexpr std::int32_t packed_run_gap(PackedKind kind, int dst_unit) {
+  return (kind == PackedKind::kFixed || kind == PackedKind::kSpread) && dst_unit < 4 ? 2 : 0;
+}
+
+/// Where a run table with such gaps has its entry number `i`, counted from the start of its padding.
+RESTRIDE_HD constexpr std::int32_t packed_run_place(std::int32_t i, int dst_unit, std::int32_t gap) {
+  return i + i / (16 / dst_unit) * gap;
+}
+
+/// Entries of one run table, its padding and its gaps included; a multiple of 8.
+RESTRIDE_HD constexpr std::int32_t packed_run_table(std::int32_t run_units, int dst_unit, std::int32_t gap) {
+  return (packed_run_place(run_units + 2 * kRunPad, dst_unit, gap) + 7) / 8 * 8;
 }
 
 /// Entry p of the run table; flat runs go on into the next ones. All of it lies within a tile, so 32 bits do.

@@ -36,7 +36,7 @@ __device__ inline void store_wanted(char* at, const Bits<16>& value, int unit, i
 }
 
 /// A tile whose runs all start alike: a lane's places in its run serve all its rows.
-template <class Op, bool swizzled>
+template <class Op, bool swizzled, int gap>
 __device__ inline void store_fixed(const PackedArgs& a, const Tables& tables, const PackedPlace& place,
                                    std::uint32_t base, char* to) {
   constexpr int kUnits = Shape<Op>::kUnits;
@@ -50,7 +50,7 @@ __device__ inline void store_fixed(const PackedArgs& a, const Tables& tables, co
       [&](int word) {
         unit = first_unit<Op>(word, to);
         mine = settled(to + unit * Op::kDst);
-        if (is_wanted<Op>(unit, run_units)) look_up<Op, false>(a, tables, unit, rotation, places);
+        if (is_wanted<Op>(unit, run_units)) look_up<Op, false, gap>(a, tables, unit, rotation, places);
       },
       [&](int row) {
         if (row >= rows || !is_wanted<Op>(unit, run_units)) return;
@@ -202,7 +202,7 @@ __device__ inline void store_transposed(const PackedArgs& a, const Tables& table
 
 /// The words that runs fill in part, 4 bytes a lane; lanes side by side have one word, so that L2 is asked once for
 /// what is whole of it.
-template <int kUnit, bool swizzled, bool copies, bool alike>
+template <int kUnit, bool swizzled, bool copies, bool alike, int gap>
 __device__ inline void store_run_ends(const PackedArgs& a, const Tables& tables, const PackedPlace& place,
                                       std::uint32_t base, char* to) {
   constexpr int kUnits = 16 / kUnit, kPart = 4 / kUnit;
@@ -217,7 +217,10 @@ __device__ inline void store_run_ends(const PackedArgs& a, const Tables& tables,
     const PackedEnd end = packed_end(nibble(run) / kUnit, run_units, kUnits, i % kPackedEndParts);
     if (end.first >= end.last) continue;
     std::uint32_t places[kPart];
-    tables.entries<kPart, copies>(a, end.unit, places);
+    if constexpr (gap != 0)
+      tables.entries_between_gaps<kUnit, gap>(end.unit, 0, places);
+    else
+      tables.entries<kPart, copies>(a, end.unit, places);
     Bits<kUnit> units[kPart];
 #pragma unroll
     for (int j = 0; j < kPart; ++j) {

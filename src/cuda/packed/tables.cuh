@@ -33,7 +33,7 @@ struct Tables {
     rows = reinterpret_cast<RowEntry*>(at);
     if (a.kind != PackedKind::kFlat) at += packed_row_table(a) * sizeof(RowEntry);
     run = reinterpret_cast<std::uint16_t*>(at);
-    run_size = packed_run_table(a.run_units);
+    run_size = a.run_table;
     rank = run + run_size * a.run_copies;
   }
 
@@ -57,7 +57,7 @@ struct Tables {
   }
 
   /// What storing needs.
-  template <PackedKind kind, int copies>
+  template <PackedKind kind, int kUnit, int copies>
   __device__ void fill_runs(const PackedArgs& a) const {
     if constexpr (kind != PackedKind::kFlat) {
 #pragma unroll 1
@@ -70,12 +70,12 @@ struct Tables {
     }
     const int known = a.run_units + (kind == PackedKind::kFlat ? kRunPad : 0);
 #pragma unroll 1
-    for (int i = threadIdx.x; i < run_size; i += blockDim.x) {
+    for (int i = threadIdx.x; i < a.run_units + 2 * kRunPad; i += blockDim.x) {
       const int unit = i - kRunPad;
       const auto entry = static_cast<std::uint16_t>(unit >= 0 && unit < known ? packed_run_entry(a, unit) : 0);
 #pragma unroll
       for (int copy = 0; copy < copies; ++copy)
-        if (i >= copy) run[copy * run_size + i - copy] = entry;
+        if (i >= copy) run[copy * run_size + packed_run_place(i - copy, kUnit, packed_run_gap(kind, kUnit))] = entry;
     }
   }
 
@@ -94,6 +94,16 @@ struct Tables {
 #pragma unroll
       for (int j = 0; j < count; ++j) entry[j] = at[j];
     }
+  }
+
+  /// The same of a table with gaps: entries of a word's units from its unit number `part` on; it starts at `unit`.
+  template <int kUnit, int gap, int count>
+  __device__ void entries_between_gaps(int unit, int part, std::uint32_t (&entry)[count]) const {
+    constexpr int kUnits = 16 / kUnit;
+    const int first = unit + kRunPad, before_gap = kUnits - (first & (kUnits - 1));
+    const std::uint16_t* const at = run + packed_run_place(first, kUnit, gap);
+#pragma unroll
+    for (int j = 0; j < count; ++j) entry[j] = at[part + j + (part + j < before_gap ? 0 : gap)];
   }
 };
 

@@ -174,14 +174,13 @@ struct Rows {
   std::int64_t pieces[kMostShapes] = {};
 };
 
-Rows rows_of(const Canonical& c, const Costs& k, const Link& link, const Side& side) {
+void set_rows(const Canonical& c, const Costs& k, const Side& side, Rows& rows) {
   constexpr double kEnough = 256;  // bytes of a piece
-  Rows rows;
-  rows.link = link;
+  const Link& link = rows.link;
   rows.starts_on = rows_on(c, link, side.align, side.stride);
   rows.words =
       link.dense > 0 && rows.starts_on >= kWordBytes && link.run * c.dst_unit % kWordBytes == 0 && fits_words(c, link);
-  if (!rows.words) return rows;
+  if (!rows.words) return;
   rows.edge = static_cast<double>(side.grain - std::min(rows.starts_on, side.grain)) /
               static_cast<double>(link.run * c.dst_unit);
   const std::span<const Rated> shapes = shapes_of(c.dst_unit);
@@ -193,8 +192,39 @@ Rows rows_of(const Canonical& c, const Costs& k, const Link& link, const Side& s
     const double short_by = kEnough / piece_bytes(link, along, c.dst_unit);
     rows.lost[i] = k.*side.cut * (1 - used) + k.*side.piece * (short_by > 1 ? std::log2(short_by) : 0);
   }
-  return rows;
 }
+
+/// A side's rows: its dense chains by how many modes they have, made once for all pairs that they are in, and one that
+/// is all modes but some.
+class SideRows {
+ public:
+  SideRows(const Canonical& c, const Costs& k, const Side& side, const Link& longest) : c_(c), k_(k), side_(side) {
+    for (std::size_t n = 1; n <= longest.modes.size(); ++n) {
+      dense_.push_back({});
+      dense_.back().link = first_of(c, longest, n);
+      set_rows(c, k, side, dense_.back());
+    }
+  }
+
+  std::span<const Rows> dense() const { return {dense_.data(), dense_.size()}; }
+
+  /// The rows of these modes; valid until the next call.
+  const Rows& of(std::uint64_t mask) {
+    const auto modes = static_cast<std::size_t>(std::popcount(mask));
+    if (modes <= dense_.size() && dense_[modes - 1].link.mask == mask) return dense_[modes - 1];
+    other_ = {};
+    other_.link = link_of(c_, mask, side_.stride, c_.dst_unit);
+    set_rows(c_, k_, side_, other_);
+    return other_;
+  }
+
+ private:
+  const Canonical& c_;
+  const Costs& k_;
+  Side side_;
+  detail::FixedVector<Rows, kMaxChain> dense_;
+  Rows other_;
+};
 
 /// How many edges of tiles cut a dense run: those inside it, and its own end where the next run follows in another
 /// tile.
@@ -252,7 +282,7 @@ void rate(const Canonical& c, const CudaMachine& machine, const Rows& d, const R
 }
 
 /// Every way to share out all modes: the first ones of a side are its chain, all others the other side's.
-void rate_shared_out(const Canonical& c, const CudaMachine& machine, Best& best) {
+void rate_shared_out(const Canonical& c, const CudaMachine& machine, SideRows& to, SideRows& from, Best& best) {
   const std::size_t count = c.modes.size();
   if (count < 2 || count > 2 * kMaxChain || c.modes[0].dst_stride != c.dst_unit) return;
   std::uint64_t along_src = 0, along_dst = 0, all = (std::uint64_t{1} << count) - 1;
@@ -271,10 +301,9 @@ void rate_shared_out(const Canonical& c, const CudaMachine& machine, Best& best)
   const auto rate_split = [&](std::uint64_t src) {
     const auto modes = static_cast<std::size_t>(std::popcount(src));
     if (modes > kMaxChain || count - modes > kMaxChain) return;
-    const Costs& k = *machine.costs;
-    const Rows d = rows_of(c, k, link_of(c, all & ~src, &CopyMode::dst_stride, c.dst_unit), side_of_dst(c));
+    const Rows& d = to.of(all & ~src);
     if (!d.words) return;
-    const Rows s = rows_of(c, k, link_of(c, src, &CopyMode::src_stride, c.src_unit), side_of_src(c));
+    const Rows& s = from.of(src);
     if (s.words) rate(c, machine, d, s, best);
   };
   for (std::size_t i = 0; i + 1 < count && order[i] != 0; ++i) {
@@ -288,17 +317,11 @@ void rate_shared_out(const Canonical& c, const CudaMachine& machine, Best& best)
 }
 
 /// Every length of both dense chains, the modes in neither walked over outside.
-void rate_dense(const Canonical& c, const CudaMachine& machine, Best& best) {
-  const Link longest_d = dst_chain(c), longest_s = src_chain(c);
-  if (c.modes.size() < 3 || longest_d.modes.empty() || longest_s.modes.empty()) return;
-  const Costs& k = *machine.costs;
-  detail::FixedVector<Rows, kMaxChain> sources;
-  for (std::size_t j = 1; j <= longest_s.modes.size(); ++j)
-    sources.push_back(rows_of(c, k, first_of(c, longest_s, j), side_of_src(c)));
-  for (std::size_t i = 1; i <= longest_d.modes.size(); ++i) {
-    const Rows d = rows_of(c, k, first_of(c, longest_d, i), side_of_dst(c));
+void rate_dense(const Canonical& c, const CudaMachine& machine, const SideRows& to, const SideRows& from, Best& best) {
+  if (c.modes.size() < 3) return;
+  for (const Rows& d : to.dense()) {
     if (!d.words) continue;
-    for (const Rows& s : sources) {
+    for (const Rows& s : from.dense()) {
       if ((d.link.mask & s.link.mask) != 0) break;
       if (s.words) rate(c, machine, d, s, best);
     }
@@ -309,8 +332,9 @@ void rate_dense(const Canonical& c, const CudaMachine& machine, Best& best) {
 
 Pair best_pair(const Canonical& c, const CudaMachine& machine) {
   Best best(*machine.costs, c.dst_unit);
-  rate_dense(c, machine, best);  // first, and so preferred among equals: it has fewer digits to find
-  rate_shared_out(c, machine, best);
+  SideRows to(c, *machine.costs, side_of_dst(c), dst_chain(c)), from(c, *machine.costs, side_of_src(c), src_chain(c));
+  rate_dense(c, machine, to, from, best);  // first, and so preferred among equals: it has fewer digits to find
+  rate_shared_out(c, machine, to, from, best);
   if (best.lost < 1e9) best.pair.efficiency = std::exp(-best.lost);
   return best.pair;
 }

@@ -28,14 +28,15 @@ std::int64_t lanes_of_bank(const Canonical& c, const Choice& k) {
   constexpr std::int64_t kBanksBytes = 128, kLanes = 32;
   const std::int64_t step = rows_apart(c) * k.s.extent * c.src_unit;
   const std::int64_t words = std::min(k.tile_d, k.d.extent) * c.dst_unit / kWordBytes;  // of a row of dst
-  return std::min(kLanes, words) * std::gcd(step, kBanksBytes) / kBanksBytes;
+  const std::int64_t lanes = in_patches(c) ? kPatchLanes : std::min(kLanes, words);     // along a row of dst
+  return lanes * std::gcd(step, kBanksBytes) / kBanksBytes;
 }
 
 /// Indices of dst's chain in a line: all that follow each other in src. Where lanes would meet in banks, as many as a
 /// lane reads: a gap behind each line keeps lanes apart.
 std::int64_t line_rows(const Canonical& c, const Choice& k) {
   const std::int64_t joined = joined_rows(c, k), apart = rows_apart(c);
-  if (in_patches(c) || joined <= apart || lanes_of_bank(c, k) < 8) return joined;
+  if (joined <= apart || lanes_of_bank(c, k) < (in_patches(c) ? kPatchLanes : 8)) return joined;
   return k.d.modes.size() == 1 || joined % apart == 0 ? apart : joined;
 }
 

@@ -282,6 +282,39 @@ TEST(PackedMap, WalksModesThatGoBackwardsInWholeAndInPart) {
   replay("u8 (96,5,48,32)", "u8 (96,5,48,32):(-1,147456,96,4608)@95");
 }
 
+TEST(PackedMap, LanesLookUpWordsSideBySideInBanksOfTheirOwn) {
+  using cuda::PackedKind;
+  for (const int unit : {1, 2}) {
+    const int units = 16 / unit;
+    const std::int32_t gap = cuda::packed_run_gap(PackedKind::kFixed, unit);
+    EXPECT_EQ(cuda::packed_run_gap(PackedKind::kSpread, unit), gap) << "one may become the other";
+    for (int first = 0; first < units; ++first)
+      for (int part = 0; part < units; ++part) {
+        std::set<std::int32_t> banks;
+        for (int lane = 0; lane < 32; ++lane)
+          banks.insert(cuda::packed_run_place(first + lane * units + part, unit, gap) * 2 / 4 % 32);
+        EXPECT_EQ(banks.size(), 32u) << unit << " " << first << " " << part;
+      }
+    for (const int run : {1, 31, 1400}) {
+      std::set<std::int32_t> places;
+      for (std::int32_t i = 0; i < run + 2 * cuda::kRunPad; ++i) places.insert(cuda::packed_run_place(i, unit, gap));
+      EXPECT_EQ(places.size(), static_cast<std::size_t>(run + 2 * cuda::kRunPad)) << "an entry has its own place";
+      EXPECT_LT(*places.rbegin(), cuda::packed_run_table(run, unit, gap));
+    }
+  }
+  for (const PackedKind kind : {PackedKind::kLoose, PackedKind::kFlat, PackedKind::kTransposed, PackedKind::kSorted})
+    EXPECT_EQ(cuda::packed_run_gap(kind, 1), 0);
+}
+
+TEST(PackedMap, RunsOfBytesThatStartAlikeAreMovedOnce) {
+  const std::string dst = "u8 (101,6,40,35)", src = "u8 (101,6,40,35):(40,4040,1,24240)";
+  const Copy copy(dst, src);
+  const cuda::PackedKind kind = cuda_test::args_of<cuda::PackedArgs>("packed/staged", copy.c).kind;
+  EXPECT_TRUE(kind == cuda::PackedKind::kFixed || kind == cuda::PackedKind::kSpread);
+  replay(dst, src);
+  replay(dst, src, 1);
+}
+
 TEST(PackedMap, SwizzleKeepsAWordInItsGroupOfEight) {
   for (const int shift : {cuda::kNoSwizzle, 3, 5, 9}) {
     std::set<std::uint32_t> seen;

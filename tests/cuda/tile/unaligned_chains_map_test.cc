@@ -330,6 +330,18 @@ TEST(UnalignedChainMap, LinesAreRowsThatFollowEachOtherInSrc) {
   replay("f32 (39,7,95)", "f32 (39,7,95):(1,3705,39)");
 }
 
+TEST(UnalignedChainMap, LinesOfBytesEndWhereLanesWouldMeetInBanks) {
+  for (const auto& [dst, src, rows] : {std::tuple{"u8 (32,1003)", "u8 (32,1003):(1,32)", 4U},
+                                       {"u8 (64,1003)", "u8 (64,1003):(1,64)", 4U},
+                                       {"u8 (48,1003)", "u8 (48,1003):(1,48)", 1003U}}) {
+    const Copy copy(dst, src);
+    const auto c = cuda_test::args_of<cuda::UnalignedChainArgs>("tile/unaligned_chains", copy.c);
+    EXPECT_EQ(c.line_rows.divisor, rows) << dst;
+    replay(dst, src);
+    replay(dst, src, 1);
+  }
+}
+
 /// Cycles in which the lanes of a warp read the first units of their words of one row of dst, as a tile lies in shared
 /// memory.
 int cycles_of_a_bank(const cuda::UnalignedChainArgs& c, int unit) {
