@@ -38,6 +38,8 @@ inline constexpr auto kResults = [] {
   return bytes;
 }();
 
+inline constexpr std::array<std::uint8_t, 256> kZeros{};
+
 /// 256 bytes in registers: four, or two where the second half is the first one, its sign turned or not.
 template <const std::array<std::uint8_t, 256>& kBytes>
 struct ByteTable {
@@ -82,8 +84,9 @@ void cast_bytes(void* dst_data, const void* src_data, std::size_t n) {
     }
   };
   constexpr int kHigh = static_cast<int>(sizeof(Dst)) - 1;
+  static_assert(sizeof(Dst) < 4 || (kResults<Dst, Src, 0> == kZeros && kResults<Dst, Src, 1> == kZeros));
   const ByteTable<kResults<Dst, Src, kHigh>> high;
-  const ByteTable<kResults<Dst, Src, sizeof(Dst) == 1 ? 0 : kHigh - 1>> low;
+  [[maybe_unused]] const ByteTable<sizeof(Dst) == 1 ? kZeros : kResults<Dst, Src, kHigh - 1>> low;
   // Unpacking works within blocks of 16 bytes: each takes its part of every vector that leaves.
   const __m512i halves = _mm512_setr_epi32(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
   const __m512i quarters = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);

@@ -25,7 +25,7 @@ namespace {
 
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128  // no vectors: nothing to gain
 
-CastRun vector_run(DType, DType) { return nullptr; }
+CastRun vector_run(DType, DType, bool) { return nullptr; }
 
 #else
 
@@ -104,7 +104,8 @@ void cast_by(void* dst_data, const void* src_data, std::size_t n) {
   if (i != n) W::template convert<1>(dst + (n - lanes) * sizeof(Dst), src + (n - lanes) * sizeof(Src));
 }
 
-// Instructions of their own round to bf16, two vectors at once, but for subnormals, which they make 0.
+// Instructions of their own round to bf16, two vectors at once, but for subnormals, which they make 0. Left to GCC:
+// only there was the attribute of a single function tried beside Highway's.
 #undef RESTRIDE_HARDWARE_BF16
 #if HWY_TARGET <= HWY_AVX3 && HWY_COMPILER_GCC_ACTUAL >= 1100
 #define RESTRIDE_HARDWARE_BF16 1
@@ -115,7 +116,8 @@ __attribute__((target("avx512bf16"))) void cast_to_bf16(void* dst_data, const vo
   const auto* src = static_cast<const float*>(src_data);
   constexpr int kSubnormal = 0x20;
   std::size_t i = 0;
-  for (; i + 32 <= n; i += 32) {
+  // A thread that takes subnormals for 0 would not find them.
+  for (const bool found = (_mm_getcsr() & _MM_DENORMALS_ZERO_MASK) == 0; found && i + 32 <= n; i += 32) {
     const __m512 v0 = _mm512_loadu_ps(src + i), v1 = _mm512_loadu_ps(src + i + 16);
     const unsigned subnormal = _mm512_fpclass_ps_mask(v0, kSubnormal) | _mm512_fpclass_ps_mask(v1, kSubnormal);
     if (HWY_UNLIKELY(subnormal != 0))
@@ -124,9 +126,11 @@ __attribute__((target("avx512bf16"))) void cast_to_bf16(void* dst_data, const vo
       _mm512_storeu_si512(dst + i, (__m512i)_mm512_cvtne2ps_pbh(v1, v0));
   }
   if (i == n) return;
-  if (n > 16) i = std::min(i, n - 16);  // some a second time, with the same bits
+  if (i != 0) i = std::min(i, n - 16);  // some a second time, with the same bits
   cast_by<ThroughFloat, base::BF16, float>(dst + i, src + i, n - i);
 }
+#else
+#define RESTRIDE_HARDWARE_BF16 0
 #endif
 
 /// Elements whose bits stay as they are: i32 to u32.
@@ -182,7 +186,9 @@ void space_out(void* dst, const void* src, std::size_t n) {
       hn::StoreU(hn::InterleaveUpper(d, parts, hn::Zero(d)), d, to + 2 * i + hn::Lanes(d));
     }
     for (; i < n; ++i) {
-      const base::Complex<double> one{base::quiet(from[i]), 0};
+      base::Complex<double> one{};
+      std::memcpy(&one.re, from + i, sizeof one.re);
+      one.re = base::quiet(one.re);
       std::memcpy(to + 2 * i, &one, sizeof one);
     }
   }
@@ -250,9 +256,10 @@ struct VectorRun {
 
 constexpr auto kVectorRuns = base::make_cast_table<CastRun, VectorRun>();
 
-CastRun vector_run(DType dst, DType src) {
+CastRun vector_run(DType dst, DType src, [[maybe_unused]] bool with_bf16) {
 #if RESTRIDE_HARDWARE_BF16
-  if (dst == DType::kBF16 && src == DType::kF32 && __builtin_cpu_supports("avx512bf16")) return cast_to_bf16;
+  if (with_bf16 && dst == DType::kBF16 && src == DType::kF32 && __builtin_cpu_supports("avx512bf16"))
+    return cast_to_bf16;
 #endif
   return kVectorRuns(dst, src);
 }
@@ -261,8 +268,8 @@ CastRun vector_run(DType dst, DType src) {
 
 }  // namespace
 
-CastRun find_cast_run(DType dst, DType src) {
-  const CastRun run = vector_run(dst, src);
+CastRun find_cast_run(DType dst, DType src, bool with_bf16) {
+  const CastRun run = vector_run(dst, src, with_bf16);
   return run != nullptr ? run : cast_run_scalar(dst, src);
 }
 
@@ -273,6 +280,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace restride::cpu {
 HWY_EXPORT(find_cast_run);
-CastRun cast_run(DType dst, DType src) noexcept { return HWY_DYNAMIC_DISPATCH(find_cast_run)(dst, src); }
+CastRun cast_run(DType dst, DType src, bool with_bf16) noexcept {
+  return HWY_DYNAMIC_DISPATCH(find_cast_run)(dst, src, with_bf16);
+}
 }  // namespace restride::cpu
 #endif

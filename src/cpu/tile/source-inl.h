@@ -140,7 +140,7 @@ class StagedRows {
   }
 
   static bool prefetched_while_converted(const TileArgs& a) {
-    const bool far_by_pairs = a.side_by_side && prefetched_by_pairs(a);
+    const bool far_by_pairs = kAmds && a.side_by_side && prefetched_by_pairs(a);
     return a.src_unit > a.dst_unit && (!far_by_pairs || (kUnitBytes == 1 && a.src_unit >= 4));
   }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,10 @@
 #include <hwy/targets.h>
 
 #include "tests/base/every_cast.h"
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
 
 namespace restride::cpu {
 namespace {
@@ -48,9 +53,10 @@ TEST_P(CastOnEveryTarget, WritesExactlyNElementsAtAnyAlignment) {
     const auto src_size = static_cast<std::size_t>(size_bytes(src));
     const Bytes in = sources(src);
     const Bytes want = reference(dst, src, in);
-    for (std::size_t n = 0; n <= 67; ++n) {
+    constexpr std::size_t kMost = 131;  // two whole steps of 64 elements and a tail
+    for (std::size_t n = 0; n <= kMost; ++n) {
       const std::size_t shift = n % 7;
-      const std::size_t first = (n * 31) % (in.size() / src_size - 67);
+      const std::size_t first = (n * 31) % (in.size() / src_size - kMost);
       const Bytes shifted = [&] {
         Bytes b(shift);  // ends with the last element, so that a sanitizer sees any read beyond it
         b.insert(b.end(), in.begin() + static_cast<std::ptrdiff_t>(first * src_size),
@@ -65,6 +71,42 @@ TEST_P(CastOnEveryTarget, WritesExactlyNElementsAtAnyAlignment) {
     }
   });
 }
+
+TEST_P(CastOnEveryTarget, RoundsToBf16WithAndWithoutItsInstructions) {
+  const Bytes in = sources(DType::kF32);
+  const Bytes want = reference(DType::kBF16, DType::kF32, in);
+  for (const bool with_bf16 : {true, false}) {
+    Bytes got(want.size(), 0xa5);
+    cast_run(DType::kBF16, DType::kF32, with_bf16)(got.data(), in.data(), in.size() / sizeof(float));
+    EXPECT_EQ(difference(got, want, 2), "") << with_bf16;
+  }
+  // Vectors without subnormals, which the instructions round themselves, each value in each lane.
+  const std::uint32_t values[] = {0x3f80'7fff, 0x3f80'8000, 0x3f81'8000, 0xbf80'8001, 0x7f7f'ffff,
+                                  0x7f80'0001, 0xff80'0000, 0x0080'0000, 0x8000'0000};
+  for (std::size_t shift = 0; shift < std::size(values); ++shift) {
+    Bytes normal(96 * sizeof(float));
+    for (std::size_t i = 0; i < 96; ++i)
+      std::memcpy(&normal[4 * i], &values[(i + shift) % std::size(values)], sizeof(float));
+    const Bytes rounded = reference(DType::kBF16, DType::kF32, normal);
+    for (const bool with_bf16 : {true, false}) {
+      Bytes got(rounded.size(), 0xa5);
+      cast_run(DType::kBF16, DType::kF32, with_bf16)(got.data(), normal.data(), 96);
+      EXPECT_EQ(difference(got, rounded, 2), "") << with_bf16 << " shift " << shift;
+    }
+  }
+}
+
+#if defined(__SSE2__)
+TEST_P(CastOnEveryTarget, KeepsSubnormalsOfBf16WhereTheThreadTakesThemForZero) {
+  const std::vector<std::uint32_t> in(96, 0x0070'0000);
+  std::vector<std::uint16_t> got(in.size());
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(before | 0x8040);
+  cast_run(DType::kBF16, DType::kF32)(got.data(), in.data(), in.size());
+  _mm_setcsr(before);
+  EXPECT_EQ(got, std::vector<std::uint16_t>(in.size(), 0x70));
+}
+#endif
 
 /// True for the bits of a signalling NaN; f8e4m3 has no such.
 bool is_signalling(DType real, std::uint64_t bits) {
