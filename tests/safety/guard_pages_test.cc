@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/cpu/records.h"
+#include "tests/base/every_cast.h"
 #include "tests/cpu/family.h"
 #include "tests/property/random_layout.h"
 #include "tests/support/families.h"
@@ -220,6 +221,20 @@ TEST(GuardPages, ChannelsReadWholeVectorsNoFurtherThanTheLastPoint) {
                 {"(3,333):(1,3)", "(3,333):(1,4)", "(3,128):(1,4)", "(3,128):(-1,4)@2", "(2,7,192):(1,1600,8)",
                  "(7,65):(1,7)", "(333,3):(1,333)", "(128,8):(1,128)", "(77,5):(1,-77)@308"},
                 {"u8", "u16", "f32", "f64"});
+}
+
+TEST(GuardPages, CastsOfAnyLengthStayInside) {
+  for (const std::int64_t target : instruction_sets()) {
+    const OnInstructionSet here(target);
+    base::test::for_each_pair([&](DType dst, DType src) {
+      for (const std::int64_t n : {1, 3, 7, 16, 17, 31, 33, 63, 64, 65, 100, 127, 131}) {
+        const Case c{contiguous(dst, {n}), contiguous(src, {n})};
+        SCOPED_TRACE(base::test::pair_name(dst, src) + " " + hwy::TargetName(target) + ", " + std::to_string(n));
+        const auto plan = api::make_plan(c.dst, c.src, Options{}, 1, 1);
+        for (const Guarded::At at : {Guarded::At::kFront, Guarded::At::kBack}) check(c, *plan, at, 1);
+      }
+    });
+  }
 }
 
 }  // namespace

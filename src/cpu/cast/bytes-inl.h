@@ -90,7 +90,7 @@ void cast_bytes(void* dst_data, const void* src_data, std::size_t n) {
   // Unpacking works within blocks of 16 bytes: each takes its part of every vector that leaves.
   const __m512i halves = _mm512_setr_epi32(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
   const __m512i quarters = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  for (; n != 0;) {
+  while (n != 0) {
     const std::size_t count = n < 64 ? n : 64;
     __m512i v = count == 64 ? _mm512_loadu_si512(src) : _mm512_maskz_loadu_epi8((std::uint64_t{1} << count) - 1, src);
     if constexpr (sizeof(Dst) == 1) {

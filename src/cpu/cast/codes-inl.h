@@ -230,8 +230,7 @@ HWY_INLINE hn::Vec<Words> narrow_bytes(Vec v0, Vec v1, Vec v2, Vec v3) {
   const __m512i signs = pick_bytes<3>(_mm512_castps_si512(v0.raw), _mm512_castps_si512(v1.raw),
                                       _mm512_castps_si512(v2.raw), _mm512_castps_si512(v3.raw));
   const __m512i codes = _mm512_add_epi8(sums, _mm512_set1_epi8(static_cast<char>(kByteCodeBase<Small>)));
-  constexpr int kSecondWhereThird =
-      0xd8;  // the second one's bits where the third one has some, the first one's elsewhere
+  constexpr int kSecondWhereThird = 0xd8;  // the second one's bits where the third one has any, else the first one's
   return hn::Vec<Words>{
       _mm512_ternarylogic_epi32(codes, signs, _mm512_set1_epi8(static_cast<char>(0x80)), kSecondWhereThird)};
 }
