@@ -215,15 +215,19 @@ HWY_INLINE __m512i pick_bytes(__m512i a, __m512i b, __m512i c, __m512i d) {
   return _mm512_mask_blend_epi64(0xf0, _mm512_permutex2var_epi8(a, from, b), cd);
 }
 
+/// Not inlined: one for all sources.
+template <class Small>
+HWY_NOINLINE hn::Vec<Words> narrow_with_nans(Vec v0, Vec v1, Vec v2, Vec v3) {
+  return pack_bytes(narrow_codes<Small>(v0), narrow_codes<Small>(v1), narrow_codes<Small>(v2), narrow_codes<Small>(v3));
+}
+
 /// `narrow_codes` of four vectors as one vector of bytes: sign and base are put in for all of them at once.
 template <class Small>
 HWY_INLINE hn::Vec<Words> narrow_bytes(Vec v0, Vec v1, Vec v2, Vec v3) {
   if constexpr (base::Format<Small>::kHasInfinity) {
     const __mmask16 nan01 = _mm512_cmp_ps_mask(v0.raw, v1.raw, _CMP_UNORD_Q);
     const __mmask16 nan23 = _mm512_cmp_ps_mask(v2.raw, v3.raw, _CMP_UNORD_Q);
-    if (HWY_UNLIKELY((nan01 | nan23) != 0))
-      return pack_bytes(narrow_codes<Small>(v0), narrow_codes<Small>(v1), narrow_codes<Small>(v2),
-                        narrow_codes<Small>(v3));
+    if (HWY_UNLIKELY((nan01 | nan23) != 0)) return narrow_with_nans<Small>(v0, v1, v2, v3);
   }
   const __m512i sums = pick_bytes<0>(byte_codes<Small>(v0).raw, byte_codes<Small>(v1).raw, byte_codes<Small>(v2).raw,
                                      byte_codes<Small>(v3).raw);
