@@ -40,7 +40,7 @@ inline constexpr auto kResults = [] {
 
 inline constexpr std::array<std::uint8_t, 256> kZeros{};
 
-/// 256 bytes in registers: four, or two where the second half is the first one, its sign turned or not.
+/// 256 bytes in four registers; in two where the second half equals the first one, or has only its sign bits turned.
 template <const std::array<std::uint8_t, 256>& kBytes>
 struct ByteTable {
   static constexpr bool is_first_half_with(std::uint8_t turned) {
@@ -66,8 +66,8 @@ struct ByteTable {
   }
 };
 
-/// n bytes become elements of 1, 2 or 4 bytes, whose two lowest bytes are 0 if there are 4, as those of f32 are for all
-/// that a byte may hold.
+/// n bytes become elements of 1, 2 or 4 bytes. The two lowest of 4 bytes are 0: a float needs no more for what a byte
+/// may hold.
 template <class Dst, class Src>
 void cast_bytes(void* dst_data, const void* src_data, std::size_t n) {
   static_assert(sizeof(Src) == 1 && sizeof(Dst) <= 4);

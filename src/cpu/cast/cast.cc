@@ -78,7 +78,7 @@ struct ThroughDouble {
   }
 };
 
-/// What whole steps leave, for which speed counts less than size: called from three places.
+/// A vector of what whole steps leave. Not inlined: three places call it, where size counts more than speed.
 template <class W>
 HWY_NOINLINE void convert_one(std::byte* dst, const std::byte* src) {
   W::template convert<1>(dst, src);
@@ -110,8 +110,8 @@ void cast_by(void* dst_data, const void* src_data, std::size_t n) {
   if (i != n) convert_one<W>(dst + (n - lanes) * sizeof(Dst), src + (n - lanes) * sizeof(Src));
 }
 
-// Instructions of their own round to bf16, two vectors at once, but for subnormals, which they make 0. Left to GCC:
-// only there was the attribute of a single function tried beside Highway's.
+// Some machines round two vectors to bf16 by one instruction, which makes subnormals 0. Only GCC uses it: no other
+// compiler was tried with a function's own target beside Highway's.
 #undef RESTRIDE_HARDWARE_BF16
 #if HWY_TARGET <= HWY_AVX3 && HWY_COMPILER_GCC_ACTUAL >= 1100
 #define RESTRIDE_HARDWARE_BF16 1

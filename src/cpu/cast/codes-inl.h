@@ -132,7 +132,7 @@ HWY_INLINE hn::Vec<Ints> narrow_codes(Vec value) {
 /// A float whose upper 16 bits are the nearest bf16; the lower ones are left over.
 HWY_INLINE hn::Vec<Words> round_to_bf16(Vec value) {
 #if HWY_TARGET <= HWY_AVX3
-  // 0x7fff and the lowest bit that stays are added: less their negative, which is odd where that bit is not set.
+  // Adds 0x7fff and the lowest bit that stays: subtracts -0x7fff, whose own lowest bit is turned where that one is set.
   const __m512i bits = _mm512_castps_si512(value.raw);
   const __m512i less =
       _mm512_ternarylogic_epi32(_mm512_set1_epi32(-0x7fff), _mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1), 0x78);

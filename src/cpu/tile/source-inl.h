@@ -45,8 +45,8 @@ class StagedRows {
 
  public:
   /// A cast that narrows reads most and shuffles least: some of the next tile is prefetched while this one is
-  /// converted. Not where prefetches go into the second cache: converting reads from there, too, so that it waits for
-  /// them. Only bytes of wide units have too few blocks to take them all.
+  /// converted. Where prefetches go into the second cache, the conversion would wait for them, because it reads from
+  /// there, too. Bytes of units of 4 and more are prefetched so all the same: their tiles have few blocks.
   explicit StagedRows(const TileArgs& a) : a_(a), row_steps_(prefetched_while_converted(a) ? 1 : 0) {}
 
   std::int64_t row_steps() const { return row_steps_; }
