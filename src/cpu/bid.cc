@@ -86,6 +86,10 @@ double crowding(std::int64_t lines_of_a_set) noexcept {
   return std::max(0.0, static_cast<double>(lines_of_a_set) / roomy - 1);
 }
 
+double row_ns(const Canonical& c, const CpuMachine& m) noexcept {
+  return stays_in_caches(c, m) ? m.row_ns : m.row_ns * m.streamed_rows;
+}
+
 double cast_ns(const Canonical& c, const CpuMachine& m, std::int64_t piece) {
   if (!c.cast) return 0;
   const double call = piece < kSizes.cast_short_units ? m.cast_short_call_ns : m.cast_call_ns;

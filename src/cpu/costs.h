@@ -1,7 +1,8 @@
 // What the cost model knows of a CPU: every number that a bid's time is made of. A time only chooses among kernels, so
 // only the ratios of these numbers matter.
 //
-// Where they come from. The defaults: a Xeon (Sapphire Rapids) with 4 KiB pages, one thread, bench/results/cpu-xeon-*;
+// Where they come from. The defaults: Xeons (Sapphire Rapids, then Emerald Rapids, whose core is the same) with 4 KiB
+// pages, one thread, bench/results/cpu-xeon-*;
 // kZen5Machine: Zen 5 (EPYC), one thread, bench/results/cpu-epyc-avx512.json; kZen4Machine as said there. A number that
 // kZen5Machine does not name was fitted on the Xeon and holds on both.
 #pragma once
@@ -37,8 +38,12 @@ struct CpuMachine {
   /// tile/matrices stays in the caches as far as runs do, permutes of two vectors or not. (One thread, transposes of
   /// 0.8 to 4 MB, ns a line, and with dst read behind it. Zen 4, memory in the caches: 3.7 and 5.4 past them, 2.1
   /// and 2.8 in them; memory that was in no cache: 5.3 and 7.3, 11.1 and 11.8. A Xeon with a second cache of 2 MiB,
-  /// memory in the caches: from 1.6 MB on 6.0 and 10.1, 8.1 and 10.1.)
-  bool columns_stay = false;
+  /// memory in the caches: from 1.6 MB on 6.0 and 10.1, 8.1 and 10.1. An Emerald Rapids, one thread, 60 random layouts
+  /// of each kind, how many times as fast where they stay; 0.7 to 1.6 MB, 1.6 to 3.2, 3.2 to 6. Memory in the caches:
+  /// permutations 1.34, 1.31 and 1.08, batches 1.44, 1.39 and 1.16, records 1.41, 1.24 and 1.09, matrices 1.62, 1.16
+  /// and 0.93. Memory that was in no cache: 0.96, 0.88 and 0.89; 0.96, 0.98 and 1.00; 1.00, 0.97 and 0.98; 0.56, 0.52
+  /// and 0.80.)
+  bool columns_stay = true;
   std::int64_t thread_cache_bytes = 3 << 20;
   /// How much longer copies in the caches take where more than 8, or more than 16, of the lines that are under way are
   /// in one set of the first one: columns of buffered/blocks, units of rows/units and gather/units. (Zen 5, one thread,
@@ -74,22 +79,29 @@ struct CpuMachine {
   /// prefetched in this order; more than any where rows are staged. (Zen 4, one thread, f32 of the TTC benchmark: 0.64
   /// of a copy with tile_near, 0.70 staged, 0.87 in place; in huge pages 0.49, 0.68, 0.69. Odd matrices of halves
   /// 0.44 -> 0.50.) Smaller units only where rows spread over the first cache: bytes 4 KiB apart 0.51 -> 0.31.
-  std::int64_t tile_least_in_place_bytes = 32;
+  /// (Emerald Rapids, one thread, 50 matrices and 50 permutations of 40 to 90 MB: staged 1, in place without late lines
+  /// 1.11 and 1.06; with 512 bytes of a row, not 256, 1.13 and 1.07. With two threads 1.14 and 1.07.)
+  std::int64_t tile_least_in_place_bytes = 1;
   /// Without tile_near: the next tile is prefetched by two lines of each row in turn, where rows are staged, too. (Zen
   /// 4, one thread, 64 MB: aligned bytes 0.55 -> 0.68 of a copy, aligned halves 0.65 -> 0.73, casts 0.52 -> 0.57.)
-  bool tile_side_by_side = false;
+  bool tile_side_by_side = true;
   /// Columns of bytes and halves an even number of lines apart leave every other one a line late
   /// (tile/late_lines-inl.h). Else only where a tile does not have two lines of a column, which leave in turn. (Zen 4,
   /// one thread, with 128 rows of bytes: aligned bytes 0.43 -> 0.51 of a copy, odd ones 0.34 -> 0.42, aligned halves
   /// 0.52 -> 0.64.)
-  bool tile_late = true;
+  bool tile_late = false;
 
   // Units.
   double shuffle_line_ns = 3.0;          ///< a line through the in-register transpose
-  double pick_unit_ns = 0.25;            ///< a 4-byte unit picked by a vector gather
+  double pick_unit_ns = 0.175;           ///< a 4-byte unit picked by a vector gather
   std::int64_t least_shuffled_unit = 1;  ///< bytes of the least unit that a permute of two vectors takes
   double unit_ns = 0.6;                  ///< address arithmetic, load and store of one unit moved by itself
   double row_ns = 6.0;                   ///< starting a row or a run
+  /// Past the caches it takes so many times as long. (Emerald Rapids, 777 random layouts of 40 to 80 MB, one thread and
+  /// two: with this, pick_unit_ns and the next five that were fitted to them, tile_ragged_column_ns, tile_line_ns,
+  /// packed_pages, packed_many_runs and packed_large_plane_line_ns, the chosen kernel takes 1.026 of the fastest one's
+  /// time, before 1.040.)
+  double streamed_rows = 2;
 
   /// Conversions: of a unit by itself, a call for a piece of a row, and for less than a vector. (Zen 4, f64 to bytes,
   /// four columns: 34 ns; f32 to bf16, 40 columns: 8 ns.)
@@ -105,7 +117,7 @@ struct CpuMachine {
   double rows_cached_row_rows = 0.12;   ///< a row that is copied in the caches starts like so many rows
 
   // tile
-  std::int64_t tile_read_bytes = 256;     ///< of a row of src that a tile holds
+  std::int64_t tile_read_bytes = 512;     ///< of a row of src that a tile holds
   std::int64_t tile_least_rows = 1;       ///< rows of a tile, so that what is prefetched is enough for memory's latency
   std::int64_t tile_column_bytes = 128;   ///< of dst that a column of a tile has at least
   std::int64_t tile_byte_rows = 64;       ///< rows of a tile of bytes
@@ -118,8 +130,8 @@ struct CpuMachine {
   /// to 2.8 times the fastest kernel's time.)
   std::int64_t tile_on_lines_column_bytes = 0;
   double tile_wide_off_lines = 1;     ///< of units of 8 and 16 bytes, what lines take where columns start inside them
-  double tile_ragged_column_ns = 20;  ///< a column that ends inside a line
-  double tile_line_ns = 0.3;          ///< a line of dst, beside its shuffles
+  double tile_ragged_column_ns = 28;  ///< a column that ends inside a line
+  double tile_line_ns = 0.42;         ///< a line of dst, beside its shuffles
   double tile_record_line_ns = 1;     ///< the same, of records
   /// tile/matrices past the caches, by ordinary stores: what lines take, and how much more for each KiB of a matrix; 0:
   /// it does not bid. (Zen 4, batches of 128 MiB, one thread, before -> now: 7 x 9 f32 0.57 -> 0.82 of a copy, 12 x 31
@@ -157,10 +169,10 @@ struct CpuMachine {
   /// How much longer lines take where neither side of a tile is one run, so that pages change with every run. The next
   /// tile often goes on in the same pages of dst, so long runs of src help. (Zen 5, a register of 23 qubits, 512 bytes
   /// of dst: 0.35 of a copy with as many of src, 0.47 with 2048.)
-  double packed_pages = 1.1;
+  double packed_pages = 1.25;
   double packed_short_run_pages = 0.15;  ///< more, where runs of src have packed_short_run_bytes or less
   double packed_short_run_bytes = 512;
-  double packed_many_runs = 1.6;  ///< what lines take, where so many runs push each other out of the fill buffers:
+  double packed_many_runs = 1.2;  ///< what lines take, where so many runs push each other out of the fill buffers:
   std::int64_t packed_many_runs_from = 16;  ///< runs of dst under way at a time
   /// What a line takes more where a plane's columns start inside vectors: their stores are split between two lines,
   /// and some between pages, which wait for stores past the caches. Columns that start at halves of lines take
@@ -170,7 +182,7 @@ struct CpuMachine {
   /// next three numbers and buffered_split_line_ns are from older batches.)
   double packed_split_line_ns = 0;
   double packed_split_half = 0.7;
-  double packed_large_plane_line_ns = 0;  ///< what a line takes more in planes over a page, of more than ...
+  double packed_large_plane_line_ns = 1;  ///< what a line takes more in planes over a page, of more than ...
   std::int64_t packed_large_plane_units = 2000;
 
   // buffered
@@ -375,15 +387,23 @@ inline constexpr Sizes kSizes;
 inline constexpr CpuMachine kAmdMachine = {.columns_stay = true,
                                            .near = true,
                                            .tile_near = true,
+                                           .tile_least_in_place_bytes = 32,
+                                           .tile_side_by_side = false,
+                                           .tile_late = true,
                                            .pick_unit_ns = 0.4,
+                                           .streamed_rows = 1,
                                            .tile_read_bytes = 512,
                                            .tile_least_rows = 32,
                                            .tile_on_lines_start = 0.2,
                                            .tile_ragged_column_ns = 60,
+                                           .tile_line_ns = 0.3,
                                            .tile_matrix_lines = 1.1,
                                            .tile_matrix_kib_lines = 0.19,
                                            .tile_streamed_column_ns = 4,
                                            .packed_cycle_ns = 0.5,
+                                           .packed_pages = 1.1,
+                                           .packed_many_runs = 1.6,
+                                           .packed_large_plane_line_ns = 0,
                                            .buffered_write_bytes = 512,
                                            .buffered_padded = false};
 

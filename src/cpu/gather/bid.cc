@@ -20,7 +20,7 @@ void bid_gather(const Question& q, Bid* bid) {
   const std::int64_t run =
       c.two_sided || c.modes.empty() ? 1 : c.modes[0].extent;  // units between two looks at the other modes
   const auto units = static_cast<double>(c.units);
-  set_time(&k, stream_ns(k, q.machine), units * q.machine.row_ns / static_cast<double>(run),
+  set_time(&k, stream_ns(k, q.machine), units * row_ns(c, q.machine) / static_cast<double>(run),
            units * (q.machine.unit_ns + q.machine.gather_unit_ns + (c.cast ? q.machine.cast_unit_ns : 0)));
 }
 

@@ -213,7 +213,7 @@ void offer(const Canonical& c, const CpuMachine& m, const PackedSets& sets, std:
   // Of planes, the first layout of a call counts in the caches only: past them it is a small part.
   const double first_ns = !way.planes ? table_ns : stays_in_caches(c, m) ? kCachedPlanesNs : 0;
   const double tables_ns = table_ns * (times - 1) + first_ns;
-  set_time(bid, stream_ns(k, m) * pages, m.packed_start_ns + tiles * m.row_ns * static_cast<double>(runs),
+  set_time(bid, stream_ns(k, m) * pages, m.packed_start_ns + tiles * row_ns(c, m) * static_cast<double>(runs),
            static_cast<double>(c.units) * (way.unit_ns + cast_ns(c, m, sets.src_run_units)) + tables_ns);
 }
 

@@ -67,7 +67,7 @@ void bid_records(const Canonical& c, const Canonical& r, const CpuMachine& m, Bi
   const std::int64_t dst_cell = r.modes[0].dst_stride;
   if (dst_cell > r.dst_unit) k->written_lines = ceil_div(saturated_mul(r.units, 2 * dst_cell), m.line_bytes);
   const auto units = static_cast<double>(r.units);
-  set_time(k, stream_ns(*k, m), units / static_cast<double>(r.modes[0].extent) * m.rows_record_row_rows * m.row_ns,
+  set_time(k, stream_ns(*k, m), units / static_cast<double>(r.modes[0].extent) * m.rows_record_row_rows * row_ns(c, m),
            units * m.rows_record_ns);
 }
 
@@ -88,7 +88,8 @@ void bid_units(const Canonical& c, const CpuMachine& m, Bid* k) {
     const double byte_ns = c.modes[0].src_stride == 0 ? m.rows_repeated_byte_ns : m.rows_reversed_byte_ns;
     units_ns = static_cast<double>(c.units) * (easy ? byte_ns * c.dst_unit : m.unit_ns + (c.cast ? m.cast_unit_ns : 0));
   }
-  set_time(k, stream_ns(*k, m), rows * (loop == RowLoop::kCached ? m.rows_cached_row_rows : 1) * m.row_ns, units_ns);
+  set_time(k, stream_ns(*k, m), rows * (loop == RowLoop::kCached ? m.rows_cached_row_rows : 1) * row_ns(c, m),
+           units_ns);
 }
 
 }  // namespace

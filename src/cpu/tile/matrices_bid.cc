@@ -130,7 +130,7 @@ void bid_matrices(const Canonical& c, const TileSets& sets, const CpuMachine& m,
     return set_time(k, 0, matrices * m.row_ns, blocks * m.shuffle_line_ns * meet);
   }
   const double moved = blocks * block_instructions(c, sets) * m.tile_matrix_instruction_ns;
-  set_time(k, past ? past_lines : in_caches, matrices * m.row_ns + (past ? past_columns : 0),
+  set_time(k, past ? past_lines : in_caches, matrices * row_ns(c, m) + (past ? past_columns : 0),
            std::max(moved - stream, 0.0));
 }
 
@@ -170,7 +170,7 @@ void bid_record_matrices(const Canonical& r, const TileSets& sets, const CpuMach
   k->reason = {};
   k->params.push_back({ParamId::kBandCols, matrix_band_cols(r, sets)});
   const double matrices = static_cast<double>(r.units) / static_cast<double>(sets.rows.points * sets.cols.points);
-  if (!stays) return set_time(k, stream_ns(*k, m) * kSizes.record_matrix_streams, matrices * m.row_ns, 0);
+  if (!stays) return set_time(k, stream_ns(*k, m) * kSizes.record_matrix_streams, matrices * row_ns(r, m), 0);
   const double lines = static_cast<double>(r.dst_bytes()) / static_cast<double>(m.line_bytes);
   const double widened = std::bit_ceil(static_cast<std::uint32_t>(r.src_unit));
   // Rows that do not fill blocks are moved twice.
