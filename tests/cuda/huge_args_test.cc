@@ -268,14 +268,15 @@ void replay(const Copy& copy, const plan::Candidate& k, const cuda::RecordsArgs&
     }
     return;
   }
-  expect_covers(a.plane_words, 16 / unit, records);
+  expect_covers(a.plane_words, a.vector_bytes / unit, records);
   expect_covers(a.chunks.divisor, 32, a.plane_words);
   expect_covers(a.blocks, cuda::kRecordsThreads / 32, a.warps);
   for (const std::int64_t warp : some_of(a.warps)) {
     const cuda::RecordsPlace place = cuda::records_place(a, static_cast<std::uint32_t>(warp));
     ASSERT_LT(place.first, a.plane_words);
-    expect_record(place.at, std::int64_t{place.first} * (16 / unit));
-    expect_record(place.at, std::min<std::int64_t>((std::int64_t{place.first} + 32) * (16 / unit), records) - 1);
+    expect_record(place.at, std::int64_t{place.first} * (a.vector_bytes / unit));
+    expect_record(place.at,
+                  std::min<std::int64_t>((std::int64_t{place.first} + 32) * (a.vector_bytes / unit), records) - 1);
   }
 }
 

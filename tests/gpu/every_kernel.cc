@@ -34,7 +34,9 @@ struct Form {
   std::string operator()(const cuda::PixelTileArgs& a) const { return a.backwards ? " backwards" : ""; }
   std::string operator()(const cuda::PackedArgs& a) const { return form_of(a.kind); }
   std::string operator()(const cuda::RecordsArgs& a) const {
-    return a.plane_units != 0 ? "" : a.to_planes ? " apart" : " together";
+    if (a.plane_units != 0) return "";
+    const std::string narrow = a.vector_bytes == 16 ? "" : " by " + std::to_string(a.vector_bytes);
+    return narrow + (a.to_planes ? " apart" : " together");
   }
   std::string operator()(const cuda::BatchArgs& a) const {
     if (a.kept_words != 0) return cuda::batch_turns(a.line_units.divisor, 1, 16) > 2 ? " kept short" : " kept";
@@ -228,6 +230,8 @@ const std::vector<KernelCase>& kernel_cases() {
       {"packed/records together 2", "u16 (3200,9)", "u16 (3200,9):(1,3200)"},
       {"packed/records together 4", "f32 (3200,9)", "f32 (3200,9):(1,3200)"},
       {"packed/records together 8", "f64 (3200,5)", "f64 (3200,5):(1,3200)"},
+      {"packed/records by 8 apart 1", "u8 (16,3208)", "u8 (16,3208):(1,16)", 8, 8},
+      {"packed/records by 4 together 1", "u8 (3204,11)", "u8 (3204,11):(1,3204)", 4, 4},
       {"packed/records_cast apart 1->4", "f32 (2,3,1600)", "u8 (2,3,1600):(4800,1,3)"},
       {"packed/records_cast apart 2->4", "f32 (2,3,1600)", "f16 (2,3,1600):(4800,1,3)"},
       {"packed/records_cast apart 4->1", "u8 (2,3,1600)", "f32 (2,3,1600):(4800,1,3)"},

@@ -65,20 +65,29 @@ struct Shape {
   static constexpr int kPart = kUnits / kSteps;
 };
 
-/// The places of a word's units, in the order in which this lane collects them; between gaps of `gap` entries, or with
-/// copies of the table.
-template <class Op, bool copies, int gap = 0>
-__device__ inline void look_up(const PackedArgs& a, const Tables& tables, int unit, const PackedRotation& rotation,
+/// The places of a word's units, in the order in which this lane collects them.
+template <class Op, PackedKind kind>
+__device__ inline void look_up(const Tables& tables, int unit, const PackedRotation& rotation,
                                std::uint32_t (&places)[Shape<Op>::kUnits]) {
   using S = Shape<Op>;
+  if constexpr (packed_run_gap(kind, Op::kDst) != 0) {
+    if (Tables::whole_words<kind, Op::kDst>(unit)) {
+#pragma unroll
+      for (int i = 0; i < S::kSteps; ++i) {
+        const int step = packed_rotated(threadIdx.x & 31, i, S::kSteps, rotation);
+        std::uint32_t part[S::kPart];
+        tables.entries_at_once<kind, Op::kDst>(unit, step * S::kPart, part);
+#pragma unroll
+        for (int j = 0; j < S::kPart; ++j) places[i * S::kPart + j] = part[j];
+      }
+      return;
+    }
+  }
 #pragma unroll
   for (int i = 0; i < S::kSteps; ++i) {
     const int step = packed_rotated(threadIdx.x & 31, i, S::kSteps, rotation);
     std::uint32_t part[S::kPart];
-    if constexpr (gap != 0)
-      tables.entries_between_gaps<Op::kDst, gap>(unit, step * S::kPart, part);
-    else
-      tables.entries<S::kPart, copies && (S::kPart > 1)>(a, unit + step * S::kPart, part);
+    tables.entries<kind, Op::kDst>(unit, step * S::kPart, part);
 #pragma unroll
     for (int j = 0; j < S::kPart; ++j) places[i * S::kPart + j] = part[j];
   }

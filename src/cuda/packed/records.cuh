@@ -27,16 +27,25 @@ __device__ inline void permute(const std::uint32_t (&in)[kWords], std::uint32_t 
 }
 
 /// The words of a thread as registers, and back.
-template <int kCount>
-__device__ inline void unpack(const uint4 (&words)[kCount], std::uint32_t (&out)[kCount * 4]) {
+template <int kWord, int kCount>
+__device__ inline void unpack(const Bits<kWord> (&words)[kCount], std::uint32_t (&out)[kCount * kWord / 4]) {
 #pragma unroll
-  for (int i = 0; i < kCount; ++i)
-    out[4 * i] = words[i].x, out[4 * i + 1] = words[i].y, out[4 * i + 2] = words[i].z, out[4 * i + 3] = words[i].w;
+  for (int i = 0; i < kCount; ++i) {
+    std::uint32_t word[kWord / 4];
+    split<4, kWord / 4>(words[i], word);
+#pragma unroll
+    for (int j = 0; j < kWord / 4; ++j) out[i * (kWord / 4) + j] = word[j];
+  }
 }
-template <int kCount>
-__device__ inline void pack(const std::uint32_t (&in)[kCount * 4], uint4 (&words)[kCount]) {
+template <int kWord, int kCount>
+__device__ inline void pack(const std::uint32_t (&in)[kCount * kWord / 4], Bits<kWord> (&words)[kCount]) {
 #pragma unroll
-  for (int i = 0; i < kCount; ++i) words[i] = make_uint4(in[4 * i], in[4 * i + 1], in[4 * i + 2], in[4 * i + 3]);
+  for (int i = 0; i < kCount; ++i) {
+    std::uint32_t word[kWord / 4];
+#pragma unroll
+    for (int j = 0; j < kWord / 4; ++j) word[j] = in[i * (kWord / 4) + j];
+    words[i] = join<4, kWord / 4>(word);
+  }
 }
 
 }  // namespace restride::cuda

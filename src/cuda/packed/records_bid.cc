@@ -22,6 +22,8 @@ struct Records {
   std::int64_t fields = 0, skipped = 0;
 };
 
+std::int64_t most_fields(const Canonical& c) { return !c.cast && c.dst_unit == 1 ? kMostByteFields : kMostFields; }
+
 /// Where in src the lowest wanted field of the first record lies, whichever way the fields are numbered.
 std::int64_t first_wanted(const Canonical& c, const CopyMode& fields) {
   return c.src_offset + std::min<std::int64_t>(0, (fields.extent - 1) * fields.src_stride);
@@ -33,7 +35,7 @@ Records find_planes(const Canonical& c, int mode) {
   const CopyMode& m = c.modes[static_cast<std::size_t>(mode)];
   const std::int64_t fields = first.src_stride / c.src_unit;
   if (std::abs(m.src_stride) != c.src_unit || first.src_stride % c.src_unit != 0) return {};
-  if (fields < m.extent || fields > kMostFields) return {};
+  if (fields < m.extent || fields > most_fields(c) || (fields > kMostFields && fields != m.extent)) return {};
   // Where records start on 16 bytes, that tells how many fields lie before the wanted ones.
   for (std::int64_t skipped = 0; skipped <= fields - m.extent; ++skipped)
     if (((first_wanted(c, m) - skipped * c.src_unit) | c.src_data_align) % 16 == 0)
@@ -56,38 +58,45 @@ Records find_records(const Canonical& c) {
   for (std::size_t i = 1; i < c.modes.size() && i < 64; ++i) {
     const CopyMode& m = c.modes[i];
     if (const Records r = find_planes(c, static_cast<int>(i)); r.mode >= 0) return r;
-    if (m.src_stride == c.src_unit && m.dst_stride == first.extent * c.dst_unit && first.extent <= kMostFields)
+    if (m.src_stride == c.src_unit && m.dst_stride == first.extent * c.dst_unit && first.extent <= most_fields(c))
       return {0, static_cast<int>(i), false, first.extent, 0};
   }
   return {};
 }
 
-/// True where every plane starts on 16 bytes, and on the way out of planes, or with a cast, every row of records.
-bool on_words(const Canonical& c, const Records& r) {
+/// Bytes of the words that a thread has of every plane; 0 where planes do not start on such, or, on the way out of
+/// planes, with a cast, or of more than 9 fields, rows of records.
+int word_of(const Canonical& c, const Records& r) {
   const CopyMode& fields = c.modes[static_cast<std::size_t>(r.mode)];
   const CopyMode& count = c.modes[static_cast<std::size_t>(r.count)];
+  const bool many = r.fields > kMostFields, both = !r.to_planes || c.cast || many;
   std::int64_t bits = c.dst_align | count.extent * moved_unit(c), src_bits = r.to_planes ? 0 : c.src_align;
-  if (r.to_planes && c.cast) src_bits = c.src_data_align | first_wanted(c, fields);
+  if (r.to_planes && both) src_bits = c.src_data_align | first_wanted(c, fields);
   (r.to_planes ? bits : src_bits) |= r.to_planes ? fields.dst_stride : fields.src_stride;
   for (std::size_t i = 0; i < c.modes.size(); ++i)
     if (static_cast<int>(i) != r.mode && static_cast<int>(i) != r.count) {
       bits |= c.modes[i].dst_stride;
       src_bits |= c.modes[i].src_stride;
     }
-  return ((r.to_planes && !c.cast ? bits : bits | src_bits) & 15) == 0;
+  if (both) bits |= src_bits;
+  if (!many && bits % 16 == 0) return 16;
+  if (c.cast || c.dst_unit != 1) return 0;
+  if (r.to_planes) return many && bits % 8 == 0 ? 8 : 0;
+  return bits % 4 == 0 ? 4 : 0;
 }
 
 /// Words of a warp, or, where planes start `anywhere`, tiles of a block.
-void offer(const Canonical& c, const CudaMachine& machine, const Records& r, bool anywhere, Candidate& bid) {
+void offer(const Canonical& c, const CudaMachine& machine, const Records& r, int word, bool anywhere, Candidate& bid) {
   const CopyMode& fields = c.modes[static_cast<std::size_t>(r.mode)];
   const CopyMode& count = c.modes[static_cast<std::size_t>(r.count)];
-  const std::int64_t words = ceil_div(count.extent * moved_unit(c), 16);
+  const std::int64_t words = ceil_div(count.extent * moved_unit(c), word);
   const std::int64_t words_of_chunk = anywhere ? kRecordsThreads : 32;
   const std::int64_t chunks = anywhere ? tiles_of(count.extent, c.dst_unit) : ceil_div(words, words_of_chunk);
   const double used = static_cast<double>(words) / static_cast<double>(chunks * words_of_chunk);
   const Costs& costs = *machine.costs;
   const int most_bits = anywhere ? 28 : 30;  // words: their units, or bytes, are counted by 32 bits
-  if (used < costs.records_least_used || words >= std::int64_t{1} << most_bits)
+  const bool batch_of_matrices = word < 16 && count.extent < kSizes.records_least_bytes;  // packed/batches is faster
+  if (batch_of_matrices || used < costs.records_least_used || words >= std::int64_t{1} << most_bits)
     return refuse(bid, "planes are too short or too long");
   std::int64_t batch = 0;
   const std::uint64_t inside = std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count;
@@ -95,7 +104,7 @@ void offer(const Canonical& c, const CudaMachine& machine, const Records& r, boo
   if (too_many(chunks, batch)) return refuse(bid, "too many blocks");
   bid.params = {{ParamId::kRowMode, r.count},
                 {ParamId::kColMode, r.mode},
-                {ParamId::kVectorBytes, 16},
+                {ParamId::kVectorBytes, word},
                 {ParamId::kThreads, kRecordsThreads},
                 {ParamId::kBlocks, anywhere ? chunks * batch : ceil_div(chunks * batch, kWarps)}};
   if (anywhere) bid.params.push_back({ParamId::kBoundaryBytes, kPlaneBoundary});
@@ -104,14 +113,19 @@ void offer(const Canonical& c, const CudaMachine& machine, const Records& r, boo
           costs.records_full * (costs.records_idle + costs.records_used * used));
 }
 
-constexpr std::string_view kOffWords = "planes do not start on 16 bytes";
+std::string_view off_words(const Canonical& c, const Records& r) {
+  if (c.cast || c.dst_unit != 1) return "planes do not start on 16 bytes";
+  return !r.to_planes              ? "planes or records do not start on 4 bytes"
+         : r.fields <= kMostFields ? "planes do not start on 16 bytes"
+                                   : "planes or records do not start on 8 bytes";
+}
 
 void offer_cast(const Canonical& c, const CudaMachine& machine, const Records& r, Candidate& bid) {
   if (!has_record_cast(c.dst_unit, c.src_unit, r.fields) ||
       c.modes[static_cast<std::size_t>(r.mode)].extent != r.fields)
     return refuse(bid, "no kernel that converts such records");
-  if (!on_words(c, r)) return refuse(bid, kOffWords);
-  offer(c, machine, r, false, bid);
+  if (word_of(c, r) == 0) return refuse(bid, off_words(c, r));
+  offer(c, machine, r, 16, false, bid);
 }
 
 }  // namespace
@@ -120,24 +134,24 @@ void packed::bid_records(const Request& request, std::span<Candidate> bids) {
   const Canonical& c = request.c;
   Candidate &records = bids[0], &cast = bids[1], &planes = bids[2];
   const Records r = find_records(c);
-  if (r.mode < 0) return refuse_all(bids, "no records of 2 to 9 fields");
+  if (r.mode < 0) return refuse_all(bids, "no records of 2 to 9 fields, or 16 of bytes");
   if (c.cast) {
     records.reason = planes.reason = "units are converted";
     offer_cast(c, request.machine, r, cast);
     return;
   }
   cast.reason = "nothing is converted";
-  const bool words = on_words(c, r);
-  if (words)
-    offer(c, request.machine, r, false, records);
+  const int word = word_of(c, r);
+  if (word != 0)
+    offer(c, request.machine, r, word, false, records);
   else
-    records.reason = kOffWords;
+    records.reason = off_words(c, r);
   if (!r.to_planes || c.dst_unit < 4 || !units_aligned(c))
     planes.reason = "no planes of units of 4 or 8 bytes";
-  else if (words && !request.forces("packed/planes"))
+  else if (word != 0 && !request.forces("packed/planes"))
     planes.reason = "planes that start on 16 bytes are for packed/records";
   else
-    offer(c, request.machine, r, true, planes);
+    offer(c, request.machine, r, 16, true, planes);
 }
 
 void prepare_records(const Canonical& c, const Candidate& chosen, CudaArgs& out) {
@@ -147,7 +161,8 @@ void prepare_records(const Canonical& c, const Candidate& chosen, CudaArgs& out)
   auto& a = out.args.emplace<RecordsArgs>();
   std::int64_t batch = 0;
   outer_walk(c, std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count, &a.batch, &batch);
-  a.plane_words = narrowed<std::uint32_t>(count.extent * moved_unit(c) / 16);
+  a.vector_bytes = narrowed<std::uint8_t>(chosen.get(ParamId::kVectorBytes, 16));
+  a.plane_words = narrowed<std::uint32_t>(count.extent * moved_unit(c) / a.vector_bytes);
   if (chosen.get(ParamId::kBoundaryBytes) == 0) {
     a.chunks = base::FastDiv((a.plane_words + 31) / 32);
   } else {

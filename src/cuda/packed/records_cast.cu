@@ -94,11 +94,11 @@ __global__ void __launch_bounds__(kRecordsThreads, resident_blocks(kRecordsThrea
   }
 
   std::uint32_t in[kFields * 4], out[kFields * 4];
-  unpack(held, in);
+  unpack<16>(held, in);
   permute<kUnit>(in, out, [](int byte) {
-    return kToPlanes ? records_record_byte(byte, kUnit, kFields) : records_plane_byte(byte, kUnit, kFields);
+    return kToPlanes ? records_record_byte(byte, kUnit, kFields, 16) : records_plane_byte(byte, kUnit, kFields, 16);
   });
-  pack(out, held);
+  pack<16>(out, held);
 
   // And so are those of planes that stay narrow.
   if constexpr (!kToPlanes || kWidens) {

@@ -1,7 +1,9 @@
-// The index map of packed's kernels for records: arrays of structures of 2 to 9 equal fields into one array a field
-// ("planes"), and back.
+// The index map of packed's kernels for records: arrays of structures of 2 to 9 equal fields, of bytes up to 16, into
+// one array a field ("planes"), and back.
 //
-// A thread has 16 bytes of every plane and the records they make up, as many 16-byte words as a record has fields.
+// A thread has a word of every plane and the records they make up, as many words as a record has fields. A word has 16
+// bytes. Bytes have words of 8 on the way into more than 9 planes, and of 4 out of planes that start off 16 or are more
+// than 9: a thread then has few enough registers.
 // Both sides are accessed by whole words, a warp's side by side; within the warp they change hands through shared
 // memory. What is where in the words is known to the compiler, so the transposition is byte permutes.
 // Records become planes in either order of their fields, and fields at both ends may be left out. Rows of them may
@@ -16,17 +18,20 @@
 namespace restride::cuda {
 
 inline constexpr int kRecordsThreads = 256;
-inline constexpr int kMostFields = 9;  ///< a kernel of 3 x 3
+inline constexpr int kMostFields = 9;       ///< a kernel of 3 x 3
+inline constexpr int kMostByteFields = 16;  ///< where units are bytes that are moved
 
 struct RecordsArgs {
   Walk batch;
   base::FastDiv chunks;     ///< warps an item of the batch takes
   std::uint32_t warps = 0;  ///< of all items
   std::uint32_t blocks = 0;
-  std::uint32_t plane_words = 0;  ///< 16-byte words of a plane
+  std::uint32_t plane_words = 0;  ///< words of a plane
   std::int64_t plane_stride = 0;  ///< bytes from the plane of a field to that of the next, of any sign
   std::int64_t dst_offset = 0, src_offset = 0;
   std::uint8_t fields = 0;
+  std::uint8_t vector_bytes = 16;             ///< a word's
+  std::int64_t item_bytes = 0;                ///< of an item's records, where either side starts off words; else 0
   std::uint8_t first = 0, last = 0;           ///< into planes: fields [first, last) are wanted
   bool guarded = false;                       ///< what is not wanted may lie outside the source's bytes, which are then
   std::int64_t src_first = 0, src_last = 0;   ///< [first, last) relative to src
@@ -101,16 +106,17 @@ RESTRIDE_HD constexpr int records_rotation(const RecordsArgs& a, int lane, int u
   return lane >> a.rotation_shift & (units - 1);
 }
 
-/// Where byte `byte` of a thread's records lies in its planes: plane * 16 + byte of the plane's word.
-RESTRIDE_HD constexpr int records_plane_byte(int byte, int unit, int fields) {
+/// Where byte `byte` of a thread's records lies in its planes, of which it has words of `word` bytes: plane * word +
+/// byte of the plane's word.
+RESTRIDE_HD constexpr int records_plane_byte(int byte, int unit, int fields, int word) {
   const int element = byte / unit;
-  return element % fields * 16 + element / fields * unit + byte % unit;
+  return element % fields * word + element / fields * unit + byte % unit;
 }
 
 /// The inverse: where byte `byte` of a thread's planes, numbered as above, lies in its records.
-RESTRIDE_HD constexpr int records_record_byte(int byte, int unit, int fields) {
-  const int plane = byte / 16;
-  const int inside = byte % 16;
+RESTRIDE_HD constexpr int records_record_byte(int byte, int unit, int fields, int word) {
+  const int plane = byte / word;
+  const int inside = byte % word;
   return (inside / unit * fields + plane) * unit + inside % unit;
 }
 

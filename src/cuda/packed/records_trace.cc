@@ -17,23 +17,24 @@ struct Warp {
   std::int64_t src, dst;
   int fields, unit, ratio;
   bool widens;
+  int word_bytes = a.vector_bytes;  ///< of a word
 
-  std::int64_t base() const { return std::int64_t{number} * records_warp_words(fields) * kWord; }
-  std::int64_t record_slot(int word) const { return base() + std::int64_t{records_slot(word, fields)} * kWord; }
+  std::int64_t base() const { return std::int64_t{number} * records_warp_words(fields) * word_bytes; }
+  std::int64_t record_slot(int word) const { return base() + std::int64_t{records_slot(word, fields)} * word_bytes; }
   int plane_words() const { return static_cast<int>(std::min<std::int64_t>(32, std::int64_t{a.plane_words} - first)); }
   /// Byte of a side's word, from where the item of the batch starts; `times` = words for one of the narrower side.
   std::int64_t record_byte(int word, int times) const {
-    return std::int64_t{first} * kWord * times * fields + std::int64_t{word} * kWord;
+    return std::int64_t{first} * word_bytes * times * fields + std::int64_t{word} * word_bytes;
   }
   std::int64_t plane_byte(int word, int times) const {
     const int of_plane = 32 * times;
-    return std::int64_t{first} * kWord * times + word / of_plane * a.plane_stride + word % of_plane * kWord;
+    return std::int64_t{first} * word_bytes * times + word / of_plane * a.plane_stride + word % of_plane * word_bytes;
   }
   bool has_record(int word, int times) const { return word < plane_words() * times * fields; }
   bool has_plane(int word, int times) const { return word % (32 * times) < plane_words() * times; }
 };
 
-/// The words of 16 bytes that a lane has of a side's `count`, one after the other.
+/// The words that a lane has of a side's `count`, one after the other.
 template <class Each>
 void every_word(int count, Each each) {
   for (int word = 0; word < count; ++word) each(word / 32, word % 32, word);
@@ -41,6 +42,7 @@ void every_word(int count, Each each) {
 
 /// A load that need not lie on a word: two loads, of which the second hits the first cache.
 void load_words(plan::Trace& t, const RecordsArgs& a, std::int32_t step, std::int32_t thread, std::int64_t at) {
+  if (a.vector_bytes < kWord) return t.load(2 * step, thread, at, a.vector_bytes);
   const std::int64_t low = at & ~std::int64_t{15};
   const std::int64_t first = a.guarded || low != at ? a.src_first : INT64_MIN;
   const std::int64_t last = a.guarded || low != at ? a.src_last : INT64_MAX;
@@ -55,7 +57,7 @@ void load_words(plan::Trace& t, const RecordsArgs& a, std::int32_t step, std::in
 void trace_to_planes(const Warp& w, plan::Trace& t) {
   const int from_times = w.widens ? 1 : w.ratio, to_times = w.widens ? w.ratio : 1;
   const auto thread = [&](int lane) { return w.number * 32 + lane; };
-  const int part_bytes = kWord / from_times;
+  const int part_bytes = w.word_bytes / from_times;
   every_word(32 * w.fields * from_times, [&](int step, int lane, int word) {
     if (!w.has_record(word, from_times)) return;
     const std::int64_t at = w.src + w.record_byte(word, from_times);
@@ -69,28 +71,28 @@ void trace_to_planes(const Warp& w, plan::Trace& t) {
   });
   every_word(32 * w.fields, [&](int i, int lane, int) {
     if (lane >= w.plane_words()) return;
-    t.take(i, thread(lane), w.record_slot(lane * w.fields + i), kWord);
-    t.take_plain(i, thread(lane), w.base() + std::int64_t{lane * w.fields + i} * kWord, kWord);
+    t.take(i, thread(lane), w.record_slot(lane * w.fields + i), w.word_bytes);
+    t.take_plain(i, thread(lane), w.base() + std::int64_t{lane * w.fields + i} * w.word_bytes, w.word_bytes);
   });
   // Byte `b` of the plane word that a lane has of field `i`, as it lies among the lane's records.
   const auto place_of = [&](int i, int lane, int b) {
-    const int byte = records_record_byte(i * kWord + b, w.unit, w.fields);
-    return w.record_slot(lane * w.fields + byte / kWord) + byte % kWord;
+    const int byte = records_record_byte(i * w.word_bytes + b, w.unit, w.fields, w.word_bytes);
+    return w.record_slot(lane * w.fields + byte / w.word_bytes) + byte % w.word_bytes;
   };
   const bool again = w.widens && w.ratio > 1;  // planes that widen change hands once more
   for (int i = 0; i < w.fields; ++i) {
     if (w.ratio == 1 && (i < w.a.first || i >= w.a.last)) continue;
     for (int lane = 0; lane < w.plane_words(); ++lane) {
-      if (!again) t.store(i, thread(lane), w.dst + w.plane_byte(i * 32 + lane, 1), kWord);
+      if (!again) t.store(i, thread(lane), w.dst + w.plane_byte(i * 32 + lane, 1), w.word_bytes);
       if (again)
         t.accesses.push_back(
-            {plan::Space::kStage, true, 64 + i, thread(lane), w.base() + (i * 32 + lane) * kWord, kWord});
-      for (int b = 0; b < kWord; b += w.unit) {
+            {plan::Space::kStage, true, 64 + i, thread(lane), w.base() + (i * 32 + lane) * w.word_bytes, w.word_bytes});
+      for (int b = 0; b < w.word_bytes; b += w.unit) {
         const std::int64_t stage = place_of(i, lane, b);
         const std::int64_t dst =
             w.dst + w.plane_byte((i * 32 + lane) * to_times, to_times) + std::int64_t{b} * to_times;
-        const auto storer = static_cast<std::int32_t>((lane * to_times + b * to_times / kWord) % 32);
-        t.units.push_back({t.source_of(stage), dst, again ? w.base() + (i * 32 + lane) * kWord + b : stage,
+        const auto storer = static_cast<std::int32_t>((lane * to_times + b * to_times / w.word_bytes) % 32);
+        t.units.push_back({t.source_of(stage), dst, again ? w.base() + (i * 32 + lane) * w.word_bytes + b : stage,
                            t.loader_of(stage), thread(again ? storer : lane)});
       }
     }
@@ -99,9 +101,9 @@ void trace_to_planes(const Warp& w, plan::Trace& t) {
     every_word(32 * w.fields * to_times, [&](int step, int lane, int word) {
       if (!w.has_plane(word, to_times)) return;
       const RecordsPart part = records_part(word, to_times);
-      t.take(64 + step, thread(lane), w.base() + part.word * kWord + part.byte, kWord / to_times);
-      t.take_plain(64 + step, thread(lane), w.base() + part.word * kWord + part.byte, kWord / to_times);
-      t.store(step, thread(lane), w.dst + w.plane_byte(word, to_times), kWord);
+      t.take(64 + step, thread(lane), w.base() + part.word * w.word_bytes + part.byte, w.word_bytes / to_times);
+      t.take_plain(64 + step, thread(lane), w.base() + part.word * w.word_bytes + part.byte, w.word_bytes / to_times);
+      t.store(step, thread(lane), w.dst + w.plane_byte(word, to_times), w.word_bytes);
     });
 }
 
@@ -111,35 +113,36 @@ void trace_from_planes(const Warp& w, plan::Trace& t) {
   const bool before = !w.widens && w.ratio > 1;  // planes that narrow change hands before they are a lane's own
   every_word(32 * w.fields * from_times, [&](int step, int lane, int word) {
     if (!w.has_plane(word, from_times)) return;
-    t.load(step, thread(lane), w.src + w.plane_byte(word, from_times), kWord);
+    t.load(step, thread(lane), w.src + w.plane_byte(word, from_times), w.word_bytes);
     if (!before) return;
     const RecordsPart part = records_part(word, from_times);
-    t.accesses.push_back({plan::Space::kStage, true, 64 + step, thread(lane), w.base() + part.word * kWord + part.byte,
-                          kWord / from_times});
+    t.accesses.push_back({plan::Space::kStage, true, 64 + step, thread(lane),
+                          w.base() + part.word * w.word_bytes + part.byte, w.word_bytes / from_times});
   });
   if (before)
     every_word(32 * w.fields, [&](int i, int lane, int) {
-      if (lane < w.plane_words()) t.take(64 + i, thread(lane), w.base() + (i * 32 + lane) * kWord, kWord);
+      if (lane < w.plane_words()) t.take(64 + i, thread(lane), w.base() + (i * 32 + lane) * w.word_bytes, w.word_bytes);
     });
   for (int i = 0; i < w.fields; ++i)
     for (int lane = 0; lane < w.plane_words(); ++lane) {
       const std::int64_t slot = w.record_slot(lane * w.fields + i);
-      t.accesses.push_back({plan::Space::kStage, true, i, thread(lane), slot, kWord});
-      for (int b = 0; b < kWord; b += w.unit) {
-        const int at = records_plane_byte(i * kWord + b, w.unit, w.fields), field = at / kWord, inside = at % kWord;
+      t.accesses.push_back({plan::Space::kStage, true, i, thread(lane), slot, w.word_bytes});
+      for (int b = 0; b < w.word_bytes; b += w.unit) {
+        const int at = records_plane_byte(i * w.word_bytes + b, w.unit, w.fields, w.word_bytes);
+        const int field = at / w.word_bytes, inside = at % w.word_bytes;
         const std::int64_t src =
             w.src + w.plane_byte((field * 32 + lane) * from_times, from_times) + std::int64_t{inside} * from_times;
         t.remember(slot + b, w.unit, src,
-                   thread(before ? (lane * from_times + inside * from_times / kWord) % 32 : lane));
+                   thread(before ? (lane * from_times + inside * from_times / w.word_bytes) % 32 : lane));
       }
     }
-  const int part_bytes = kWord / to_times;
+  const int part_bytes = w.word_bytes / to_times;
   every_word(32 * w.fields * to_times, [&](int step, int lane, int word) {
     if (!w.has_record(word, to_times)) return;
     const RecordsPart part = records_part(word, to_times);
     const std::int64_t stage = w.record_slot(part.word) + part.byte, to = w.dst + w.record_byte(word, to_times);
     t.take(step, thread(lane), stage, part_bytes);
-    t.store(step, thread(lane), to, kWord);
+    t.store(step, thread(lane), to, w.word_bytes);
     for (int b = 0; b < part_bytes; b += w.unit) t.unit_staged(thread(lane), to + b * to_times, stage + b);
   });
 }
@@ -192,8 +195,8 @@ void trace_kernel(const RecordsArgs& a, const CudaArgs& args, plan::Trace& t) {
   const bool widens = t.dst_unit > t.src_unit;
   const char* accessed = a.to_planes ? "reads" : "writes";
   t.stage_is = fmt::format(
-      "A lane {} the words of its own records, {} of 16 bytes that follow each other; {} lanes are served in a cycle. ",
-      accessed, a.fields, kWord / 2);
+      "A lane {} the words of its own records, {} of {} bytes that follow each other; {} lanes are served in a cycle. ",
+      accessed, a.fields, a.vector_bytes, 128 / a.vector_bytes);
   t.stage_is += a.fields % 2 == 0
                     ? fmt::format(
                           "An even number of words would let lanes meet in the same banks, so one word is left "

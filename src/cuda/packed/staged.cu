@@ -35,13 +35,11 @@ __global__ void __launch_bounds__(kPackedThreads, resident_blocks(kPackedThreads
   tables.fill_pieces(a);
   __syncthreads();
 
-  constexpr int kGap = packed_run_gap(kind, Op::kDst);
-  constexpr bool kSwizzled = kind != PackedKind::kFixed && kind != PackedKind::kFlat && kind != PackedKind::kSorted;
   int current = 0;
 #pragma unroll 1
   for (std::uint32_t tile = blockIdx.x; tile < a.tiles; tile += gridDim.x, current ^= 1) {
     const PackedPlace place = places[current];
-    load_tile<kSwizzled>(a, tables, place, buffer, src);
+    load_tile<packed_swizzles(kind)>(a, tables, place, buffer, src);
     // While the copies are under way, one thread works out where the block's next tile lies.
     if (threadIdx.x == 0 && tile + gridDim.x < a.tiles) places[current ^ 1] = packed_place(a, tile + gridDim.x);
     if (tile == blockIdx.x) {
@@ -49,8 +47,7 @@ __global__ void __launch_bounds__(kPackedThreads, resident_blocks(kPackedThreads
         tables.count_rows(a, starts);
         __syncthreads();
       }
-      constexpr bool kFound = kind == PackedKind::kLoose || kind == PackedKind::kFlat || kind == PackedKind::kSorted;
-      tables.template fill_runs < kind, Op::kDst, kFound&& Op::kDst<4 ? 4 / Op::kDst : 1>(a);
+      tables.template fill_runs<kind, Op::kDst>(a);
     }
     wait_copies();
     __syncthreads();
@@ -67,11 +64,9 @@ __global__ void __launch_bounds__(kPackedThreads, resident_blocks(kPackedThreads
     else if constexpr (kind == PackedKind::kTransposed)
       store_transposed<Op::kDst>(a, tables, place, base, to);
     else
-      store_fixed<Op, kSwizzled, kGap>(a, tables, place, base, to);
-    if constexpr (packed_ends_apart(kind, Op::kDst, !kMoves<Op>)) {
-      constexpr bool kAnywhere = kind == PackedKind::kLoose || kind == PackedKind::kSorted;
-      store_run_ends<Op::kDst, kSwizzled, kAnywhere, !kAnywhere, kGap>(a, tables, place, base, to);
-    }
+      store_fixed<Op, kind>(a, tables, place, base, to);
+    if constexpr (packed_ends_apart(kind, Op::kDst, !kMoves<Op>))
+      store_run_ends<Op::kDst, kind>(a, tables, place, base, to);
     __syncthreads();
   }
 }

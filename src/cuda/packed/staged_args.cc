@@ -221,7 +221,7 @@ void finish(const Canonical& c, PackedKind kind, PackedArgs& a) {
   if (found && packed_pads(c.dst_unit)) a.tile_bytes += a.pieces / units * 16;
   a.tile_bytes += a.pieces * a.piece_pitch + 32;
   a.tile_bytes = (a.tile_bytes + 127) / 128 * 128;
-  a.run_copies = found ? std::max(1, 4 / c.dst_unit) : 1;
+  a.run_copies = packed_run_copies(kind, c.dst_unit);
   a.run_table = packed_run_table(a.run_units, c.dst_unit, packed_run_gap(kind, c.dst_unit));
   a.shared_bytes = a.tile_bytes + (a.pieces + (a.kind == PackedKind::kFlat ? 0 : a.rows)) * 16 +
                    a.run_table * 2 * a.run_copies + (a.kind == PackedKind::kLoose ? a.rows * 2 : 0);

@@ -154,6 +154,11 @@ RESTRIDE_HD constexpr std::int32_t packed_piece_base(const PackedArgs& a, std::i
 /// which costs a little for every unit that is looked up.
 RESTRIDE_HD constexpr bool packed_pads(int dst_unit) { return dst_unit < 4; }
 
+/// True where what lies in shared memory may have a swizzle.
+RESTRIDE_HD constexpr bool packed_swizzles(PackedKind kind) {
+  return kind != PackedKind::kFixed && kind != PackedKind::kFlat && kind != PackedKind::kSorted;
+}
+
 /// Spreads what lies a power of two apart over the banks: exclusive-or of a 16-byte word's number among eight with the
 /// address bits from `shift` + 4 on.
 RESTRIDE_HD constexpr std::uint32_t packed_swizzle(std::uint32_t address, std::int32_t shift) {
@@ -207,6 +212,13 @@ inline constexpr int kRunPad = 16;
 /// in no bank. Only where each lane looks up its units one by one, and words have many.
 RESTRIDE_HD constexpr std::int32_t packed_run_gap(PackedKind kind, int dst_unit) {
   return (kind == PackedKind::kFixed || kind == PackedKind::kSpread) && dst_unit < 4 ? 2 : 0;
+}
+
+/// Copies of a run table, each shifted by a unit, so that the entries of 4 bytes of units are one access: where each
+/// word is looked up, and units are narrower.
+RESTRIDE_HD constexpr std::int32_t packed_run_copies(PackedKind kind, int dst_unit) {
+  const bool found = kind == PackedKind::kLoose || kind == PackedKind::kFlat || kind == PackedKind::kSorted;
+  return found && dst_unit < 4 ? 4 / dst_unit : 1;
 }
 
 /// Where a run table with such gaps has its entry number `i`, counted from the start of its padding.

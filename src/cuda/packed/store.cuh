@@ -36,12 +36,13 @@ __device__ inline void store_wanted(char* at, const Bits<16>& value, int unit, i
 }
 
 /// A tile whose runs all start alike: a lane's places in its run serve all its rows.
-template <class Op, bool swizzled, int gap>
+template <class Op, PackedKind kind>
 __device__ inline void store_fixed(const PackedArgs& a, const Tables& tables, const PackedPlace& place,
                                    std::uint32_t base, char* to) {
   constexpr int kUnits = Shape<Op>::kUnits;
   const int run_units = place.run_units, rows = place.rows;
-  const PackedRotation rotation = swizzled ? a.rotation : PackedRotation{};
+  constexpr bool kSwizzled = packed_swizzles(kind);
+  const PackedRotation rotation = kSwizzled ? a.rotation : PackedRotation{};
   int unit = 0;
   char* mine = to;
   std::uint32_t places[kUnits];
@@ -50,12 +51,12 @@ __device__ inline void store_fixed(const PackedArgs& a, const Tables& tables, co
       [&](int word) {
         unit = first_unit<Op>(word, to);
         mine = settled(to + unit * Op::kDst);
-        if (is_wanted<Op>(unit, run_units)) look_up<Op, false, gap>(a, tables, unit, rotation, places);
+        if (is_wanted<Op>(unit, run_units)) look_up<Op, kind>(tables, unit, rotation, places);
       },
       [&](int row) {
         if (row >= rows || !is_wanted<Op>(unit, run_units)) return;
         const RowEntry entry = look(tables.rows, row);
-        const Bits<16> value = collect<Op, swizzled>(a, base + entry.shared, rotation, places);
+        const Bits<16> value = collect<Op, kSwizzled>(a, base + entry.shared, rotation, places);
         store_wanted<Op>(mine + entry.dst, value, unit, run_units);
       });
 }
@@ -75,7 +76,7 @@ __device__ inline void store_loose(const PackedArgs& a, const Tables& tables, co
         const int unit = first_unit<Op>(word, to + entry.dst);
         if (!is_wanted<Op>(unit, run_units)) return;
         std::uint32_t places[kUnits];
-        look_up<Op, true>(a, tables, unit, a.rotation, places);
+        look_up<Op, PackedKind::kLoose>(tables, unit, a.rotation, places);
         const Bits<16> value = collect<Op, true>(a, base + entry.shared, a.rotation, places);
         store_wanted<Op>(to + (entry.dst + unit * Op::kDst), value, unit, run_units);
       });
@@ -102,7 +103,7 @@ __device__ inline void store_sorted(const PackedArgs& a, const Tables& tables, c
       char* const row = to + entry.dst;
       const int unit = first_unit<Op>(word, row);
       if (!is_wanted<Op>(unit, run_units)) break;
-      if (!known) look_up<Op, true>(a, tables, unit, a.rotation, places);
+      if (!known) look_up<Op, PackedKind::kSorted>(tables, unit, a.rotation, places);
       known = true;
       const Bits<16> value = collect<Op, false>(a, base + entry.shared, a.rotation, places);
       store_wanted<Op>(row + unit * Op::kDst, value, unit, run_units);
@@ -121,7 +122,7 @@ __device__ inline void store_flat(const PackedArgs& a, const Tables& tables, con
        unit += kPackedThreads * kUnits) {
     const int run = static_cast<int>(a.flat_run.quotient(max(unit, 0)));
     std::uint32_t places[kUnits];
-    look_up<Op, true>(a, tables, unit - run * static_cast<int>(a.flat_run.divisor), a.rotation, places);
+    look_up<Op, PackedKind::kFlat>(tables, unit - run * static_cast<int>(a.flat_run.divisor), a.rotation, places);
     const Bits<16> value = collect<Op, false>(a, base + run * a.flat_step, a.rotation, places);
     store_word<Op>(to + unit * Op::kDst, value, unit, units);
   }
@@ -144,7 +145,7 @@ __device__ inline void store_cycles(const PackedArgs& a, const Tables& tables, c
     std::uint32_t places[kUnits];
     const auto find = [&](int unit) {
       const int run = static_cast<int>(a.flat_run.quotient(max(unit, 0)));
-      look_up<Op, true>(a, tables, unit - run * static_cast<int>(a.flat_run.divisor), a.rotation, places);
+      look_up<Op, PackedKind::kFlat>(tables, unit - run * static_cast<int>(a.flat_run.divisor), a.rotation, places);
       return base + run * a.flat_step;
     };
     std::uint32_t from = find(first) + at.line * cycle_step;
@@ -173,7 +174,8 @@ __device__ inline void store_transposed(const PackedArgs& a, const Tables& table
       [&](int word) {
         unit = first_unit<Move<kUnit>>(word, to);
         mine = settled(to + unit * kUnit);
-        if (is_wanted<Move<kUnit>>(unit, run_units)) look_up<Move<kUnit>, false>(a, tables, unit, a.rotation, places);
+        if (is_wanted<Move<kUnit>>(unit, run_units))
+          look_up<Move<kUnit>, PackedKind::kTransposed>(tables, unit, a.rotation, places);
       },
       [&](int line) {
         const int r = line * kAcross;
@@ -202,12 +204,12 @@ __device__ inline void store_transposed(const PackedArgs& a, const Tables& table
 
 /// The words that runs fill in part, 4 bytes a lane; lanes side by side have one word, so that L2 is asked once for
 /// what is whole of it.
-template <int kUnit, bool swizzled, bool copies, bool alike, int gap>
+template <int kUnit, PackedKind kind>
 __device__ inline void store_run_ends(const PackedArgs& a, const Tables& tables, const PackedPlace& place,
                                       std::uint32_t base, char* to) {
   constexpr int kUnits = 16 / kUnit, kPart = 4 / kUnit;
   const int run_units = place.run_units;
-  if (alike && nibble(to) == 0 && run_units % kUnits == 0) return;
+  if (kind != PackedKind::kLoose && kind != PackedKind::kSorted && nibble(to) == 0 && run_units % kUnits == 0) return;
   const int rows = a.start_step != 0 ? packed_row_table(a) : place.rows;
 #pragma unroll 1
   for (int i = threadIdx.x; i < rows * kPackedEndParts; i += blockDim.x) {
@@ -217,15 +219,12 @@ __device__ inline void store_run_ends(const PackedArgs& a, const Tables& tables,
     const PackedEnd end = packed_end(nibble(run) / kUnit, run_units, kUnits, i % kPackedEndParts);
     if (end.first >= end.last) continue;
     std::uint32_t places[kPart];
-    if constexpr (gap != 0)
-      tables.entries_between_gaps<kUnit, gap>(end.unit, 0, places);
-    else
-      tables.entries<kPart, copies>(a, end.unit, places);
+    tables.entries<kind, kUnit>(end.unit, 0, places);
     Bits<kUnit> units[kPart];
 #pragma unroll
     for (int j = 0; j < kPart; ++j) {
       const std::uint32_t at = base + entry.shared + places[j];
-      units[j] = load_shared<kUnit>(swizzled ? packed_swizzle(at, a.swizzle_shift) : at);
+      units[j] = load_shared<kUnit>(packed_swizzles(kind) ? packed_swizzle(at, a.swizzle_shift) : at);
     }
     store_units<kUnit>(run + end.unit * kUnit, join<kUnit, kPart>(units), end.first - end.unit, end.last - end.unit);
   }

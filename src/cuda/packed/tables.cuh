@@ -57,7 +57,7 @@ struct Tables {
   }
 
   /// What storing needs.
-  template <PackedKind kind, int kUnit, int copies>
+  template <PackedKind kind, int kUnit>
   __device__ void fill_runs(const PackedArgs& a) const {
     if constexpr (kind != PackedKind::kFlat) {
 #pragma unroll 1
@@ -68,42 +68,67 @@ struct Tables {
         rows[at] = {sum.dst, sum.inside, i};
       }
     }
+    constexpr int kGap = packed_run_gap(kind, kUnit), kCopies = packed_run_copies(kind, kUnit);
     const int known = a.run_units + (kind == PackedKind::kFlat ? kRunPad : 0);
 #pragma unroll 1
     for (int i = threadIdx.x; i < a.run_units + 2 * kRunPad; i += blockDim.x) {
       const int unit = i - kRunPad;
       const auto entry = static_cast<std::uint16_t>(unit >= 0 && unit < known ? packed_run_entry(a, unit) : 0);
 #pragma unroll
-      for (int copy = 0; copy < copies; ++copy)
-        if (i >= copy) run[copy * run_size + packed_run_place(i - copy, kUnit, packed_run_gap(kind, kUnit))] = entry;
+      for (int copy = 0; copy < kCopies; ++copy)
+        if (i >= copy) run[copy * run_size + packed_run_place(i - copy, kUnit, kGap)] = entry;
     }
   }
 
-  /// Entries of `count` units from `unit` on; with up to 4 bytes of units as one access.
-  template <int count, bool copies>
-  __device__ void entries(const PackedArgs& a, int unit, std::uint32_t (&entry)[count]) const {
-    if constexpr (copies) {
-      const int copy = unit & (a.run_copies - 1);
-      const std::uint16_t* const at = run + copy * run_size + (unit - copy + kRunPad);
-      Bits<2> part[count];
-      split<2, count>(load<2 * count>(at), part);
+  /// Entries of `count` units of a word that starts at `unit`, from its unit number `part` on; with up to 4 bytes of
+  /// units. Where the table has copies they are one access.
+  template <PackedKind kind, int kUnit, int count>
+  __device__ void entries(int unit, int part, std::uint32_t (&entry)[count]) const {
+    constexpr int kCopies = packed_run_copies(kind, kUnit), kGap = packed_run_gap(kind, kUnit);
+    if constexpr (kGap != 0) {
+      constexpr int kUnits = 16 / kUnit;
+      const int first = unit + kRunPad, before_gap = kUnits - (first & (kUnits - 1));
+      const std::uint16_t* const at = run + packed_run_place(first, kUnit, kGap);
 #pragma unroll
-      for (int j = 0; j < count; ++j) entry[j] = part[j];
+      for (int j = 0; j < count; ++j) entry[j] = at[part + j + (part + j < before_gap ? 0 : kGap)];
+    } else if constexpr (kCopies > 1 && count > 1) {
+      unit += part;
+      const int copy = unit & (kCopies - 1);
+      split_entries(run + copy * run_size + (unit - copy + kRunPad), entry);
     } else {
-      const std::uint16_t* const at = run + (unit + kRunPad);
+      const std::uint16_t* const at = run + (unit + part + kRunPad);
 #pragma unroll
       for (int j = 0; j < count; ++j) entry[j] = at[j];
     }
   }
 
-  /// The same of a table with gaps: entries of a word's units from its unit number `part` on; it starts at `unit`.
-  template <int kUnit, int gap, int count>
-  __device__ void entries_between_gaps(int unit, int part, std::uint32_t (&entry)[count]) const {
-    constexpr int kUnits = 16 / kUnit;
-    const int first = unit + kRunPad, before_gap = kUnits - (first & (kUnits - 1));
-    const std::uint16_t* const at = run + packed_run_place(first, kUnit, gap);
+  /// True where no gap lies among the entries of a word that starts at `unit`, so that `entries_at_once` finds them.
+  /// Runs start alike where a table has gaps, so all lanes of a tile go one way.
+  template <PackedKind kind, int kUnit>
+  static __device__ bool whole_words(int unit) {
+    return packed_run_gap(kind, kUnit) != 0 && ((unit + kRunPad) & (16 / kUnit - 1)) == 0;
+  }
+  /// The same as `entries`, two by one access.
+  template <PackedKind kind, int kUnit, int count>
+  __device__ void entries_at_once(int unit, int part, std::uint32_t (&entry)[count]) const {
+    static_assert(count % 2 == 0 && packed_run_gap(kind, kUnit) % 2 == 0, "pairs of entries lie on 4 bytes");
+    const std::uint16_t* const at = run + (packed_run_place(unit + kRunPad, kUnit, packed_run_gap(kind, kUnit)) + part);
 #pragma unroll
-    for (int j = 0; j < count; ++j) entry[j] = at[part + j + (part + j < before_gap ? 0 : gap)];
+    for (int j = 0; j < count; j += 2) {
+      std::uint32_t pair[2];
+      split_entries(at + j, pair);
+      entry[j] = pair[0], entry[j + 1] = pair[1];
+    }
+  }
+
+ private:
+  /// `count` entries that lie on as many bytes as they take.
+  template <int count>
+  static __device__ void split_entries(const std::uint16_t* at, std::uint32_t (&entry)[count]) {
+    Bits<2> part[count];
+    split<2, count>(load<2 * count>(at), part);
+#pragma unroll
+    for (int j = 0; j < count; ++j) entry[j] = part[j];
   }
 };
 

@@ -16,13 +16,65 @@ using cuda_test::Copy;
 using cuda_test::Written;
 
 TEST(RecordsMap, EveryByteOfRecordsIsOneByteOfPlanes) {
+  const auto check = [](int unit, int fields, int word) {
+    for (int byte = 0; byte < word * fields; ++byte) {
+      const int plane = cuda::records_plane_byte(byte, unit, fields, word);
+      EXPECT_EQ(cuda::records_record_byte(plane, unit, fields, word), byte);
+      EXPECT_EQ(plane / word, byte / unit % fields) << "field";
+    }
+  };
   for (const int unit : {1, 2, 4, 8})
-    for (int fields = 2; fields <= cuda::kMostFields; ++fields)
-      for (int byte = 0; byte < 16 * fields; ++byte) {
-        const int plane = cuda::records_plane_byte(byte, unit, fields);
-        EXPECT_EQ(cuda::records_record_byte(plane, unit, fields), byte);
-        EXPECT_EQ(plane / 16, byte / unit % fields) << "field";
+    for (int fields = 2; fields <= cuda::kMostFields; ++fields) check(unit, fields, 16);
+  for (const int word : {4, 8})
+    for (int fields = 2; fields <= cuda::kMostByteFields; ++fields) check(1, fields, word);
+}
+
+/// Records of bytes by words of less than 16 bytes, warp by warp and lane by lane.
+void replay_bytes(const std::string& dst, const std::string& src, int word, std::int64_t align = 128) {
+  SCOPED_TRACE(dst + " from " + src);
+  const Copy copy(dst, src, align);
+  const plan::Candidate bid = cuda_test::bid_of("packed/records", copy.c);
+  ASSERT_TRUE(bid.applies) << bid.reason;
+  ASSERT_EQ(bid.get(plan::ParamId::kVectorBytes), word);
+  const auto a = cuda_test::args_of<cuda::RecordsArgs>(copy.c, bid);
+  Written written(copy);
+  for (std::uint32_t warp = 0; warp < a.warps; ++warp) {
+    const auto [at, first] = cuda::records_place(a, warp);
+    for (std::uint32_t lane = first; lane < std::min(first + 32, a.plane_words); ++lane)
+      for (int byte = 0; byte < word * a.fields; ++byte) {
+        const int place = cuda::records_plane_byte(byte, 1, a.fields, word);
+        const std::int64_t plane = place / word * a.plane_stride + std::int64_t{lane} * word + place % word;
+        const std::int64_t record = std::int64_t{lane} * word * a.fields + byte;
+        written.unit(a.dst_offset + at.dst + (a.to_planes ? plane : record),
+                     a.src_offset + at.src + (a.to_planes ? record : plane), 1);
+        if (testing::Test::HasFatalFailure()) return;
       }
+  }
+  written.expect_complete();
+}
+
+TEST(RecordsMap, RecordsOfBytesByNarrowerWordsAreMovedOnce) {
+  for (int fields = 2; fields <= cuda::kMostByteFields; ++fields) {
+    const std::string n = std::to_string(fields);
+    replay_bytes("u8 (1604," + n + ")", "u8 (1604," + n + "):(1,1604)", 4);
+    if (fields > cuda::kMostFields) replay_bytes("u8 (" + n + ",1608)", "u8 (" + n + ",1608):(1," + n + ")", 8);
+  }
+  replay_bytes("u8 (3,12,1040)", "u8 (3,12,1040):(12480,1,12)", 8, 8);
+  replay_bytes("u8 (3,1044,11)", "u8 (3,1044,11):(11484,1,1044)", 4, 4);
+  replay_bytes("u8 (10,1608)", "u8 (10,1608):(-1,10)@9", 8);
+  replay_bytes("u8 (1604,4)", "u8 (1604,4):(1,-1604)@4812", 4);
+  const auto reason = [](const char* dst, const char* src) {
+    return cuda_test::bid_of("packed/records", canonical(dst, src)).reason;
+  };
+  EXPECT_EQ(reason("u8 (10,1604)", "u8 (10,1604):(1,10)"), "planes or records do not start on 8 bytes");
+  EXPECT_EQ(reason("u8 (9,1608)", "u8 (9,1608):(1,9)"), "planes do not start on 16 bytes");
+  EXPECT_EQ(reason("u8 (1602,3)", "u8 (1602,3):(1,1602)"), "planes or records do not start on 4 bytes");
+  EXPECT_EQ(reason("u16 (1604,3)", "u16 (1604,3):(1,1604)"), "planes do not start on 16 bytes");
+  EXPECT_EQ(reason("u8 (11,1608)", "u8 (11,1608):(1,12)"), "no records of 2 to 9 fields, or 16 of bytes")
+      << "a field is left out";
+  EXPECT_EQ(reason("u16 (10,1608)", "u16 (10,1608):(1,10)"), "no records of 2 to 9 fields, or 16 of bytes");
+  EXPECT_EQ(reason("u8 (7,100,3)", "u8 (7,100,3):(300,1,100)"), "planes are too short or too long")
+      << "a batch of small matrices";
 }
 
 TEST(RecordsMap, WarpsTakeEveryWordOfEveryPlaneOnce) {
@@ -95,18 +147,23 @@ TEST(RecordsMap, LanesCollectRecordsInFewBanks) {
 }
 
 TEST(RecordsMap, LanesMeetTheirRecordsWithoutBankConflicts) {
-  for (int fields = 2; fields <= cuda::kMostFields; ++fields)
+  // A warp's access is as many of 128 bytes as a word has 4.
+  const auto check = [](int fields, int word) {
+    const int together = 128 / word;
     for (int i = 0; i < fields; ++i)
-      for (int quarter = 0; quarter < 4; ++quarter) {  // a 16-byte access of a warp is four of eight lanes
-        std::set<int> groups, slots;
-        for (int lane = 8 * quarter; lane < 8 * quarter + 8; ++lane) {
+      for (int begin = 0; begin < 32; begin += together) {
+        std::set<int> groups;
+        for (int lane = begin; lane < begin + together; ++lane) {
           const int slot = cuda::records_slot(lane * fields + i, fields);
-          groups.insert(slot % 8);
-          slots.insert(slot);
+          groups.insert(slot % together);
           EXPECT_LT(slot, cuda::records_warp_words(fields));
         }
-        EXPECT_EQ(groups.size(), 8u) << fields << " fields, word " << i;
+        EXPECT_EQ(groups.size(), static_cast<std::size_t>(together)) << fields << " fields, word " << i;
       }
+  };
+  for (int fields = 2; fields <= cuda::kMostFields; ++fields) check(fields, 16);
+  for (const int word : {4, 8})
+    for (int fields = 2; fields <= cuda::kMostByteFields; ++fields) check(fields, word);
 }
 
 TEST(RecordsMap, PartsOfTheWiderSideAreEveryNarrowByteOnce) {
