@@ -117,10 +117,14 @@ struct CpuMachine {
   double rows_cached_row_rows = 0.12;   ///< a row that is copied in the caches starts like so many rows
 
   // tile
-  std::int64_t tile_read_bytes = 512;     ///< of a row of src that a tile holds
-  std::int64_t tile_least_rows = 1;       ///< rows of a tile, so that what is prefetched is enough for memory's latency
-  std::int64_t tile_column_bytes = 128;   ///< of dst that a column of a tile has at least
-  std::int64_t tile_byte_rows = 64;       ///< rows of a tile of bytes
+  std::int64_t tile_read_bytes = 512;    ///< of a row of src that a tile holds
+  std::int64_t tile_least_rows = 1;      ///< rows of a tile, so that what is prefetched is enough for memory's latency
+  std::int64_t tile_column_bytes = 128;  ///< of dst that a column of a tile has at least
+  std::int64_t tile_byte_rows = 64;      ///< rows of a tile of bytes
+  /// Of dst that a column of merged records has at least. (Zen 4, one thread, 12 bytes: columns of 384 bytes 0.54 of a
+  /// copy, of 768 0.59. Emerald Rapids, one thread, rows whole pages apart: 5 bytes, 320 bytes 0.65, 640 0.47; 12
+  /// bytes, 384 0.75, 768 0.69.)
+  std::int64_t tile_merged_column_bytes = 320;
   std::int64_t tile_band_columns = 1024;  ///< that are walked across before the next rows, at most; their pages count
   double tile_row_ns = 4;                 ///< staging a row of a tile
   double tile_column_ns = 4;              ///< starting a column of a tile
@@ -355,9 +359,8 @@ struct Sizes {
   std::int64_t record_row_bytes = 512;    ///< of a row of src in a tile
   std::int64_t record_band_bytes = 2048;  ///< of a row of src in a band
   std::int64_t record_cols = 4;           ///< columns that are moved at once
-  /// Of records that are merged: of a column of a tile, and of a row of src in a band. (Zen 4, one thread, 12 bytes:
-  /// columns of 384 bytes 0.54 of a copy, of 768 0.59; 9 bytes: bands of 4 KiB 0.52, of 2 KiB 0.48.)
-  std::int64_t record_merged_column_bytes = 576;
+  /// Of records that are merged: of a row of src in a band. (Zen 4, one thread, 9 bytes: 4 KiB 0.52 of a copy, 2 KiB
+  /// 0.48.)
   std::int64_t record_merged_band_bytes = 4096;
 
   // packed
@@ -394,6 +397,7 @@ inline constexpr CpuMachine kAmdMachine = {.columns_stay = true,
                                            .streamed_rows = 1,
                                            .tile_read_bytes = 512,
                                            .tile_least_rows = 32,
+                                           .tile_merged_column_bytes = 576,
                                            .tile_on_lines_start = 0.2,
                                            .tile_ragged_column_ns = 60,
                                            .tile_line_ns = 0.3,

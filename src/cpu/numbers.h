@@ -45,6 +45,7 @@ inline constexpr plan::Number<CpuMachine> kCpuNumbers[] = {
     {"tile_least_rows", nullptr, &CpuMachine::tile_least_rows},
     {"tile_column_bytes", nullptr, &CpuMachine::tile_column_bytes},
     {"tile_byte_rows", nullptr, &CpuMachine::tile_byte_rows},
+    {"tile_merged_column_bytes", nullptr, &CpuMachine::tile_merged_column_bytes},
     {"tile_band_columns", nullptr, &CpuMachine::tile_band_columns},
     {"tile_row_ns", &CpuMachine::tile_row_ns},
     {"tile_column_ns", &CpuMachine::tile_column_ns},

@@ -111,12 +111,13 @@ double cached_tiles_ns(const Canonical& c, const TileSets& sets, const CpuMachin
 
 /// A tile of records: whole lines of a column, and pieces of rows that are a few records at least. Longer runs of
 /// src are read faster, as long as they fit the first cache beside the prefetched lines.
-void record_tile_shape(const Canonical& c, const TileSets& sets, bool by_lines, bool merged, Candidate* k) {
+void record_tile_shape(const Canonical& c, const TileSets& sets, const CpuMachine& m, bool by_lines, bool merged,
+                       Candidate* k) {
   const std::int64_t record = c.dst_unit;
   std::int64_t rows = kLineBytes / std::gcd(record, kLineBytes);
   const auto least = [&] {
     if (by_lines) return kSizes.record_line_column_bytes;
-    if (merged) return kSizes.record_merged_column_bytes;
+    if (merged) return m.tile_merged_column_bytes;
     return rows < kLineBytes ? kSizes.record_column_bytes : kSizes.record_least_column_bytes;
   };
   while (rows * record < least()) rows *= 2;
@@ -227,7 +228,7 @@ void bid_records(const Canonical& c, const Canonical& r, const TileSets& sets, c
   const bool by_lines = lines_of_dst && !near && r.dst_unit >= m.tile_least_in_place_bytes;
   const bool streamed = streams(c, m, Writes::kColumns);
   const bool merged = !near && streamed && merges(r, sets, m);
-  record_tile_shape(r, sets, by_lines, merged, k);
+  record_tile_shape(r, sets, m, by_lines, merged, k);
   push_stream_and_near(k, c, m, Writes::kColumns);
   const std::int64_t tile_rows = k->get(ParamId::kTileRows);
   const bool spread = (near || (triples && !streamed)) && rows_spread(r, sets, tile_rows);

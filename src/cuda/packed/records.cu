@@ -4,11 +4,10 @@
 //               planes records may start anywhere, fields at their ends may be left out, and their order may be the
 //               opposite. Of bytes both sides may also start on 8, into planes of more than 9 whole fields, or on 4,
 //               out of planes. Other planes that start anywhere are planes.cu's.
-// Thread map    a thread has one word of every plane, of 16, 8 or 4 bytes; a warp loads and stores words side by side
-// on
-//               both sides.
-// Shared memory each warp's words change hands in its own part, without barriers of the block; no bank conflicts.
-// Traffic       every byte once each way, whole sectors; records off 16 bytes are read by two loads a word, of which
+// Thread map    a thread has one word of every plane, of 16, 8 or 4 bytes; a warp's words lie side by side on both
+// sides. Shared memory each warp's words change hands in its own part, without barriers of the block; no bank
+// conflicts. Traffic       every byte once each way, whole sectors; records off 16 bytes are read by two loads a word,
+// of which
 //               the second hits L1.
 // Source        the transposition is byte permutes fixed at compile time; measured rows in bench/results.
 #include "src/cuda/device.cuh"

@@ -31,7 +31,6 @@ struct RecordsArgs {
   std::int64_t dst_offset = 0, src_offset = 0;
   std::uint8_t fields = 0;
   std::uint8_t vector_bytes = 16;             ///< a word's
-  std::int64_t item_bytes = 0;                ///< of an item's records, where either side starts off words; else 0
   std::uint8_t first = 0, last = 0;           ///< into planes: fields [first, last) are wanted
   bool guarded = false;                       ///< what is not wanted may lie outside the source's bytes, which are then
   std::int64_t src_first = 0, src_last = 0;   ///< [first, last) relative to src
