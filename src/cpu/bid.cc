@@ -87,7 +87,7 @@ double crowding(std::int64_t lines_of_a_set) noexcept {
 }
 
 double row_ns(const Canonical& c, const CpuMachine& m) noexcept {
-  return stays_in_caches(c, m) ? m.row_ns : m.row_ns * m.streamed_rows;
+  return streams(c, m, Writes::kRuns) ? m.row_ns * m.streamed_rows : m.row_ns;
 }
 
 double cast_ns(const Canonical& c, const CpuMachine& m, std::int64_t piece) {

@@ -63,7 +63,7 @@ double lines_meet(const CpuMachine& m, std::int64_t lines_of_a_set) noexcept;
 /// For prices in the caches: lines under way in one set of the first cache, less the four that have room, in fours.
 double crowding(std::int64_t lines_of_a_set) noexcept;
 
-/// The time that a row, or a run, takes to start.
+/// The time that a row, or a run, takes to start: longer past the caches.
 double row_ns(const layout::Canonical& c, const CpuMachine& m) noexcept;
 
 /// The time that conversions take of a unit, in calls for `piece` units each; 0 without a cast.

@@ -2,9 +2,9 @@
 // only the ratios of these numbers matter.
 //
 // Where they come from. The defaults: Xeons (Sapphire Rapids, then Emerald Rapids, whose core is the same) with 4 KiB
-// pages, one thread, bench/results/cpu-xeon-*;
+// pages, bench/results/cpu-xeon-*; what they say of processors without permutes of bytes was not measured there.
 // kZen5Machine: Zen 5 (EPYC), one thread, bench/results/cpu-epyc-avx512.json; kZen4Machine as said there. A number that
-// kZen5Machine does not name was fitted on the Xeon and holds on both.
+// neither kAmdMachine nor kZen5Machine names was fitted on a Xeon and holds on both.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +38,8 @@ struct CpuMachine {
   /// tile/matrices stays in the caches as far as runs do, permutes of two vectors or not. (One thread, transposes of
   /// 0.8 to 4 MB, ns a line, and with dst read behind it. Zen 4, memory in the caches: 3.7 and 5.4 past them, 2.1
   /// and 2.8 in them; memory that was in no cache: 5.3 and 7.3, 11.1 and 11.8. A Xeon with a second cache of 2 MiB,
-  /// memory in the caches: from 1.6 MB on 6.0 and 10.1, 8.1 and 10.1. An Emerald Rapids, one thread, 60 random layouts
-  /// of each kind, how many times as fast where they stay; 0.7 to 1.6 MB, 1.6 to 3.2, 3.2 to 6. Memory in the caches:
-  /// permutations 1.34, 1.31 and 1.08, batches 1.44, 1.39 and 1.16, records 1.41, 1.24 and 1.09, matrices 1.62, 1.16
-  /// and 0.93. Memory that was in no cache: 0.96, 0.88 and 0.89; 0.96, 0.98 and 1.00; 1.00, 0.97 and 0.98; 0.56, 0.52
-  /// and 0.80.)
+  /// memory in the caches: from 1.6 MB on 6.0 and 10.1, 8.1 and 10.1. By its later
+  /// kernels memory in the caches gains by it, 1.1 to 1.6; matrices in no cache lose, 0.5 to 0.8: tile/README.md.)
   bool columns_stay = true;
   std::int64_t thread_cache_bytes = 3 << 20;
   /// How much longer copies in the caches take where more than 8, or more than 16, of the lines that are under way are
@@ -83,12 +80,13 @@ struct CpuMachine {
   /// 1.11 and 1.06; with 512 bytes of a row, not 256, 1.13 and 1.07. With two threads 1.14 and 1.07.)
   std::int64_t tile_least_in_place_bytes = 1;
   /// Without tile_near: the next tile is prefetched by two lines of each row in turn, where rows are staged, too. (Zen
-  /// 4, one thread, 64 MB: aligned bytes 0.55 -> 0.68 of a copy, aligned halves 0.65 -> 0.73, casts 0.52 -> 0.57.)
+  /// 4, one thread, 64 MB: aligned bytes 0.55 -> 0.68 of a copy, aligned halves 0.65 -> 0.73, casts 0.52 -> 0.57. A
+  /// Xeon: tile/README.md.)
   bool tile_side_by_side = true;
   /// Columns of bytes and halves an even number of lines apart leave every other one a line late
   /// (tile/late_lines-inl.h). Else only where a tile does not have two lines of a column, which leave in turn. (Zen 4,
   /// one thread, with 128 rows of bytes: aligned bytes 0.43 -> 0.51 of a copy, odd ones 0.34 -> 0.42, aligned halves
-  /// 0.52 -> 0.64.)
+  /// 0.52 -> 0.64. A Xeon: tile/README.md.)
   bool tile_late = false;
 
   // Units.
@@ -97,10 +95,10 @@ struct CpuMachine {
   std::int64_t least_shuffled_unit = 1;  ///< bytes of the least unit that a permute of two vectors takes
   double unit_ns = 0.6;                  ///< address arithmetic, load and store of one unit moved by itself
   double row_ns = 6.0;                   ///< starting a row or a run
-  /// Past the caches it takes so many times as long. (Emerald Rapids, 777 random layouts of 40 to 80 MB, one thread and
-  /// two: with this, pick_unit_ns and the next five that were fitted to them, tile_ragged_column_ns, tile_line_ns,
-  /// packed_pages, packed_many_runs and packed_large_plane_line_ns, the chosen kernel takes 1.026 of the fastest one's
-  /// time, before 1.040.)
+  /// What row_ns is multiplied by past the caches, for all but channels. (Emerald Rapids, 777 random layouts of 40 to
+  /// 80 MB, one thread and two: with this, pick_unit_ns and the next five that were fitted to them,
+  /// tile_ragged_column_ns, tile_line_ns, packed_pages, packed_many_runs and packed_large_plane_line_ns, the chosen
+  /// kernel takes 1.026 of the fastest one's time, before 1.040.)
   double streamed_rows = 2;
 
   /// Conversions: of a unit by itself, a call for a piece of a row, and for less than a vector. (Zen 4, f64 to bytes,

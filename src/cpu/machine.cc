@@ -91,6 +91,8 @@ void require_sizes(const CpuMachine& m) {
   require_power("tile_column_bytes", m.tile_column_bytes, 64, 256);
   require_power("tile_byte_rows", m.tile_byte_rows, 64, 128);
   require_power("tile_band_columns", m.tile_band_columns, 64, 2048);
+  if (m.tile_merged_column_bytes < 64 || m.tile_merged_column_bytes > 576)
+    throw ParseError("'tile_merged_column_bytes' is no number from 64 to 576");
 }
 
 }  // namespace

@@ -125,7 +125,6 @@ inline constexpr plan::FittedNumber kFittedCpuNumbers[] = {
     {"shuffle_line_ns", kTriedFactors, true},
     {"unit_ns", kTriedFactors, true},
     {"row_ns", kTriedFactors, true},
-    {"streamed_rows", {1, 2, 3, 5}},
     {"tile_row_ns", kTriedFactors, true},
     {"tile_column_ns", kTriedFactors, true},
     {"tile_ragged_column_ns", kTriedFactors, true},

@@ -270,7 +270,7 @@ struct Sizes {
   std::int64_t anywhere_least_piece_bytes = 16;      ///< of src's chain of bytes; other chains have a sector
   double anywhere_few_blocks = 6;                    ///< of a multiprocessor, below which `anywhere_few` is lost
 
-  // packed/records: of planes that are moved by words of 4 and 8 bytes
+  // packed/records: the least bytes of planes that are moved by words of 4 and 8 bytes; shorter ones were not measured
   std::int64_t records_least_bytes = 1 << 10;
   // packed/planes: of a tile of which four a multiprocessor are enough; more only crowd memory
   std::int32_t records_large_tile_bytes = 30 << 10;

@@ -18,6 +18,7 @@ TEST(LinesForRuns, HoldTheBytesWhateverTheRuns) {
 
 TEST(Streams, FromAShareOfTheCacheOnWhereRunsAreWritten) {
   CpuMachine machine;
+  machine.columns_stay = false;
   const auto streamed = [&](std::int64_t bytes, Writes writes) {
     const Layout l = contiguous(DType::kU8, {bytes});
     return streams(layout::canonicalize(l, l, 1, 1, layout::UnitRule::kAnywhere), machine, writes);
@@ -39,6 +40,21 @@ TEST(Streams, FromAShareOfTheCacheOnWhereRunsAreWritten) {
   machine.stream_share = 0;
   EXPECT_TRUE(streamed(machine.stream_from_bytes, Writes::kRuns));
   EXPECT_FALSE(streamed(machine.stream_from_bytes - 1, Writes::kRuns));
+}
+
+TEST(RowNs, TakesLongerPastTheCaches) {
+  CpuMachine machine;
+  machine.row_ns = 6;
+  machine.streamed_rows = 2.5;
+  const auto row_of = [&](std::int64_t bytes) {
+    const Layout l = contiguous(DType::kU8, {bytes});
+    return row_ns(layout::canonicalize(l, l, 1, 1, layout::UnitRule::kAnywhere), machine);
+  };
+  for (const std::int64_t least_unit : {1, 32}) {  // with and without permutes
+    machine.least_shuffled_unit = least_unit;
+    EXPECT_EQ(row_of(4 << 10), 6);
+    EXPECT_EQ(row_of(64 << 20), 15);
+  }
 }
 
 TEST(PlanCpu, EveryBidCountsLinesThatHoldItsBytes) {

@@ -77,6 +77,9 @@ TEST(CpuMachineAsText, SaysWhatIsWrongWithIt) {
   EXPECT_TRUE(
       holds(why(R"({"name":"m","tile_column_bytes":32})"), "'tile_column_bytes' is no power of two from 64 to 256"));
   EXPECT_TRUE(holds(why(R"({"name":"m","tile_band_columns":4096})"), "'tile_band_columns' is no power of two from 64"));
+  for (const char* bytes : {"63", "577"})
+    EXPECT_TRUE(holds(why(fmt::format(R"({{"name":"m","tile_merged_column_bytes":{}}})", bytes)),
+                      "'tile_merged_column_bytes' is no number from 64 to 576"));
 }
 
 /// A machine with numbers from all over their ranges.
@@ -100,6 +103,7 @@ CpuMachine any_machine(std::mt19937_64& rng) {
   m.tile_column_bytes = std::int64_t{64} << rng() % 3;
   m.tile_byte_rows = std::int64_t{64} << rng() % 2;
   m.tile_band_columns = std::int64_t{64} << rng() % 6;
+  m.tile_merged_column_bytes = 64 + static_cast<std::int64_t>(rng() % 513);
   m.least_shuffled_unit = std::int64_t{1} << rng() % 6;
   return m;
 }

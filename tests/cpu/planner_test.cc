@@ -42,14 +42,14 @@ TEST(PlanCpu, ChoosesTheMeasuredFamilyForTheFieldsCases) {
       {"planes to pixels", "u8 (256,720,1280,3)", "u8 (256,720,1280,3):(2764800,1280,1,921600)", Family::kChannels},
       {"structs to arrays", "f32 (3,67108864)", "f32 (3,67108864):(1,3)", Family::kChannels},
       {"records of many bytes to planes", "u8 (20,2000003)", "u8 (20,2000003):(1,20)", Family::kBuffered},
-      {"planes to records of many bytes", "u8 (2000003,20)", "u8 (2000003,20):(1,2000003)", Family::kPacked},
+      {"planes to records of many bytes", "u8 (2000003,20)", "u8 (2000003,20):(1,2000003)", Family::kBuffered},
       {"many small matrices", "f32 (8388608,6,6)", "f32 (8388608,6,6):(36,1,6)", Family::kPacked},
       {"every third column", "f32 (8192,8192)", "f32 (8192,8192):(24576,3)", Family::kRows},
       {"three channels of four", "u8 (720,1280,3)", "u8 (720,1280,3):(5120,4,1)", Family::kRows},
       {"an image turned by a quarter", "u8 (720,1280,3)", "u8 (720,1280,3):(-3,2160,1)@2157", Family::kTile},
       {"a small odd matrix", "f32 (24,24)", "f32 (24,24):(1,24)", Family::kTile},
       {"many odd matrices", "u8 (13000,77,129)", "u8 (13000,77,129):(9933,1,77)", Family::kBuffered},
-      {"both modes flipped", "f32 (12288,12288)", "f32 (12288,12288):(-12288,-1)@150994943", Family::kRows},
+      {"both modes flipped", "f32 (12288,12288)", "f32 (12288,12288):(-12288,-1)@150994943", Family::kPacked},
       {"one row repeated", "f32 (8192,32768)", "f32 (8192,32768):(0,1)", Family::kRows},
       {"conversion in place of a copy", "bf16 (268435456)", "f32 (268435456)", Family::kRun},
       {"plain copy", "f32 (8192,8192)", "f32 (8192,8192)", Family::kRun},
@@ -281,7 +281,10 @@ TEST(PlanCpu, SaysWhereATilesRowsAreRead) {
   const auto source = [](std::string_view dst, std::string_view src, const CpuMachine& m) {
     return decide(dst, src, "tile", m).chosen.get(ParamId::kSource);
   };
-  EXPECT_EQ(source("f32 (1024,1000)", "f32 (1024,1000):(1,1040)", {}), 0);
+  EXPECT_EQ(source("f32 (1024,1000)", "f32 (1024,1000):(1,1040)", {}), 1);
+  CpuMachine staging;
+  staging.tile_least_in_place_bytes = 32;
+  EXPECT_EQ(source("f32 (1024,1000)", "f32 (1024,1000):(1,1040)", staging), 0);
   EXPECT_EQ(source("f32 (1024,1040)", "f32 (1024,1040):(1,1040)", kZen5Machine), 1) << "rows spread over the sets";
   EXPECT_EQ(source("f32 (1024,1024)", "f32 (1024,1024):(1,1024)", kZen5Machine), 0) << "rows meet in the same sets";
   EXPECT_EQ(source("f32 (1024,1025)", "f32 (1024,1025):(1,1024)", kZen5Machine), 1) << "blocks read whole lines";
@@ -296,7 +299,11 @@ TEST(PlanCpu, SaysHowATilesRowsArePrefetchedAndItsColumnsFollow) {
   };
   EXPECT_EQ(flags("u8 (1024,1024)", "u8 (1024,1024):(1,1024)", kZen5Machine), "111")
       << "columns an even number of lines apart";
-  EXPECT_EQ(flags("u8 (1024,1024)", "u8 (1024,1024):(1,1024)", {}), "100") << "nothing is prefetched near";
+  EXPECT_EQ(flags("u8 (1024,1024)", "u8 (1024,1024):(1,1024)", {}), "110") << "a tile has one line of each column";
+  CpuMachine row_by_row;
+  row_by_row.tile_least_in_place_bytes = 32;
+  row_by_row.tile_side_by_side = false;
+  EXPECT_EQ(flags("u8 (1024,1024)", "u8 (1024,1024):(1,1024)", row_by_row), "100") << "nothing is prefetched near";
   EXPECT_EQ(flags("u8 (1088,1088)", "u8 (1088,1088):(1,1088)", kZen5Machine), "010") << "columns 17 lines apart";
   EXPECT_EQ(flags("f32 (2048,2048)", "f32 (2048,2048):(1,2048)", kZen5Machine), "011") << "rows 8 KiB apart";
   EXPECT_EQ(flags("f32 (1040,1040)", "f32 (1040,1040):(1,1040)", kZen5Machine), "010");
@@ -315,6 +322,20 @@ TEST(PlanCpu, SaysWhichRecordsStayInRegisters) {
   EXPECT_EQ(triples("u8 (100,100,3)", "u8 (100,100,3):(3,300,1)", 2), 0) << "no permute of bytes";
   EXPECT_EQ(triples("f32 (100,100,3)", "f32 (100,100,3):(3,300,1)", 2), 1);
   EXPECT_EQ(triples("u8 (100,100,5)", "u8 (100,100,5):(5,500,1)", 1), 0) << "five parts";
+}
+
+TEST(PlanCpu, ColumnsOfMergedRecordsAreAsLongAsTheMachineHasThem) {
+  const auto rows = [](std::string_view dst, std::string_view src, const CpuMachine& m) {
+    const Candidate k = decide(dst, src, "tile/records", m).chosen;
+    EXPECT_EQ(k.get(ParamId::kRecordWay), 2);
+    return k.get(ParamId::kTileRows);
+  };
+  constexpr std::string_view five = "u8 (4096,4096,5)", five_src = "u8 (4096,4096,5):(5,20480,1)";
+  constexpr std::string_view twelve = "u8 (4096,4096,12)", twelve_src = "u8 (4096,4096,12):(12,49152,1)";
+  EXPECT_EQ(rows(five, five_src, {}), 64);
+  EXPECT_EQ(rows(five, five_src, kZen4Machine), 128);
+  EXPECT_EQ(rows(twelve, twelve_src, {}), 32);
+  EXPECT_EQ(rows(twelve, twelve_src, kZen4Machine), 64);
 }
 
 TEST(PlanCpu, MergesRecordsOnZen4PastTheCaches) {

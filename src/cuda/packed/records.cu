@@ -2,12 +2,11 @@
 //               structures).
 // Applies when  fields are 1 to 8 bytes, and every plane starts on 16 bytes and is a multiple of them; on the way into
 //               planes records may start anywhere, fields at their ends may be left out, and their order may be the
-//               opposite. Of bytes both sides may also start on 8, into planes of more than 9 whole fields, or on 4,
-//               out of planes. Other planes that start anywhere are planes.cu's.
-// Thread map    a thread has one word of every plane, of 16, 8 or 4 bytes; a warp's words lie side by side on both
-// sides. Shared memory each warp's words change hands in its own part, without barriers of the block; no bank
-// conflicts. Traffic       every byte once each way, whole sectors; records off 16 bytes are read by two loads a word,
-// of which
+//               opposite. Bytes: 10 to 16 whole fields become planes where both sides start on 8; planes become 3 to
+//               16 fields where both start on 4. Other planes that start anywhere are planes.cu's.
+// Thread map    a thread has one word of every plane, of 16, 8 or 4 bytes; a warp's lie side by side on both sides.
+// Shared memory each warp's words change hands in its own part, without barriers of the block; no bank conflicts.
+// Traffic       every byte once each way, whole sectors; records off 16 bytes are read by two loads a word, of which
 //               the second hits L1.
 // Source        the transposition is byte permutes fixed at compile time; measured rows in bench/results.
 #include "src/cuda/device.cuh"
@@ -119,8 +118,9 @@ int launch_packed_records(const CudaArgs& args, const Launch& on) noexcept {
     return with_size<10, 11, 12, 13, 14, 15, 16>(
         a.fields, [&]<int kFields>() { return launch_records<1, kFields, true, 8>(a, on); });
   if (a.vector_bytes == 4 && !a.to_planes)
-    return with_size<2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16>(
+    return with_size<3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16>(
         a.fields, [&]<int kFields>() { return launch_records<1, kFields, false, 4>(a, on); });
+  if (a.vector_bytes != 16) return cudaErrorInvalidValue;
   return with_size<1, 2, 4, 8>(args.units.dst, [&]<int kUnit>() {
     return with_size<2, 3, 4, 5, 6, 7, 8, 9>(a.fields, [&]<int kFields>() {
       return a.to_planes ? launch_records<kUnit, kFields, true, 16>(a, on)

@@ -64,8 +64,8 @@ Records find_records(const Canonical& c) {
   return {};
 }
 
-/// Bytes of the words that a thread has of every plane; 0 where planes do not start on such, or, on the way out of
-/// planes, with a cast, or of more than 9 fields, rows of records.
+/// Bytes of the words that a thread has of every plane; 0 where planes do not start on such words. Rows of records have
+/// to start on them, too, on the way out of planes, with a cast, or if they have more than 9 fields.
 int word_of(const Canonical& c, const Records& r) {
   const CopyMode& fields = c.modes[static_cast<std::size_t>(r.mode)];
   const CopyMode& count = c.modes[static_cast<std::size_t>(r.count)];
@@ -82,7 +82,7 @@ int word_of(const Canonical& c, const Records& r) {
   if (!many && bits % 16 == 0) return 16;
   if (c.cast || c.dst_unit != 1) return 0;
   if (r.to_planes) return many && bits % 8 == 0 ? 8 : 0;
-  return bits % 4 == 0 ? 4 : 0;
+  return bits % 4 == 0 && r.fields > 2 ? 4 : 0;  // two planes gain nothing
 }
 
 /// Words of a warp, or, where planes start `anywhere`, tiles of a block.
@@ -95,8 +95,8 @@ void offer(const Canonical& c, const CudaMachine& machine, const Records& r, int
   const double used = static_cast<double>(words) / static_cast<double>(chunks * words_of_chunk);
   const Costs& costs = *machine.costs;
   const int most_bits = anywhere ? 28 : 30;  // words: their units, or bytes, are counted by 32 bits
-  const bool batch_of_matrices = word < 16 && count.extent < kSizes.records_least_bytes;  // packed/batches is faster
-  if (batch_of_matrices || used < costs.records_least_used || words >= std::int64_t{1} << most_bits)
+  const bool short_planes = word < 16 && count.extent < kSizes.records_least_bytes;
+  if (short_planes || used < costs.records_least_used || words >= std::int64_t{1} << most_bits)
     return refuse(bid, "planes are too short or too long");
   std::int64_t batch = 0;
   const std::uint64_t inside = std::uint64_t{1} << r.mode | std::uint64_t{1} << r.count;
@@ -113,18 +113,18 @@ void offer(const Canonical& c, const CudaMachine& machine, const Records& r, int
           costs.records_full * (costs.records_idle + costs.records_used * used));
 }
 
+constexpr std::string_view kOffWords = "planes do not start on 16 bytes";
+
 std::string_view off_words(const Canonical& c, const Records& r) {
-  if (c.cast || c.dst_unit != 1) return "planes do not start on 16 bytes";
-  return !r.to_planes              ? "planes or records do not start on 4 bytes"
-         : r.fields <= kMostFields ? "planes do not start on 16 bytes"
-                                   : "planes or records do not start on 8 bytes";
+  if (c.dst_unit == 1 && !r.to_planes && r.fields > 2) return "planes or records do not start on 4 bytes";
+  return c.dst_unit == 1 && r.fields > kMostFields ? "planes or records do not start on 8 bytes" : kOffWords;
 }
 
 void offer_cast(const Canonical& c, const CudaMachine& machine, const Records& r, Candidate& bid) {
   if (!has_record_cast(c.dst_unit, c.src_unit, r.fields) ||
       c.modes[static_cast<std::size_t>(r.mode)].extent != r.fields)
     return refuse(bid, "no kernel that converts such records");
-  if (word_of(c, r) == 0) return refuse(bid, off_words(c, r));
+  if (word_of(c, r) == 0) return refuse(bid, kOffWords);
   offer(c, machine, r, 16, false, bid);
 }
 
@@ -134,7 +134,7 @@ void packed::bid_records(const Request& request, std::span<Candidate> bids) {
   const Canonical& c = request.c;
   Candidate &records = bids[0], &cast = bids[1], &planes = bids[2];
   const Records r = find_records(c);
-  if (r.mode < 0) return refuse_all(bids, "no records of 2 to 9 fields, or 16 of bytes");
+  if (r.mode < 0) return refuse_all(bids, "no records of 2 to 9 fields, or of 2 to 16 bytes");
   if (c.cast) {
     records.reason = planes.reason = "units are converted";
     offer_cast(c, request.machine, r, cast);
