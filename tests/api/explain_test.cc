@@ -50,7 +50,7 @@ TEST(Explain, SaysWhereTheTimeOfEveryLoserGoes) {
   const auto bytes = decided("u8 (2048,2048)", "u8 (2048,2048):(1,2048)");
   EXPECT_TRUE(holds(reason(bytes, Family::kPacked), "lines again or out of order", "for starts", "for moving units"));
   const auto converted = decided("f16 (1000,1000)", "f32 (1000,1000)");
-  EXPECT_EQ(reason(converted, Family::kRows), "6 ns behind: +6 ns for starts");
+  EXPECT_EQ(reason(converted, Family::kRows), "12 ns behind: +12 ns for starts");
   EXPECT_EQ(reason(converted, Family::kGather), "4 ms behind: +4 ms for moving units");
 }
 

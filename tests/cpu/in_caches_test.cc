@@ -125,7 +125,10 @@ TEST(InCaches, ColumnsStayAsLongAsRunsWhereThatIsMeasured) {
   };
   EXPECT_FALSE(streams("f32 (1000,1000)", "f32 (1000,1000):(1,1000)", kZen4Machine));
   EXPECT_TRUE(streams("f32 (1024,1024)", "f32 (1024,1024):(1,1024)", kZen4Machine)) << "4 MiB, a quarter of 16";
-  EXPECT_TRUE(streams("f32 (1000,1000)", "f32 (1000,1000):(1,1000)", {}));
+  EXPECT_FALSE(streams("f32 (1000,1000)", "f32 (1000,1000):(1,1000)", {}));
+  CpuMachine leaves;
+  leaves.columns_stay = false;
+  EXPECT_TRUE(streams("f32 (1000,1000)", "f32 (1000,1000):(1,1000)", leaves));
   EXPECT_FALSE(streams("f32 (1000,1000)", "f32 (1000,1000):(1,1000)", kZen5Machine));
   // Tiles leave as before: what they write would meet in the caches.
   EXPECT_TRUE(streams("u8 (512,4096)", "u8 (512,4096):(1,512)", kZen5Machine));

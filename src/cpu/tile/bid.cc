@@ -184,7 +184,9 @@ void push_prefetch(const Canonical& c, const TileSets& sets, const CpuMachine& m
   const std::int64_t rows = k->get(ParamId::kTileRows);
   const bool in_place = k->get(ParamId::kSource) == static_cast<std::int64_t>(Source::kInPlace);
   constexpr auto kFarBytes = static_cast<std::uint64_t>(kSizes.tile_far_in_turn_bytes);
-  const bool in_turn = in_place || (m.tile_side_by_side && magnitude(c.modes[0].src_stride) < kFarBytes);
+  // Staged rows were measured so where there are permutes of bytes.
+  const bool in_turn =
+      in_place || (m.tile_side_by_side && m.permutes(1) && magnitude(c.modes[0].src_stride) < kFarBytes);
   const bool side_by_side =
       near ? is_side_by_side(c, sets, rows, k->get(ParamId::kTileCols)) : k->get(ParamId::kStream) != 0 && in_turn;
   k->params.push_back({ParamId::kSideBySide, side_by_side ? 1 : 0});
