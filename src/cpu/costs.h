@@ -38,8 +38,8 @@ struct CpuMachine {
   /// tile/matrices stays in the caches as far as runs do, permutes of two vectors or not. (One thread, transposes of
   /// 0.8 to 4 MB, ns a line, and with dst read behind it. Zen 4, memory in the caches: 3.7 and 5.4 past them, 2.1
   /// and 2.8 in them; memory that was in no cache: 5.3 and 7.3, 11.1 and 11.8. A Xeon with a second cache of 2 MiB,
-  /// memory in the caches: from 1.6 MB on 6.0 and 10.1, 8.1 and 10.1. By its later
-  /// kernels memory in the caches gains by it, 1.1 to 1.6; matrices in no cache lose, 0.5 to 0.8: tile/README.md.)
+  /// memory in the caches: from 1.6 MB on 6.0 and 10.1, 8.1 and 10.1. By later
+  /// kernels memory in a Xeon's caches gains, 1.1 to 1.6, and matrices in no cache lose, 0.5 to 0.8: tile/README.md.)
   bool columns_stay = true;
   std::int64_t thread_cache_bytes = 3 << 20;
   /// How much longer copies in the caches take where more than 8, or more than 16, of the lines that are under way are
