@@ -2,8 +2,8 @@
 // one array a field ("planes"), and back.
 //
 // A thread has a word of every plane and the records they make up, as many words as a record has fields. A word has 16
-// bytes. Bytes have words of 8 on the way into more than 9 planes, and of 4 out of 3 and more that start off 16 or are
-// more than 9: a thread then has few enough registers.
+// bytes. Bytes are also moved by narrower words, so that a thread has registers enough: by words of 8 into 10 to 16
+// planes; by words of 4 out of 3 to 9 planes that do not start on 16 bytes, and out of 10 to 16 planes.
 // Both sides are accessed by whole words, a warp's side by side; within the warp they change hands through shared
 // memory. What is where in the words is known to the compiler, so the transposition is byte permutes.
 // Records become planes in either order of their fields, and fields at both ends may be left out. Rows of them may

@@ -105,7 +105,7 @@ TEST(Fit, StopsWhenItsTimeIsOver) {
 
 std::vector<layout::Canonical> gpu_layouts() { return canonical_forms(shipped_layouts("gpu_fit"), DeviceKind::kCuda); }
 
-/// By a kernel that others are near on some of these layouts.
+/// True of a kernel that is chosen on some of these layouts though others are predicted to be nearly as fast.
 bool has_rivals(const Decision& d) { return d.chosen.kernel.text == "tile/unaligned_chains"; }
 
 TEST(Fit, OfAGpuLetsTheFasterKernelWin) {
